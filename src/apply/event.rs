@@ -1,0 +1,119 @@
+//! `Event` and `Outcome`: what an apply tells while it runs, and in the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::cloud::client::Refusal;
+use crate::model::address::{Address, Name};
+use crate::model::value::Value;
+
+/// Something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An earlier run left a request whose outcome is not recorded: it is looked up.
+    Recovering {
+        /// Which resource.
+        address: Address,
+        /// What is looked for.
+        text: String,
+    },
+    /// A step starts.
+    Started {
+        /// Its number.
+        step: usize,
+        /// Which resource.
+        address: Address,
+        /// `create`, `update`, `delete`, `create replacement`, `delete old`.
+        doing: &'static str,
+    },
+    /// A step goes on.
+    Progress {
+        /// Its number.
+        step: usize,
+        /// Which resource.
+        address: Address,
+        /// `waiting, status deploying`.
+        text: String,
+    },
+    /// A request is sent again, or waits for the limiter.
+    Retrying {
+        /// Its step, where it belongs to one.
+        step: Option<usize>,
+        /// Why, and for how long.
+        text: String,
+    },
+    /// A step is done.
+    Succeeded {
+        /// Its number.
+        step: usize,
+        /// Which resource.
+        address: Address,
+        /// `created`, `updated`, `deleted`, `replaced`.
+        done: &'static str,
+        /// The object.
+        id: Option<Name>,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A step failed.
+    Failed {
+        /// Its number.
+        step: usize,
+        /// Which resource.
+        address: Address,
+        /// Why.
+        error: StepError,
+    },
+    /// A step will not run.
+    Skipped {
+        /// Its number.
+        step: usize,
+        /// Which resource.
+        address: Address,
+        /// The step that it needed.
+        because: Address,
+    },
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// The service said no.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The object is not as the plan saw it.
+    #[error("{0}")]
+    Moved(String),
+    /// It did not settle in time, or ended in a failed state.
+    #[error("{0}")]
+    Unsettled(String),
+    /// Nobody can tell what became of the request.
+    #[error("{0}")]
+    Question(String),
+    /// The ledger could not be written: nothing more is sent.
+    #[error("{0}")]
+    Ledger(String),
+    /// A value could not be computed, or a file not be written.
+    #[error("{0}")]
+    Failed(String),
+    /// The service could not be reached.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+/// How an apply ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Resources whose steps are all done.
+    pub done: Vec<Address>,
+    /// Resources with a failed step.
+    pub failed: Vec<(Address, StepError)>,
+    /// Resources with a step that did not run.
+    pub skipped: Vec<Address>,
+    /// Open questions: what only a human can answer.
+    pub questions: Vec<String>,
+    /// It was told to stop.
+    pub interrupted: bool,
+    /// The stack's outputs, where they are known.
+    pub outputs: BTreeMap<Name, Value>,
+}

@@ -1,0 +1,69 @@
+//! `run`: applies a plan; `recover`: settles what an earlier run left open.
+
+use std::cell::Cell;
+
+use super::event::{Event, Outcome, StepError};
+use crate::cloud::client::Client;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::journal::Journal;
+use crate::ledger::store::Store;
+use crate::model::address::Address;
+use crate::model::clock::{Clock, Random};
+use crate::model::expression::Expression;
+use crate::model::secret::Secret;
+use crate::plan::change::Plan;
+
+/// What an apply needs besides the plan.
+pub struct Context<'a, C, K, R, S> {
+    /// The service.
+    pub client: &'a Client<C, K, R>,
+    /// The ledger, locked for writing.
+    pub journal: &'a Journal<S>,
+    /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
+    pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
+    /// Takes a secret that is shown once; durable on return. Not called for a resource without a
+    /// `deliver_secret`.
+    pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), String>,
+    /// Told what happens.
+    pub tell: &'a dyn Fn(Event),
+    /// Set from outside to stop: no new step starts, what runs is finished.
+    pub stop: &'a Cell<bool>,
+    /// Steps at the same time, at most.
+    pub parallel: usize,
+    /// Bounds of the crash-safe protocol.
+    pub bounds: Bounds,
+}
+
+/// Timing assumptions of the crash-safe protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// A request takes effect within this of its last byte leaving, or never (D).
+    pub effect: std::time::Duration,
+    /// An accepted object is listed within this (L).
+    pub listing: std::time::Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { effect: std::time::Duration::from_mins(1), listing: std::time::Duration::from_secs(10) }
+    }
+}
+
+/// Resolves every open intent of the ledger. Called before anything is planned or sent.
+///
+/// # Errors
+/// When the service cannot be read or the ledger not be written.
+pub async fn recover<C: Cloud, K: Clock, R: Random, S: Store>(
+    _context: &Context<'_, C, K, R, S>,
+) -> Result<(), StepError> {
+    unimplemented!("APPLY")
+}
+
+/// Runs a plan's steps to the end, or as far as they go. Never fails as a whole: the outcome says
+/// what happened to each resource.
+pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
+    _context: &Context<'_, C, K, R, S>,
+    _plan: &Plan,
+) -> Outcome {
+    unimplemented!("APPLY")
+}

@@ -1,0 +1,1 @@
+//! The commands: each wires the floors below and prints.

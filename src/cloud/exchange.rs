@@ -1,0 +1,70 @@
+//! `Cloud`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
+//! decoding) is the same over TCP and in a simulation.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::model::address::Name;
+use crate::model::schema::Method;
+
+/// One request. The API key is not part of it: the transport adds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The verb.
+    pub method: Method,
+    /// The path from the base address, percent-encoded.
+    pub path: String,
+    /// Query parameters.
+    pub query: Vec<(&'static str, String)>,
+    /// The value of `X-Project-ID`.
+    pub project: Option<Name>,
+    /// The JSON body.
+    pub body: Option<serde_json::Value>,
+    /// Whole time allowed, connecting included.
+    pub deadline: Duration,
+}
+
+/// One answer, as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// `Retry-After` in seconds.
+    pub retry_after: Option<u32>,
+    /// `X-RateLimit-Limit`.
+    pub limit: Option<u32>,
+    /// `X-RateLimit-Remaining`.
+    pub remaining: Option<u32>,
+    /// `Date`, as it stands.
+    pub date: Option<Name>,
+    /// The whole body, bounded.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ExchangeError {
+    /// Not a byte of the request left: it had no effect.
+    #[error("cannot reach {host}: {reason}")]
+    NotSent {
+        /// The host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// The request left, wholly or in part; whether it had an effect is unknown.
+    #[error("no answer from {host}: {reason}")]
+    Lost {
+        /// The host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The service, one exchange at a time. Follows no redirect, repeats nothing.
+pub trait Cloud {
+    /// Sends a request and returns its answer.
+    fn exchange(&self, request: &Request) -> impl Future<Output = Result<Answer, ExchangeError>>;
+}

@@ -1,0 +1,4 @@
+//! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
+
+pub mod client;
+pub mod exchange;

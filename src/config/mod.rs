@@ -1,0 +1,7 @@
+//! Text to `Stack`: files → `Document` → names, variables and expressions → checks.
+
+pub mod document;
+pub mod kdl;
+pub mod load;
+pub mod stack;
+pub mod yaml;

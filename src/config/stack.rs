@@ -1,0 +1,163 @@
+//! `Stack`: what the configuration wants, resolved: every name bound, every instance expanded,
+//! every offline rule checked. What still waits for live objects is an `Expression`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use crate::model::address::{Address, Name};
+use crate::model::expression::Expression;
+use crate::model::schema::{Kind, ReplaceOrder};
+use crate::model::source::{Sources, Span};
+
+/// A whole configuration for one environment.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// The stack's name.
+    pub name: Name,
+    /// The environment that it was resolved for.
+    pub environment: Environment,
+    /// Resources by address, in address order.
+    pub resources: IndexMap<Address, Resource>,
+    /// What to print when all is done.
+    pub outputs: BTreeMap<Name, Output>,
+    /// The one `project` block that project-scoped resources belong to, when there is exactly one.
+    pub project: Option<Address>,
+    /// The local ledger is refused.
+    pub backend_required: bool,
+    /// Digest of the resolved configuration, secrets by presence only: 16 hexadecimal digits.
+    pub digest: String,
+    /// The files.
+    pub sources: Sources,
+}
+
+/// The environment of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// Its name; `default` for a stack without environments.
+    pub name: Name,
+    /// How an apply asks.
+    pub confirm: Confirm,
+}
+
+/// How an apply asks for consent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirm {
+    /// Yes or no.
+    Ask,
+    /// The environment's name must be typed.
+    Typed,
+}
+
+/// One block, or one instance of a block with `for_each`.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// Its path.
+    pub address: Address,
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// The parent's address, for a child.
+    pub parent: Option<Address>,
+    /// The instance's key, with `for_each`.
+    pub key: Option<Name>,
+    /// What was written, by the language's attribute names. `name` is always there where the kind
+    /// has it. Values have the schema's types; catalog attributes hold the written name or id as text.
+    pub attributes: BTreeMap<Name, Setting>,
+    /// What may happen to it.
+    pub lifecycle: Lifecycle,
+    /// What no reference shows.
+    pub depends_on: Vec<Address>,
+    /// The project, where the block says one.
+    pub project: Option<Expression>,
+    /// Where a secret that is shown once goes.
+    pub deliver_secret: Option<SecretSink>,
+    /// The block's key.
+    pub span: Span,
+}
+
+/// A written attribute.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// Its value, or how to get it.
+    pub expression: Expression,
+    /// Where the value was written.
+    pub span: Span,
+    /// What decided the value besides this place: `vars.size, set by environments.prod`.
+    pub set_by: Option<Name>,
+}
+
+/// What may happen to a resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lifecycle {
+    /// No delete, no replacement.
+    pub protect: bool,
+    /// What becomes of the object when the block goes.
+    pub on_remove: OnRemove,
+    /// Live differences that are nobody's business.
+    pub ignore_drift: Vec<IgnoreDrift>,
+    /// Which comes first in a replacement; `None` leaves it to the kind.
+    pub replace: Option<ReplaceOrder>,
+    /// How long an operation may take; `None` leaves it to the kind.
+    pub timeouts: Timeouts,
+    /// Place of the `protect` word, for messages.
+    pub protect_span: Option<Span>,
+}
+
+/// What becomes of the object when its block goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnRemove {
+    /// It is deleted.
+    #[default]
+    Delete,
+    /// It stays live; stead forgets it.
+    Keep,
+}
+
+/// A live difference that is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoreDrift {
+    /// The attribute.
+    pub attribute: Name,
+    /// Why, in the writer's words.
+    pub reason: Option<String>,
+    /// The last day it holds, `YYYY-MM-DD`.
+    pub until: Option<jiff::civil::Date>,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// How long operations may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until usable.
+    pub create: Option<Duration>,
+    /// Until changed.
+    pub update: Option<Duration>,
+    /// Until gone.
+    pub delete: Option<Duration>,
+}
+
+/// Where a secret that is shown once goes. Paths are relative to the stack's directory and confined
+/// to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretSink {
+    /// A file of its own, 0600.
+    File(String),
+    /// A `NAME=value` line of an env file, 0600.
+    EnvFile {
+        /// The file.
+        path: String,
+        /// The variable.
+        variable: Name,
+    },
+}
+
+/// A value to print when all is done.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Its value, or how to get it.
+    pub expression: Expression,
+    /// Where it was written.
+    pub span: Span,
+}

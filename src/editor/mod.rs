@@ -1,0 +1,1 @@
+//! What the tables say, for editors and readers: schemas and reference texts.

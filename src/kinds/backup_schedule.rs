@@ -1,0 +1,92 @@
+//! `backup_schedule`: recurring backups of one VM.
+
+use super::shared::{CREATED_AT, PROJECT_ID, TIME};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder,
+    Rule, Scope, Type,
+};
+
+static PATCH: Call =
+    Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/backup-schedules/{id}"));
+
+const DAYS: &[(&str, i64)] = &[
+    ("sunday", 0),
+    ("monday", 1),
+    ("tuesday", 2),
+    ("wednesday", 3),
+    ("thursday", 4),
+    ("friday", 5),
+    ("saturday", 6),
+];
+
+/// The table.
+pub(super) static BACKUP_SCHEDULE: Kind = Kind {
+    name: "backup_schedule",
+    summary: "Daily or weekly backups of one VM, with how many to keep.",
+    scope: Scope::Project,
+    api: Api {
+        id: "id",
+        create: Endpoint::documented(Method::Post, "/api/v1/backup-schedules"),
+        read: Some(Endpoint::documented(Method::Get, "/api/v1/backup-schedules/{id}")),
+        list: Endpoint::documented(Method::Get, "/api/v1/backup-schedules"),
+        delete: Endpoint::documented(Method::Delete, "/api/v1/backup-schedules/{id}"),
+        delete_body: &[],
+        ready: None,
+    },
+    attributes: &[
+        Attribute::required("vm", Type::Reference("vm"))
+            .wire("vm_id")
+            .summary("The VM to back up.")
+            .assumed(),
+        Attribute::required("frequency", Type::Enum(&["daily", "weekly"]))
+            .summary("How often.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "frequency" }),
+        Attribute::optional("day_of_week", Type::Labelled(DAYS))
+            .summary("The day of a weekly schedule; sunday (0) unless it is said.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "day_of_week" })
+            .assumed(),
+        Attribute::default("hour", Type::Integer { min: 0, max: 23, unit: "h" }, Literal::Integer(3))
+            .summary("The hour, UTC.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "hour" })
+            .assumed(),
+        Attribute::default("retention", Type::Integer { min: 1, max: 30, unit: "" }, Literal::Integer(7))
+            .summary("How many backups to keep.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "retention" })
+            .assumed(),
+        Attribute::default("enabled", Type::Boolean, Literal::Bool(true))
+            .summary("Whether it runs.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "enabled" })
+            .assumed(),
+        PROJECT_ID.assumed(),
+        Attribute::computed("next_run_at", TIME).summary("When it runs next.").assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[
+        Rule {
+            code: "R0201",
+            check: Check::OnlyWith {
+                attribute: "day_of_week",
+                unless: Literal::Null,
+                other: "frequency",
+                values: &["weekly"],
+            },
+            says: "Only a weekly schedule has a day of the week.",
+            place: "contract, 3, backup_schedule",
+        },
+        Rule {
+            code: "R0202",
+            check: Check::Unique { attributes: &["vm", "frequency"] },
+            says: "A VM has at most one schedule of a frequency.",
+            place: "contract, 3, backup_schedule",
+        },
+    ],
+    price: Price::Free,
+    estimate: Estimate { create: 1, update: 1, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: None,
+    actions: &[],
+};

@@ -1,0 +1,261 @@
+//! `database`: a managed PostgreSQL, MySQL, Valkey, ClickHouse or Kafka.
+
+use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
+use crate::model::schema::{
+    Action, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format, Kind,
+    Literal, Method, OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+};
+
+static RENAME: Call = Call::new(
+    "rename",
+    Endpoint::documented(Method::Patch, "/api/v1/databases/{id}").answers(Envelope::Database),
+);
+static SCALE: Call = Call::new(
+    "scale",
+    Endpoint::assumed(Method::Post, "/api/v1/databases/{id}/scale").answers(Envelope::Database),
+);
+static CONNECT: Call = Call::new(
+    "connect-vpc",
+    Endpoint::documented(Method::Post, "/api/v1/databases/{id}/vpc").answers(Envelope::Database),
+);
+static DISCONNECT: Call = Call::new(
+    "disconnect-vpc",
+    Endpoint::documented(Method::Delete, "/api/v1/databases/{id}/vpc").answers(Envelope::Database),
+);
+static PUBLIC_ACCESS: Call = Call::new(
+    "public-access",
+    Endpoint::documented(Method::Post, "/api/v1/databases/{id}/public-access").answers(Envelope::Database),
+)
+.always(&["public_access", "public_allowlist"]);
+
+const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
+
+/// The table.
+pub(super) static DATABASE: Kind = Kind {
+    name: "database",
+    summary: "A managed database: postgres, mysql, valkey, clickhouse or kafka.",
+    scope: Scope::Project,
+    api: Api {
+        id: "id",
+        create: Endpoint::documented(Method::Post, "/api/v1/databases").answers(Envelope::Database),
+        read: Some(Endpoint::assumed(Method::Get, "/api/v1/databases/{id}").answers(Envelope::Database)),
+        list: Endpoint::assumed(Method::Get, "/api/v1/databases"),
+        delete: Endpoint::assumed(Method::Delete, "/api/v1/databases/{id}").answers(Envelope::Message),
+        delete_body: &[],
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["running", "warning"],
+            resting: &["suspended"],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+    },
+    attributes: &[
+        Attribute::required("name", NAME)
+            .summary("Display name; connection addresses do not derive from it.")
+            .on_change(OnChange::Patch { call: &RENAME, body: "name" }),
+        Attribute::default("engine", Type::Enum(ENGINES), Literal::Text("postgres"))
+            .summary("The database system."),
+        Attribute::optional("engine_version", Type::Text { min: 1, max: 32, format: Format::Any })
+            .summary("Major version; the newest one when it is not said."),
+        Attribute::required("plan", Type::Catalog("database"))
+            .wire("plan_id")
+            .summary("Size and price, by name or id.")
+            .on_change(OnChange::Patch { call: &SCALE, body: "plan_id" })
+            .effects(&[Effect::BriefOutage, Effect::Charge]),
+        Attribute::optional("storage_gb", Type::Integer { min: 1, max: 65_536, unit: "GB" })
+            .summary("Storage in GB; the plan's when it is not said. It can only grow.")
+            .on_change(OnChange::Patch { call: &SCALE, body: "storage_gb" })
+            .grow_only()
+            .effects(&[Effect::Charge]),
+        Attribute::default("ha_enabled", Type::Boolean, Literal::Bool(false))
+            .summary("A standby with automatic takeover; +70 % of the plan price (mysql, kafka +140 %).")
+            .on_change(OnChange::Patch { call: &SCALE, body: "ha_enabled" })
+            .effects(&[Effect::Charge]),
+        Attribute::default(
+            "replica_count",
+            Type::Integer { min: 0, max: 16, unit: "" },
+            Literal::Integer(0),
+        )
+        .summary("Read replicas (postgres); each costs the plan price.")
+        .on_change(OnChange::Patch { call: &SCALE, body: "replica_count" })
+        .effects(&[Effect::Charge]),
+        Attribute::optional("vpc", Type::Reference("vpc"))
+            .wire("vpc_id")
+            .summary("The network of its private endpoint.")
+            .on_change(OnChange::Link { set: &CONNECT, body: "vpc_id", unset: &DISCONNECT })
+            .effects(&[Effect::BriefOutage]),
+        Attribute::default("public_access", Type::Boolean, Literal::Bool(false))
+            .summary("Whether it can be reached from the internet.")
+            .on_change(OnChange::Patch { call: &PUBLIC_ACCESS, body: "enabled" }),
+        Attribute::default(
+            "public_allowlist",
+            Type::Set { of: &Type::Text { min: 9, max: 18, format: Format::AllowedCidr4 }, max: 20 },
+            Literal::Empty,
+        )
+        .summary("Source networks allowed in; empty lets everyone in.")
+        .on_change(OnChange::Patch { call: &PUBLIC_ACCESS, body: "allowlist" }),
+        Attribute::optional(
+            "extensions",
+            Type::Set { of: &Type::Text { min: 1, max: 63, format: Format::Any }, max: 64 },
+        )
+        .summary("Extensions (postgres).")
+        .unlisted(),
+        Attribute::optional(
+            "engine_config",
+            Type::Record(&[("maxmemory-policy", Type::Enum(&["noeviction", "allkeys-lru"]))]),
+        )
+        .summary("Settings of the engine (valkey).")
+        .unlisted(),
+        BILLING,
+        REGION,
+        Attribute::computed("database_id", TEXT).summary("Short id, part of its host names."),
+        Attribute::computed("status", TEXT).summary("running when it can be used."),
+        Attribute::computed("status_message", TEXT).summary("Detail of warning and failed."),
+        Attribute::computed("connection_host", TEXT).summary("Private host name."),
+        Attribute::computed("connection_port", COUNT).summary("Port of the private host."),
+        Attribute::computed("subscription_id", TEXT).summary("Set for monthly billing."),
+        Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD."),
+        Attribute::computed("monthly_price", Type::Decimal).summary("What a month costs, in USD."),
+        Attribute::computed("public_port", COUNT).summary("Public port; 0 while public access is off."),
+        Attribute::computed("public_dns_hostname", TEXT).summary("Public host name."),
+        Attribute::computed("is_free", Type::Boolean).summary("Whether it is on the free plan."),
+        Attribute::computed("suspended_at", TIME).summary("When it was paused for idleness."),
+        PROJECT_ID,
+        CREATED_AT,
+        UPDATED_AT,
+    ],
+    rules: &[
+        Rule {
+            code: "R0301",
+            check: Check::CatalogField { attribute: "plan", field: "engine", equals: "engine" },
+            says: "A database's plan must be one of its engine's.",
+            place: "specification, Errors, case 2",
+        },
+        Rule {
+            code: "R0302",
+            check: Check::OnlyWith {
+                attribute: "replica_count",
+                unless: Literal::Integer(0),
+                other: "engine",
+                values: &["postgres"],
+            },
+            says: "Only postgres has read replicas.",
+            place: "specification, Errors, case 2",
+        },
+        Rule {
+            code: "R0303",
+            check: Check::CatalogForbids {
+                attribute: "plan",
+                field: "is_free",
+                forbidden: "ha_enabled",
+                unless: Literal::Bool(false),
+            },
+            says: "The free plan has no high availability.",
+            place: "specification, Errors, case 2",
+        },
+        Rule {
+            code: "R0304",
+            check: Check::OnlyWith {
+                attribute: "engine_config",
+                unless: Literal::Null,
+                other: "engine",
+                values: &["valkey"],
+            },
+            says: "Only valkey has engine settings: maxmemory-policy.",
+            place: "specification, Errors, case 2",
+        },
+        Rule {
+            code: "R0305",
+            check: Check::OnlyWith {
+                attribute: "extensions",
+                unless: Literal::Null,
+                other: "engine",
+                values: &["postgres"],
+            },
+            says: "Only postgres has extensions.",
+            place: "specification, Catalogue of other endpoints, Databases",
+        },
+        Rule {
+            code: "R0306",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A database's name is unique in its project.",
+            place: "contract, 1, names",
+        },
+    ],
+    price: Price::Sum(&[
+        PriceTerm { table: "database", chosen_by: Some("plan"), field: "monthly_price", factors: &[] },
+        PriceTerm {
+            table: "database",
+            chosen_by: Some("plan"),
+            field: "monthly_price",
+            factors: &[Factor::PercentWhen {
+                attribute: "ha_enabled",
+                percent: 70,
+                except: &[("mysql", 140), ("kafka", 140)],
+                by: "engine",
+            }],
+        },
+        PriceTerm {
+            table: "database",
+            chosen_by: Some("plan"),
+            field: "monthly_price",
+            factors: &[Factor::Count("replica_count")],
+        },
+        PriceTerm {
+            table: "database",
+            chosen_by: Some("plan"),
+            field: "storage_price_per_gb_month",
+            factors: &[Factor::Over { attribute: "storage_gb", field: "included_storage_gb" }],
+        },
+    ]),
+    estimate: Estimate { create: 47, update: 30, delete: 10 },
+    replace: ReplaceOrder::DeleteFirst,
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::DataLoss, Effect::AddressChange],
+    data_bearing: true,
+    takes_along: &[],
+    shown_once: None,
+    actions: ACTIONS,
+};
+
+const fn post(name: &'static str, path: &'static str, summary: &'static str) -> Action {
+    Action { name, endpoint: Endpoint::documented(Method::Post, path), summary }
+}
+
+const fn get(name: &'static str, path: &'static str, summary: &'static str) -> Action {
+    Action { name, endpoint: Endpoint::documented(Method::Get, path), summary }
+}
+
+static ACTIONS: &[Action] = &[
+    Action {
+        name: "resume",
+        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/resume")
+            .answers(Envelope::Database),
+        summary: "Wakes a free database that was paused for idleness.",
+    },
+    Action {
+        name: "restore",
+        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/restore")
+            .answers(Envelope::Database),
+        summary: "Restores a backup, over the database or as a new one.",
+    },
+    post(
+        "rotate-credentials",
+        "/api/v1/databases/{id}/credentials/rotate",
+        "Makes a new password for the owner.",
+    ),
+    get("connection", "/api/v1/databases/{id}/connection", "Hosts, ports and addresses to connect to."),
+    get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters."),
+    get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time."),
+    get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka)."),
+    Action {
+        name: "backups",
+        endpoint: Endpoint::assumed(Method::Get, "/api/v1/databases/{id}/backups"),
+        summary: "Daily backups that can be restored.",
+    },
+    post("console", "/api/v1/databases/{id}/console", "Runs a query, read-only unless told otherwise."),
+    post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages."),
+    get("engines", "/api/v1/databases/engines", "Engines and their versions."),
+    get("plans", "/api/v1/databases/plans", "Plans and prices."),
+];

@@ -1,0 +1,54 @@
+//! `database_user`: a login of a database, written under its `users`.
+
+use super::shared::CREATED_AT;
+use crate::model::schema::{
+    Action, Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Method, Price, ReplaceOrder, Rule,
+    Scope, Type,
+};
+
+/// The table.
+pub(super) static DATABASE_USER: Kind = Kind {
+    name: "database_user",
+    summary: "A login of a database.",
+    scope: Scope::Child { of: "database", collection: "users" },
+    api: Api {
+        id: "name",
+        create: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users"),
+        read: None,
+        list: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users"),
+        delete: Endpoint::documented(Method::Delete, "/api/v1/databases/{parent}/users/{id}"),
+        delete_body: &[],
+        ready: None,
+    },
+    attributes: &[
+        Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
+            .summary("Login name: a-z, 0-9 and _, not beginning with app_ or fnb_."),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R0401",
+        check: Check::AtMost { count: 20 },
+        says: "A database has at most 20 users.",
+        place: "specification, Errors, case 4; the number: contract, 3, database_user",
+    }],
+    price: Price::Free,
+    estimate: Estimate { create: 1, update: 1, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: Some("password"),
+    actions: &[
+        Action {
+            name: "rotate-password",
+            endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users/{id}/rotate"),
+            summary: "Makes a new password.",
+        },
+        Action {
+            name: "password",
+            endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users/{id}/password"),
+            summary: "Shows the password.",
+        },
+    ],
+};

@@ -1,0 +1,50 @@
+//! `project`: the account's folder for everything else.
+
+use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
+use crate::model::schema::{
+    Api, Attribute, Call, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder, Scope,
+    Type,
+};
+
+static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
+
+/// The table.
+pub(super) static PROJECT: Kind = Kind {
+    name: "project",
+    summary: "The folder of the account that other resources belong to.",
+    scope: Scope::Account,
+    api: Api {
+        id: "id",
+        create: Endpoint::assumed(Method::Post, "/api/v1/projects"),
+        read: Some(Endpoint::assumed(Method::Get, "/api/v1/projects/{id}")),
+        list: Endpoint::assumed(Method::Get, "/api/v1/projects"),
+        delete: Endpoint::assumed(Method::Delete, "/api/v1/projects/{id}"),
+        delete_body: &[],
+        ready: None,
+    },
+    attributes: &[
+        Attribute::required("name", NAME)
+            .summary("Display name, 1–64 characters.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "name" })
+            .assumed(),
+        Attribute::default("description", TEXT, Literal::Text(""))
+            .summary("What it is for.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "description" })
+            .assumed(),
+        Attribute::computed("is_default", Type::Boolean)
+            .summary("Whether it is the account's default project, which cannot be deleted.")
+            .assumed(),
+        CREATED_AT.assumed(),
+        UPDATED_AT.assumed(),
+    ],
+    rules: &[],
+    price: Price::Free,
+    estimate: Estimate { create: 1, update: 1, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: None,
+    actions: &[],
+};

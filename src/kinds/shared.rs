@@ -1,0 +1,42 @@
+//! Attributes and types that several kinds have in the same words.
+
+use crate::model::schema::{Attribute, Format, Literal, OnChange, Type};
+
+/// A name of 1–64 characters.
+pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+
+/// Any text up to the API's practical bounds.
+pub(super) const TEXT: Type = Type::Text { min: 0, max: 65_535, format: Format::Any };
+
+/// A point in time.
+pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: Format::Timestamp };
+
+/// A count without an upper bound.
+pub(super) const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
+
+/// The only region there is.
+pub(super) const REGION: Attribute =
+    Attribute::default("region", Type::Enum(&["us-east"]), Literal::Text("us-east"))
+        .summary("Where it runs; us-east is the only region.");
+
+/// How it is billed.
+pub(super) const BILLING: Attribute =
+    Attribute::default("billing_type", Type::Enum(&["payg", "subscription"]), Literal::Text("payg"))
+        .summary("payg is billed by the hour, subscription by the month, from the account balance first.")
+        .on_change(OnChange::Replace);
+
+/// Creation time.
+pub(super) const CREATED_AT: Attribute =
+    Attribute::computed("created_at", TIME).summary("When it was made.");
+
+/// Time of the last change.
+pub(super) const UPDATED_AT: Attribute =
+    Attribute::computed("updated_at", TIME).summary("When it last changed.");
+
+/// The owning project's id.
+pub(super) const PROJECT_ID: Attribute =
+    Attribute::computed("project_id", TEXT).summary("The id of the project that owns it.");
+
+/// The price of an hour.
+pub(super) const PRICE_PER_HOUR: Attribute =
+    Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");

@@ -1,0 +1,40 @@
+//! `ssh_key`: a public key that new VMs can trust.
+
+use super::shared::{CREATED_AT, NAME, TEXT};
+use crate::model::schema::{
+    Api, Attribute, Endpoint, Estimate, Format, Kind, Method, Price, ReplaceOrder, Scope, Type,
+};
+
+/// The table.
+pub(super) static SSH_KEY: Kind = Kind {
+    name: "ssh_key",
+    summary: "A public key that new VMs can be told to trust.",
+    scope: Scope::Account,
+    api: Api {
+        id: "id",
+        create: Endpoint::assumed(Method::Post, "/api/v1/ssh-keys"),
+        read: Some(Endpoint::assumed(Method::Get, "/api/v1/ssh-keys/{id}")),
+        list: Endpoint::assumed(Method::Get, "/api/v1/ssh-keys"),
+        delete: Endpoint::assumed(Method::Delete, "/api/v1/ssh-keys/{id}"),
+        delete_body: &[],
+        ready: None,
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Display name.").assumed(),
+        Attribute::required("public_key", Type::Text { min: 1, max: 16_384, format: Format::SshPublicKey })
+            .summary("One line in OpenSSH form: type, key, comment.")
+            .assumed(),
+        Attribute::computed("fingerprint", TEXT).summary("Digest of the key.").assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[],
+    price: Price::Free,
+    estimate: Estimate { create: 1, update: 1, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: None,
+    actions: &[],
+};

@@ -1,0 +1,138 @@
+//! Laws over the whole registry.
+
+use std::collections::BTreeSet;
+
+use super::REGISTRY;
+use crate::model::schema::{Check, Factor, Literal, OnChange, Presence, Price, Scope, Type};
+
+#[test]
+fn kinds_and_catalogs_are_sorted_and_every_file_is_listed() {
+    let names: Vec<_> = REGISTRY.kinds.iter().map(|kind| kind.name).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    assert!(REGISTRY.catalogs.is_sorted_by_key(|table| table.name));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kinds");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| !["mod", "shared", "tests"].contains(&name.as_str()))
+        .collect();
+    assert_eq!(files, names.iter().map(|name| (*name).to_owned()).collect());
+}
+
+#[test]
+fn every_attribute_is_documented_and_unique() {
+    for kind in REGISTRY.kinds {
+        assert!(kind.summary.ends_with('.'), "{}", kind.name);
+        let mut seen = BTreeSet::new();
+        for attribute in kind.attributes {
+            assert!(attribute.summary.ends_with('.'), "{}.{}", kind.name, attribute.name);
+            assert!(seen.insert(attribute.name), "{}.{} twice", kind.name, attribute.name);
+            let never = attribute.change == OnChange::Never;
+            assert_eq!(never, attribute.presence == Presence::Computed, "{}.{}", kind.name, attribute.name);
+        }
+    }
+}
+
+#[test]
+fn every_name_that_a_table_uses_exists() {
+    for kind in REGISTRY.kinds {
+        let has =
+            |name: &str| assert!(kind.attribute(name).is_some(), "{}: no attribute {name}", kind.name);
+        assert!(kind.api.id == "id" || kind.attribute(kind.api.id).is_some());
+        if let Some(ready) = kind.api.ready {
+            has(ready.attribute);
+        }
+        if let Scope::Child { of, collection } = kind.scope {
+            let parent = REGISTRY.kind(of).unwrap();
+            assert!(parent.attribute(collection).is_none(), "{collection} is an attribute of {of} too");
+        }
+        for (name, attribute) in kind.takes_along {
+            assert!(REGISTRY.kind(name).unwrap().attribute(attribute).is_some());
+        }
+        for attribute in kind.attributes {
+            check_type(&attribute.ty);
+        }
+        for call in kind.calls() {
+            call.always.iter().for_each(|name| has(name));
+        }
+        for rule in kind.rules {
+            match rule.check {
+                Check::OnlyWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
+                Check::CatalogField { attribute, equals, .. } => {
+                    [attribute, equals].into_iter().for_each(has)
+                }
+                Check::CatalogForbids { attribute, forbidden, .. } => {
+                    [attribute, forbidden].into_iter().for_each(has);
+                }
+                Check::NoOverlap { attribute } => has(attribute),
+                Check::Unique { attributes } => attributes.iter().for_each(|name| has(name)),
+                Check::AtMost { count } => assert!(count > 0),
+            }
+        }
+        let Price::Sum(terms) = kind.price else { continue };
+        for term in terms {
+            assert!(REGISTRY.catalog(term.table).is_some());
+            term.chosen_by.into_iter().for_each(has);
+            for factor in term.factors {
+                match factor {
+                    Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
+                    Factor::PercentWhen { attribute, by, .. } => {
+                        [*attribute, *by].into_iter().for_each(has)
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_type(ty: &Type) {
+    match ty {
+        Type::Reference(kind) => assert!(REGISTRY.kind(kind).is_some(), "no kind {kind}"),
+        Type::Catalog(table) => assert!(REGISTRY.catalog(table).is_some(), "no catalog {table}"),
+        Type::List(of) | Type::Set { of, .. } | Type::Map(of) => check_type(of),
+        Type::Record(fields) => fields.iter().for_each(|(_, ty)| check_type(ty)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
+    let mut seen = BTreeSet::new();
+    for kind in REGISTRY.kinds {
+        for endpoint in kind.endpoints() {
+            assert!(endpoint.path.starts_with("/api/v1/"), "{}", endpoint.path);
+            for part in endpoint.path.split('/').filter(|part| part.starts_with('{')) {
+                assert!(["{id}", "{parent}"].contains(&part), "{}: {part}", endpoint.path);
+            }
+            assert!(seen.insert((endpoint.method, endpoint.path)), "{} {}", endpoint.method, endpoint.path);
+        }
+    }
+}
+
+#[test]
+fn rule_codes_are_unique_and_say_where_they_stand() {
+    let mut seen = BTreeSet::new();
+    for rule in REGISTRY.kinds.iter().flat_map(|kind| kind.rules) {
+        assert!(seen.insert(rule.code), "{} twice", rule.code);
+        assert!(rule.says.ends_with('.') && !rule.place.is_empty(), "{}", rule.code);
+    }
+}
+
+#[test]
+fn defaults_have_the_type_of_their_attribute() {
+    for kind in REGISTRY.kinds {
+        for attribute in kind.attributes {
+            let Presence::Default(literal) = attribute.presence else { continue };
+            let fits = match (attribute.ty, literal) {
+                (Type::Boolean, Literal::Bool(_)) | (Type::Set { .. } | Type::List(_), Literal::Empty) => {
+                    true
+                }
+                (Type::Integer { min, max, .. }, Literal::Integer(n)) => (min..=max).contains(&n),
+                (Type::Enum(words), Literal::Text(word)) => words.contains(&word),
+                (Type::Text { .. }, Literal::Text(_)) => true,
+                _ => false,
+            };
+            assert!(fits, "{}.{}", kind.name, attribute.name);
+        }
+    }
+}

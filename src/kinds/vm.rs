@@ -1,0 +1,104 @@
+//! `vm`: a virtual machine.
+
+use super::shared::{
+    BILLING, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT,
+};
+use crate::model::schema::{
+    Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, Kind, Literal, Method, OnChange,
+    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type,
+};
+
+static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
+static CONSOLE: Call =
+    Call::new("console-policy", Endpoint::documented(Method::Patch, "/api/v1/vms/{id}/console-policy"));
+const START: Call = Call::new("start", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/start"));
+const STOP: Call = Call::new("stop", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/stop"));
+
+/// The table.
+pub(super) static VM: Kind = Kind {
+    name: "vm",
+    summary: "A virtual machine from a template, of a size that its plan gives.",
+    scope: Scope::Project,
+    api: Api {
+        id: "id",
+        create: Endpoint::documented(Method::Post, "/api/v1/vms"),
+        read: Some(Endpoint::documented(Method::Get, "/api/v1/vms/{id}")),
+        list: Endpoint::documented(Method::Get, "/api/v1/vms"),
+        delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
+        delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["active"],
+            resting: &["stopped"],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Display name; no call renames a VM."),
+        Attribute::required("template", Type::Catalog("template"))
+            .wire("template_id")
+            .summary("Operating system template, by name or id."),
+        Attribute::required("plan", Type::Catalog("vm"))
+            .wire("pricing_id")
+            .summary("Size and price, by name or id; the new plan's disk must not be smaller.")
+            .on_change(OnChange::Patch { call: &RESIZE, body: "pricing_id" })
+            .catalog_grow_only("storage")
+            .effects(&[Effect::Restart, Effect::Charge]),
+        REGION,
+        Attribute::optional("vpc", Type::Reference("vpc"))
+            .wire("vpc_id")
+            .summary("The private network it joins.")
+            .assumed(),
+        Attribute::optional("ssh_keys", Type::Set { of: &Type::Reference("ssh_key"), max: 64 })
+            .wire("ssh_key_ids")
+            .summary("Keys that may log in.")
+            .assumed(),
+        Attribute::write_only("user_data", TEXT)
+            .summary("Script for the first boot; never shown again.")
+            .secret()
+            .assumed(),
+        BILLING,
+        Attribute::default("console_require_mfa", Type::Boolean, Literal::Bool(false))
+            .summary("Whether the web console asks for a fresh authenticator code.")
+            .on_change(OnChange::Patch { call: &CONSOLE, body: "console_require_mfa" })
+            .unlisted(),
+        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
+            .returned("status")
+            .summary("Whether it runs.")
+            .on_change(OnChange::Switch(&[("on", START), ("off", STOP)]))
+            .effects(&[Effect::Restart])
+            .read_as(&[("active", "on"), ("stopped", "off")])
+            .after_creation()
+            .assumed(),
+        Attribute::computed("status", TEXT).summary("active when it runs."),
+        Attribute::computed("cpu", COUNT).summary("Processor cores."),
+        Attribute::computed("ram", COUNT).summary("Memory in MB."),
+        Attribute::computed("storage", COUNT).summary("Disk in GB."),
+        Attribute::computed("public_ipv4_address", TEXT).summary("Its address on the internet."),
+        Attribute::computed("private_ipv4_address", TEXT).summary("Its address in the VPC.").assumed(),
+        PRICE_PER_HOUR,
+        PROJECT_ID.assumed(),
+        CREATED_AT,
+        UPDATED_AT.assumed(),
+    ],
+    rules: &[],
+    price: Price::Sum(&[PriceTerm {
+        table: "vm",
+        chosen_by: Some("plan"),
+        field: "monthly_price",
+        factors: &[],
+    }]),
+    estimate: Estimate { create: 20, update: 5, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::AddressChange],
+    data_bearing: false,
+    takes_along: &[("backup_schedule", "vm")],
+    shown_once: None,
+    actions: &[Action {
+        name: "reboot",
+        endpoint: Endpoint::documented(Method::Post, "/api/v1/vms/{id}/reboot"),
+        summary: "Restarts it.",
+    }],
+};

@@ -1,0 +1,66 @@
+//! `vpc`: a private network.
+
+use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
+use crate::model::schema::{
+    Action, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
+    ReplaceOrder, Rule, Scope, Type,
+};
+
+/// The table.
+pub(super) static VPC: Kind = Kind {
+    name: "vpc",
+    summary: "A private network that VMs and databases join.",
+    scope: Scope::Project,
+    api: Api {
+        id: "id",
+        create: Endpoint::documented(Method::Post, "/api/v1/vpcs"),
+        read: Some(Endpoint::assumed(Method::Get, "/api/v1/vpcs/{id}")),
+        list: Endpoint::assumed(Method::Get, "/api/v1/vpcs"),
+        delete: Endpoint::assumed(Method::Delete, "/api/v1/vpcs/{id}"),
+        delete_body: &[],
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["active"],
+            resting: &[],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Display name, 1–64 characters."),
+        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 })
+            .summary("IPv4 network; must not overlap another VPC of the account."),
+        REGION,
+        Attribute::computed("status", TEXT).summary("active when it can be used."),
+        Attribute::computed("account_id", TEXT).summary("The account's id."),
+        PROJECT_ID,
+        Attribute::computed("gateway", TEXT).summary("Gateway address inside the network."),
+        Attribute::computed("dns", TEXT).summary("Name server."),
+        Attribute::computed("total_ips", COUNT).summary("Addresses in the network."),
+        Attribute::computed("used_ips", COUNT).summary("Addresses in use."),
+        Attribute::computed("gateway_type", TEXT).summary("Kind of gateway."),
+        Attribute::computed("router_public_ip", TEXT).summary("The router's public address."),
+        Attribute::computed("router_status", TEXT).summary("The router's status."),
+        CREATED_AT,
+        UPDATED_AT,
+    ],
+    rules: &[Rule {
+        code: "R0101",
+        check: Check::NoOverlap { attribute: "cidr" },
+        says: "The networks of an account's VPCs must not overlap.",
+        place: "specification, Resources, VPC, cidr",
+    }],
+    price: Price::Free,
+    estimate: Estimate { create: 1, update: 1, delete: 1 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[Effect::AddressChange],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: None,
+    actions: &[Action {
+        name: "cidr-suggestions",
+        endpoint: Endpoint::documented(Method::Get, "/api/v1/vpcs/cidr-suggestions"),
+        summary: "Lists networks that overlap no VPC of the account.",
+    }],
+};

@@ -1,0 +1,167 @@
+//! `Ledger`: which live object each address owns, what was last applied, and what is under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::address::{Address, Name};
+use crate::model::secret::FingerprintKey;
+use crate::model::value::Attributes;
+
+/// Everything that stead remembers of one stack in one environment. Built by replaying records.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    /// Whose ledger this is; set once.
+    pub identity: Identity,
+    /// Number of records replayed since the beginning.
+    pub serial: u64,
+    /// Owned objects.
+    pub entries: BTreeMap<Address, Entry>,
+    /// Requests that were about to be sent and whose outcome is not recorded: resolved before
+    /// anything else.
+    pub intents: BTreeMap<Uuid, Intent>,
+    /// Creations that are presumed to have had no effect: watched for late effects.
+    pub watched: BTreeMap<Uuid, Intent>,
+    /// Addresses whose open question only a human can answer.
+    pub questions: BTreeMap<Uuid, Question>,
+    /// Nonces of saved plans that were applied.
+    pub applied_plans: BTreeSet<Uuid>,
+    /// When an apply last ended well.
+    pub last_applied: Option<Timestamp>,
+}
+
+/// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Told apart from every other ledger, forks of it included.
+    pub lineage: Uuid,
+    /// The stack.
+    pub stack: Name,
+    /// The environment.
+    pub environment: Name,
+    /// The account, once an apply has seen it: the id of its default project.
+    pub account: Option<Name>,
+    /// Key of the fingerprints of secrets.
+    pub key: FingerprintKey,
+}
+
+/// An owned object and what was last applied to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The kind's name.
+    pub kind: Name,
+    /// The object, with its birth certificate. `None` after a delete-first replacement lost the old
+    /// object and before the new one is bound.
+    pub current: Option<Owned>,
+    /// Older objects of a replacement that are still to be deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deposed: Vec<Owned>,
+    /// The parent's address, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Address>,
+    /// What was last applied: written attributes only, ids for names, secrets sealed.
+    pub applied: Attributes,
+    /// What it depends on: deletions go the other way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<Address>,
+    /// Remembered `lifecycle.protect`.
+    #[serde(default)]
+    pub protect: bool,
+    /// Remembered `lifecycle.on_remove: keep`.
+    #[serde(default)]
+    pub keep_on_remove: bool,
+    /// Creation or a change of several calls did not finish; a plan completes or replaces it.
+    #[serde(default)]
+    pub unfinished: bool,
+}
+
+/// A live object that stead made or was told to adopt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    /// Its id.
+    pub id: Name,
+    /// Its parent object's id, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
+    /// The project it was made in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Name>,
+    /// When the service made it, as the service wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Name>,
+    /// It was found, not answered: deleting or replacing it asks a human.
+    #[serde(default)]
+    pub provisional: bool,
+}
+
+/// A mutating request about to be sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Its own id: every attempt has a new one.
+    pub op: Uuid,
+    /// For which resource.
+    pub address: Address,
+    /// The kind's name.
+    pub kind: Name,
+    /// The parent object's id, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
+    /// The project of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Name>,
+    /// When it was recorded, wall time.
+    pub at: Timestamp,
+    /// What it does.
+    pub action: IntentAction,
+}
+
+/// What a request is about to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum IntentAction {
+    /// A creation.
+    Create {
+        /// What the new object must show: the sent attributes that answers carry; no secrets.
+        expected: Attributes,
+        /// Ids of the kind in the project (or under the parent) that existed before.
+        baseline: Vec<Name>,
+        /// The service's `Date` when the baseline was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_date: Option<Name>,
+        /// What the entry will remember once it is bound: parent, dependencies, lifecycle, and the
+        /// attributes that the request carries (secrets sealed).
+        entry: Box<Entry>,
+        /// The current object steps down to `deposed` when the new one is bound.
+        #[serde(default)]
+        deposes: bool,
+    },
+    /// One call of an update.
+    Update {
+        /// The object.
+        id: Name,
+        /// The call's name in the kind's table.
+        call: Name,
+        /// The attributes before, as read.
+        before: Attributes,
+        /// The attributes after; secrets sealed.
+        target: Attributes,
+    },
+    /// A deletion.
+    Delete {
+        /// The object, with its birth certificate.
+        object: Owned,
+    },
+}
+
+/// What only a human can answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The request that it is about.
+    pub intent: Intent,
+    /// Objects that could be the answer.
+    pub candidates: Vec<Name>,
+    /// The question, in a sentence.
+    pub text: String,
+}

@@ -1,0 +1,135 @@
+//! `Record`: one line of the journal. A ledger is what its records say, in order.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::entry::{Entry, Intent, Owned, Question};
+use crate::model::address::{Address, Name};
+use crate::model::value::Attributes;
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "record")]
+pub enum Record {
+    /// The first record of all.
+    Born {
+        /// See `Identity`.
+        lineage: Uuid,
+        /// The stack.
+        stack: Name,
+        /// The environment.
+        environment: Name,
+        /// 64 hexadecimal digits.
+        key: String,
+    },
+    /// The account was seen for the first time.
+    Account {
+        /// The id of its default project.
+        account: Name,
+    },
+    /// An apply starts.
+    Begin {
+        /// The run.
+        run: Uuid,
+        /// The plan's nonce.
+        plan: Uuid,
+        /// Who, as `user@host`.
+        who: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A request is about to be sent.
+    Intent(Intent),
+    /// A creation is known to have made this object.
+    Bound {
+        /// The intent.
+        op: Uuid,
+        /// The object.
+        object: Owned,
+    },
+    /// A request is known to have had its effect (update), or to have had none (any).
+    Closed {
+        /// The intent.
+        op: Uuid,
+        /// How it ended.
+        outcome: ClosedOutcome,
+    },
+    /// An owned object is proven gone (deletion done, or found gone).
+    Gone {
+        /// The intent, when a deletion of ours did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        op: Option<Uuid>,
+        /// Whose it was.
+        address: Address,
+        /// The object's id.
+        id: Name,
+    },
+    /// All calls for a resource are done: this is what was applied.
+    Applied {
+        /// The resource.
+        address: Address,
+        /// Everything that is remembered of it but `current` and `deposed`, which stay.
+        entry: Box<Entry>,
+    },
+    /// Some attributes were applied (one call of several).
+    Merged {
+        /// The resource.
+        address: Address,
+        /// The attributes; `Null` removes one.
+        attributes: Attributes,
+    },
+    /// A live object now belongs to an address.
+    Adopted {
+        /// The resource.
+        address: Address,
+        /// What is remembered, with `current`.
+        entry: Box<Entry>,
+    },
+    /// stead lets go of an object, which stays live.
+    Forgotten {
+        /// The resource.
+        address: Address,
+    },
+    /// An entry has a new address.
+    Moved {
+        /// From here.
+        from: Address,
+        /// To here.
+        to: Address,
+    },
+    /// Only a human can say what became of a request.
+    Asked(Box<Question>),
+    /// A human said it; the intent or its question is no more.
+    Answered {
+        /// The intent.
+        op: Uuid,
+        /// The object it made, if it made one.
+        object: Option<Owned>,
+    },
+    /// An apply ended.
+    Ended {
+        /// The run.
+        run: Uuid,
+        /// The plan's nonce: it cannot be applied again.
+        plan: Uuid,
+        /// Whether every step was done.
+        complete: bool,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// How a request without a new object ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClosedOutcome {
+    /// It did what it should.
+    Done,
+    /// The service said no.
+    Refused,
+    /// Not a byte left.
+    NotSent,
+    /// Nothing came of it within the bounds; a creation is watched for late effects.
+    PresumedAbsent,
+}

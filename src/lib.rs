@@ -1,0 +1,29 @@
+//! stead: declarative infrastructure for one cloud.
+//!
+//! One direction, no way back: files become a `Stack`, the API a `Snapshot`, the store a `Ledger`;
+//! the three become a `Plan`, the plan an `Outcome`, and reports show them. Each module may name only
+//! those that `tests/architecture.rs` lists for it.
+
+// In flow order, bottom floor first; blank lines keep the formatter from sorting them.
+
+pub mod model;
+
+pub mod kinds;
+
+pub mod config;
+
+pub mod ledger;
+
+pub mod cloud;
+
+pub mod plan;
+
+pub mod apply;
+
+pub mod report;
+
+pub mod editor;
+
+pub mod emulator;
+
+pub mod cli;

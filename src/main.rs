@@ -1,0 +1,3 @@
+//! The `stead` command.
+
+fn main() {}

@@ -1,0 +1,144 @@
+//! `Address`: the one path by which a resource is known in files, expressions, plans and flags.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use thiserror::Error;
+
+/// A short immutable text that is cheap to clone: names, keys, attribute names.
+pub type Name = SmolStr;
+
+/// The dotted path of a resource: `vm.web`, `vm.web.a`, `database.main.users.reporting`.
+///
+/// Segments are `[a-z0-9_-]+`, so an address is safe in a shell and needs no quotes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "SmolStr", into = "SmolStr")]
+pub struct Address(SmolStr);
+
+/// Why a text is no address.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not an address: {reason}")]
+pub struct AddressError {
+    text: String,
+    reason: &'static str,
+}
+
+impl Address {
+    /// Returns the address of the resource `name` of the kind `kind`.
+    #[must_use]
+    pub fn new(kind: &str, name: &str) -> Self {
+        Self(smol_str::format_smolstr!("{kind}.{name}"))
+    }
+
+    /// Returns the address of an instance or of a child's collection entry below this one.
+    #[must_use]
+    pub fn join(&self, segment: &str) -> Self {
+        Self(smol_str::format_smolstr!("{}.{segment}", self.0))
+    }
+
+    /// Parses a dotted path of at least two legal segments.
+    ///
+    /// # Errors
+    /// When there are fewer than two segments, or one is empty or has an illegal character.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let fail = |reason| AddressError { text: text.chars().take(128).collect(), reason };
+        if !text.contains('.') {
+            return Err(fail("it has the form KIND.NAME"));
+        }
+        if text.split('.').any(|segment| !is_legal_segment(segment)) {
+            return Err(fail("each part holds a-z, 0-9, _ and - only, and is not empty"));
+        }
+        Ok(Self(SmolStr::new(text)))
+    }
+
+    /// Returns the whole path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the parts of the path, first to last.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split('.')
+    }
+
+    /// Returns the first part: the kind that the path starts with (the parent's kind for a child).
+    #[must_use]
+    pub fn root(&self) -> &str {
+        self.0.split('.').next().unwrap_or_default()
+    }
+
+    /// Returns the last part: the resource's name, or the instance's key.
+    #[must_use]
+    pub fn last(&self) -> &str {
+        self.0.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Tells whether this address is `other`, or an instance or child below it.
+    #[must_use]
+    pub fn is_within(&self, other: &Address) -> bool {
+        self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// Tells whether a text may stand as one part of an address.
+#[must_use]
+pub fn is_legal_segment(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl Borrow<str> for Address {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<SmolStr> for Address {
+    type Error = AddressError;
+    fn try_from(text: SmolStr) -> Result<Self, AddressError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Address> for SmolStr {
+    fn from(address: Address) -> Self {
+        address.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_and_relates() {
+        let web = Address::parse("vm.web").unwrap();
+        let a = web.join("a");
+        assert_eq!(a.as_str(), "vm.web.a");
+        assert_eq!((a.root(), a.last()), ("vm", "a"));
+        assert!(a.is_within(&web) && web.is_within(&web));
+        assert!(!Address::new("vm", "web2").is_within(&web));
+    }
+
+    #[test]
+    fn refuses_what_a_shell_would_mangle() {
+        for text in ["vm", "vm.", ".web", "vm.We", "vm.a b", "vm.$x", "vm..a"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+}

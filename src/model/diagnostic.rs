@@ -1,0 +1,132 @@
+//! `Diagnostic`: one problem, said once: what, why, how to mend it, and where.
+
+use super::source::Span;
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is done while it stands.
+    Error,
+    /// Worth a look; work goes on.
+    Warning,
+}
+
+/// A place and what to say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// A few words shown at the place; empty for a bare underline.
+    pub text: String,
+}
+
+/// An edit that mends the problem without changing anything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// The text to replace.
+    pub span: Span,
+    /// What takes its place.
+    pub replacement: String,
+}
+
+/// One problem. The first label is the main one.
+///
+/// `summary` is a constant sentence without full stop; `detail` says what and why in sentences;
+/// `help` says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Stable code, such as `S0201`.
+    pub code: &'static str,
+    /// Error or warning.
+    pub severity: Severity,
+    /// One line.
+    pub summary: String,
+    /// More lines, when the summary is not enough.
+    pub detail: Option<String>,
+    /// Where; the first is the main place.
+    pub labels: Vec<Label>,
+    /// What to do.
+    pub help: Option<String>,
+    /// A safe edit, where there is one.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// Returns an error with a code and a summary.
+    #[must_use]
+    pub fn error(code: &'static str, summary: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: None,
+            labels: Vec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// Returns a warning with a code and a summary.
+    #[must_use]
+    pub fn warning(code: &'static str, summary: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, summary) }
+    }
+
+    /// Points at a place, with a few words.
+    #[must_use]
+    pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Adds sentences that say what and why.
+    #[must_use]
+    pub fn detail(mut self, text: impl Into<String>) -> Self {
+        self.detail = Some(text.into());
+        self
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// Adds a safe edit.
+    #[must_use]
+    pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
+        self.fix = Some(Fix { span, replacement: replacement.into() });
+        self
+    }
+
+    /// Returns the main place, if there is one.
+    #[must_use]
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+}
+
+/// Returns the candidate nearest to a mistyped name, when one is near enough to suggest.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(1) + 1;
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
+        .min_by_key(|(distance, candidate)| (*distance, *candidate))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn suggests_only_what_is_near() {
+        assert_eq!(nearest("mian", ["main", "other"]), Some("main"));
+        assert_eq!(nearest("storage", ["storage_gb", "name"]), Some("storage_gb"));
+        assert_eq!(nearest("zzz", ["main", "a"]), None);
+    }
+}

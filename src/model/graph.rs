@@ -1,0 +1,96 @@
+//! `Graph`: a directed graph of "comes after" edges, over petgraph.
+
+use petgraph::Direction;
+use petgraph::algo::{tarjan_scc, toposort};
+use petgraph::stable_graph::{NodeIndex, StableDiGraph};
+
+/// A node's number within its graph.
+pub type NodeId = NodeIndex<u32>;
+
+/// Nodes, and edges that say "`from` comes before `to`".
+#[derive(Debug, Clone)]
+pub struct Graph<N> {
+    inner: StableDiGraph<N, ()>,
+}
+
+impl<N> Default for Graph<N> {
+    fn default() -> Self {
+        Self { inner: StableDiGraph::new() }
+    }
+}
+
+impl<N> Graph<N> {
+    /// Adds a node.
+    pub fn add(&mut self, node: N) -> NodeId {
+        self.inner.add_node(node)
+    }
+
+    /// Says that `before` comes before `after`. Saying it twice does no harm.
+    pub fn order(&mut self, before: NodeId, after: NodeId) {
+        self.inner.add_edge(before, after, ());
+    }
+
+    /// Returns a node.
+    #[must_use]
+    pub fn get(&self, id: NodeId) -> Option<&N> {
+        self.inner.node_weight(id)
+    }
+
+    /// Returns all nodes with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &N)> {
+        self.inner.node_indices().map(|id| (id, &self.inner[id]))
+    }
+
+    /// Returns the number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.node_count()
+    }
+
+    /// Tells whether there are no nodes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns what must come before a node.
+    pub fn before(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.inner.neighbors_directed(id, Direction::Incoming)
+    }
+
+    /// Returns what must come after a node.
+    pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.inner.neighbors_directed(id, Direction::Outgoing)
+    }
+
+    /// Returns an order in which every node comes after what it waits for.
+    ///
+    /// # Errors
+    /// The nodes of the cycles, when there are some: each list is one knot.
+    pub fn sorted(&self) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
+        toposort(&self.inner, None).map_err(|_| {
+            tarjan_scc(&self.inner)
+                .into_iter()
+                .filter(|knot| knot.len() > 1 || self.inner.contains_edge(knot[0], knot[0]))
+                .collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorts_and_names_cycles() {
+        let mut graph = Graph::default();
+        let (a, b, c) = (graph.add("a"), graph.add("b"), graph.add("c"));
+        graph.order(c, b);
+        graph.order(b, a);
+        assert_eq!(graph.sorted().unwrap(), vec![c, b, a]);
+        graph.order(a, c);
+        let knots = graph.sorted().unwrap_err();
+        assert_eq!(knots.len(), 1);
+        assert_eq!(knots[0].len(), 3);
+    }
+}

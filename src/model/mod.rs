@@ -1,0 +1,14 @@
+//! The vocabulary, pure: what every other floor speaks of.
+
+pub mod address;
+pub mod catalog;
+pub mod cel;
+pub mod clock;
+pub mod diagnostic;
+pub mod expression;
+pub mod graph;
+pub mod schema;
+pub mod secret;
+pub mod snapshot;
+pub mod source;
+pub mod value;

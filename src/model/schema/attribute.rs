@@ -1,0 +1,327 @@
+//! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
+
+use super::{Call, Effect, Provenance};
+use crate::model::value::Value;
+
+/// A value that a table can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Literal {
+    /// Not set.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Text.
+    Text(&'static str),
+    /// A list without entries.
+    Empty,
+}
+
+impl Literal {
+    /// Returns the value.
+    #[must_use]
+    pub fn value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(b) => Value::Bool(b),
+            Self::Integer(n) => Value::Integer(n),
+            Self::Text(text) => Value::text(text),
+            Self::Empty => Value::List(Vec::new()),
+        }
+    }
+}
+
+/// What a text must look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Anything.
+    Any,
+    /// An IPv4 network, `a.b.c.d/n`.
+    Cidr4,
+    /// A source network of an allowlist: an IPv4 network that is not `0.0.0.0/0`.
+    AllowedCidr4,
+    /// One OpenSSH public key line.
+    SshPublicKey,
+    /// A database role name: `[a-z_][a-z0-9_]*`, not reserved.
+    DatabaseUser,
+    /// RFC 3339.
+    Timestamp,
+}
+
+/// The type of an attribute's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+        /// What one is, such as `GB`; empty for a plain count.
+        unit: &'static str,
+    },
+    /// An exact decimal, as number or as text on the wire.
+    Decimal,
+    /// Text with bounds on its length in characters.
+    Text {
+        /// Shortest.
+        min: u16,
+        /// Longest.
+        max: u16,
+        /// Its form.
+        format: Format,
+    },
+    /// One of a few words.
+    Enum(&'static [&'static str]),
+    /// One of a few words that the wire writes as numbers: `sunday` is 0.
+    Labelled(&'static [(&'static str, i64)]),
+    /// Another resource of this kind; the wire carries its id.
+    Reference(&'static str),
+    /// A name of this catalog table; the wire carries its id.
+    Catalog(&'static str),
+    /// Values in order.
+    List(&'static Type),
+    /// Values without order or repetition.
+    Set {
+        /// Of what.
+        of: &'static Type,
+        /// How many at most.
+        max: usize,
+    },
+    /// Any keys, managed one by one.
+    Map(&'static Type),
+    /// These keys and no others.
+    Record(&'static [(&'static str, Type)]),
+}
+
+/// Who sets an attribute, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The configuration must.
+    Required,
+    /// The configuration may; otherwise the live value is left alone.
+    Optional,
+    /// The configuration may; the API starts with this, and `null` goes back to it.
+    Default(Literal),
+    /// Only the service; the configuration can read it by reference.
+    Computed,
+    /// Sent at creation and never returned: compared by what was last applied.
+    WriteOnly,
+}
+
+/// How a change reaches the live object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnChange {
+    /// One call with the value in its body; attributes with the same call travel together.
+    Patch {
+        /// The call.
+        call: &'static Call,
+        /// The body's field.
+        body: &'static str,
+    },
+    /// One call that the new value chooses, without a value in its body.
+    Switch(&'static [(&'static str, Call)]),
+    /// Two calls: one undoes the old link, one makes the new; either alone from or to `null`.
+    Link {
+        /// Makes the link.
+        set: &'static Call,
+        /// The body's field of `set`.
+        body: &'static str,
+        /// Undoes the link.
+        unset: &'static Call,
+    },
+    /// No call changes it: a new object takes the old one's place.
+    Replace,
+    /// The configuration does not set it.
+    Never,
+}
+
+/// One attribute of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute {
+    /// The language's name.
+    pub name: &'static str,
+    /// The field of the create body.
+    pub wire: &'static str,
+    /// The field of the answers.
+    pub returned: &'static str,
+    /// One sentence for people.
+    pub summary: &'static str,
+    /// Its type.
+    pub ty: Type,
+    /// Who sets it.
+    pub presence: Presence,
+    /// How it changes.
+    pub change: OnChange,
+    /// It can only grow; a smaller wish is refused at plan time.
+    pub grow_only: bool,
+    /// A field of the chosen catalog record that can only grow (`storage` of a VM plan).
+    pub catalog_grow_only: Option<&'static str>,
+    /// What else a change of it does.
+    pub effects: &'static [Effect],
+    /// Whether list answers carry it; otherwise only a by-id GET does.
+    pub listed: bool,
+    /// It is part of the create body (`power` is not: a call follows).
+    pub at_creation: bool,
+    /// Live values that stand for the language's (`active` is `on`); empty for the value itself.
+    pub read_as: &'static [(&'static str, &'static str)],
+    /// Its value is remembered by fingerprint only.
+    pub secret: bool,
+    /// Said by the specification, or assumed by the contract.
+    pub provenance: Provenance,
+}
+
+impl Attribute {
+    const fn new(name: &'static str, ty: Type, presence: Presence) -> Self {
+        Self {
+            name,
+            wire: name,
+            returned: name,
+            summary: "",
+            ty,
+            presence,
+            change: OnChange::Replace,
+            grow_only: false,
+            catalog_grow_only: None,
+            effects: &[],
+            listed: true,
+            at_creation: true,
+            read_as: &[],
+            secret: false,
+            provenance: Provenance::Documented,
+        }
+    }
+
+    /// Returns an attribute that the configuration must set; a change replaces, until told otherwise.
+    #[must_use]
+    pub const fn required(name: &'static str, ty: Type) -> Self {
+        Self::new(name, ty, Presence::Required)
+    }
+
+    /// Returns an attribute that the configuration may set.
+    #[must_use]
+    pub const fn optional(name: &'static str, ty: Type) -> Self {
+        Self::new(name, ty, Presence::Optional)
+    }
+
+    /// Returns an attribute with the API's default.
+    #[must_use]
+    pub const fn default(name: &'static str, ty: Type, literal: Literal) -> Self {
+        Self::new(name, ty, Presence::Default(literal))
+    }
+
+    /// Returns an attribute that only the service sets.
+    #[must_use]
+    pub const fn computed(name: &'static str, ty: Type) -> Self {
+        let mut attribute = Self::new(name, ty, Presence::Computed);
+        attribute.change = OnChange::Never;
+        attribute.at_creation = false;
+        attribute
+    }
+
+    /// Returns an attribute that is sent at creation and never returned.
+    #[must_use]
+    pub const fn write_only(name: &'static str, ty: Type) -> Self {
+        Self::new(name, ty, Presence::WriteOnly)
+    }
+
+    /// Sets the one sentence for people.
+    #[must_use]
+    pub const fn summary(mut self, summary: &'static str) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// Sets the field of the create body and of the answers.
+    #[must_use]
+    pub const fn wire(mut self, wire: &'static str) -> Self {
+        self.wire = wire;
+        self.returned = wire;
+        self
+    }
+
+    /// Sets the field of the answers, where it differs from the create body's.
+    #[must_use]
+    pub const fn returned(mut self, returned: &'static str) -> Self {
+        self.returned = returned;
+        self
+    }
+
+    /// Sets how a change reaches the object.
+    #[must_use]
+    pub const fn on_change(mut self, change: OnChange) -> Self {
+        self.change = change;
+        self
+    }
+
+    /// Lets the value only grow.
+    #[must_use]
+    pub const fn grow_only(mut self) -> Self {
+        self.grow_only = true;
+        self
+    }
+
+    /// Lets a field of the chosen catalog record only grow.
+    #[must_use]
+    pub const fn catalog_grow_only(mut self, field: &'static str) -> Self {
+        self.catalog_grow_only = Some(field);
+        self
+    }
+
+    /// Says what else a change does.
+    #[must_use]
+    pub const fn effects(mut self, effects: &'static [Effect]) -> Self {
+        self.effects = effects;
+        self
+    }
+
+    /// Says that list answers leave it out.
+    #[must_use]
+    pub const fn unlisted(mut self) -> Self {
+        self.listed = false;
+        self
+    }
+
+    /// Says that the create body does not take it: a call sets it after creation.
+    #[must_use]
+    pub const fn after_creation(mut self) -> Self {
+        self.at_creation = false;
+        self
+    }
+
+    /// Says which live values stand for the language's.
+    #[must_use]
+    pub const fn read_as(mut self, map: &'static [(&'static str, &'static str)]) -> Self {
+        self.read_as = map;
+        self
+    }
+
+    /// Lets only a fingerprint of the value be remembered.
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// Marks it as assumed by the contract.
+    #[must_use]
+    pub const fn assumed(mut self) -> Self {
+        self.provenance = Provenance::Assumed;
+        self
+    }
+
+    /// Tells whether the configuration may write it.
+    #[must_use]
+    pub const fn is_writable(&self) -> bool {
+        !matches!(self.presence, Presence::Computed)
+    }
+
+    /// Tells whether the API returns it.
+    #[must_use]
+    pub const fn is_readable(&self) -> bool {
+        !matches!(self.presence, Presence::WriteOnly)
+    }
+}

@@ -1,0 +1,178 @@
+//! `Kind`: everything that stead knows of one kind of resource.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Attribute, Call, Effect, Endpoint, Literal, Price, Rule};
+
+/// To what an object belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The account.
+    Account,
+    /// A project of the account.
+    Project,
+    /// An object of another kind, in whose block it is written.
+    Child {
+        /// The parent's kind.
+        of: &'static str,
+        /// The key of the parent's block under which such children stand: `users`.
+        collection: &'static str,
+    },
+}
+
+/// Which of the two comes first when an object is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplaceOrder {
+    /// The new one, then the old one goes.
+    CreateFirst,
+    /// The old one goes, then the new one comes.
+    DeleteFirst,
+    /// Refused.
+    Never,
+}
+
+/// How to see that an object has settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// The attribute that tells.
+    pub attribute: &'static str,
+    /// Settled and usable.
+    pub wanted: &'static [&'static str],
+    /// At rest but not in use: stopped, suspended.
+    pub resting: &'static [&'static str],
+    /// It will not settle by itself.
+    pub failed: &'static [&'static str],
+    /// On its way out.
+    pub leaving: &'static [&'static str],
+}
+
+/// Seconds that operations usually take, for the time shown in plans; timeouts derive from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// Creation until usable.
+    pub create: u32,
+    /// A change in place.
+    pub update: u32,
+    /// Deletion until gone.
+    pub delete: u32,
+}
+
+/// An operation that is not a change of state: reboot, restore, rotate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Action {
+    /// The name: `reboot`.
+    pub name: &'static str,
+    /// Where it goes; a GET is a read.
+    pub endpoint: Endpoint,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// The endpoints of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Api {
+    /// The attribute that `{id}` in paths stands for: `id`, or `name` for a child without ids.
+    pub id: &'static str,
+    /// Makes one.
+    pub create: Endpoint,
+    /// Reads one; `None` where only the list shows it.
+    pub read: Option<Endpoint>,
+    /// Lists them.
+    pub list: Endpoint,
+    /// Removes one.
+    pub delete: Endpoint,
+    /// What the delete request says in its body.
+    pub delete_body: &'static [(&'static str, Literal)],
+    /// How to see that it settled; `None` where it has at once.
+    pub ready: Option<Ready>,
+}
+
+/// One kind of resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The language's name, singular.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// To what an object belongs.
+    pub scope: Scope,
+    /// Its endpoints.
+    pub api: Api,
+    /// Its attributes; `id` is not among them.
+    pub attributes: &'static [Attribute],
+    /// What the service demands beyond types.
+    pub rules: &'static [Rule],
+    /// What it costs.
+    pub price: Price,
+    /// How long things take.
+    pub estimate: Estimate,
+    /// Which comes first in a replacement, unless the configuration says.
+    pub replace: ReplaceOrder,
+    /// What a replacement or a deletion does besides.
+    pub on_delete: &'static [Effect],
+    /// What a replacement does to those who use it.
+    pub on_replace: &'static [Effect],
+    /// Whether its objects hold data that cannot be made again.
+    pub data_bearing: bool,
+    /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
+    /// attribute that refers to it: `(kind, attribute)`.
+    pub takes_along: &'static [(&'static str, &'static str)],
+    /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
+    pub shown_once: Option<&'static str>,
+    /// Other operations and reads.
+    pub actions: &'static [Action],
+}
+
+impl Kind {
+    /// Returns an attribute by the language's name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// Returns the parent's kind and the collection's name, for a child.
+    #[must_use]
+    pub fn child_of(&self) -> Option<(&'static str, &'static str)> {
+        match self.scope {
+            Scope::Child { of, collection } => Some((of, collection)),
+            Scope::Account | Scope::Project => None,
+        }
+    }
+
+    /// Returns every call that changes an object in place, each once.
+    pub fn calls(&self) -> impl Iterator<Item = &'static Call> {
+        use super::OnChange;
+        let mut seen: Vec<&'static Call> = Vec::new();
+        for attribute in self.attributes {
+            let found: Vec<&'static Call> = match attribute.change {
+                OnChange::Patch { call, .. } => vec![call],
+                OnChange::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
+                OnChange::Link { set, unset, .. } => vec![set, unset],
+                OnChange::Replace | OnChange::Never => Vec::new(),
+            };
+            for call in found {
+                if !seen.iter().any(|known| known.name == call.name) {
+                    seen.push(call);
+                }
+            }
+        }
+        seen.into_iter()
+    }
+
+    /// Returns a call by its name.
+    #[must_use]
+    pub fn call(&self, name: &str) -> Option<&'static Call> {
+        self.calls().find(|call| call.name == name)
+    }
+
+    /// Returns every endpoint of the kind.
+    pub fn endpoints(&self) -> impl Iterator<Item = Endpoint> {
+        let api = self.api;
+        [Some(api.create), api.read, Some(api.list), Some(api.delete)]
+            .into_iter()
+            .flatten()
+            .chain(self.calls().map(|call| call.endpoint))
+            .chain(self.actions.iter().map(|action| action.endpoint))
+    }
+}

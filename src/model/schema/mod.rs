@@ -1,0 +1,15 @@
+//! The schema: what a kind of resource is, as a table of plain data.
+
+mod attribute;
+mod endpoint;
+mod kind;
+mod price;
+mod registry;
+mod rule;
+
+pub use attribute::{Attribute, Format, Literal, OnChange, Presence, Type};
+pub use endpoint::{Call, Endpoint, Envelope, Method, Provenance};
+pub use kind::{Action, Api, Estimate, Kind, Ready, ReplaceOrder, Scope};
+pub use price::{Factor, Price, PriceTerm};
+pub use registry::{CatalogShape, CatalogTable, Registry};
+pub use rule::{Check, Effect, Rule};

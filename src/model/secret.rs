@@ -1,0 +1,129 @@
+//! `Secret`: a text that no output can hold. Only a keyed fingerprint of it leaves the process.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::Sha256;
+use smol_str::SmolStr;
+
+/// The key of a stack's fingerprints: without it a fingerprint says nothing about its secret.
+#[derive(Clone)]
+pub struct FingerprintKey(pub [u8; 32]);
+
+impl fmt::Debug for FingerprintKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FingerprintKey(..)")
+    }
+}
+
+/// A secret: the text itself while it is in memory, or only its fingerprint once it was stored.
+///
+/// Serialises as `{"secret": true, "fingerprint": …}` without the text.
+#[derive(Clone)]
+pub enum Secret {
+    /// The text, which only `expose` gives out.
+    Plain(SecretString),
+    /// What a ledger or a plan remembers of it; `None` when no key was at hand.
+    Sealed(Option<SmolStr>),
+}
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self::Plain(SecretString::from(text.into()))
+    }
+
+    /// Returns the text, for the one request that needs it.
+    #[must_use]
+    pub fn expose(&self) -> Option<&str> {
+        match self {
+            Self::Plain(text) => Some(text.expose_secret()),
+            Self::Sealed(_) => None,
+        }
+    }
+
+    /// Returns the keyed fingerprint: 16 hexadecimal digits.
+    #[must_use]
+    pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
+        match self {
+            Self::Sealed(fingerprint) => fingerprint.clone(),
+            Self::Plain(text) => {
+                let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).ok()?;
+                mac.update(text.expose_secret().as_bytes());
+                let digest = mac.finalize().into_bytes();
+                Some(digest[..8].iter().map(|b| format!("{b:02x}")).collect())
+            }
+        }
+    }
+
+    /// Returns the same secret without its text.
+    #[must_use]
+    pub fn seal(&self, key: &FingerprintKey) -> Self {
+        Self::Sealed(self.fingerprint(key))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl PartialEq for Secret {
+    /// Two secrets are equal when their texts are, or their fingerprints; never across the two forms.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Plain(a), Self::Plain(b)) => a.expose_secret() == b.expose_secret(),
+            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) => a == b,
+            _ => false,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Shown {
+    secret: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<SmolStr>,
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fingerprint = match self {
+            Self::Plain(_) => None,
+            Self::Sealed(fingerprint) => fingerprint.clone(),
+        };
+        Shown { secret: true, fingerprint }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::Sealed(Shown::deserialize(deserializer)?.fingerprint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_shows_its_text() {
+        let secret = Secret::new("canary-123");
+        let key = FingerprintKey([7; 32]);
+        let sealed = secret.seal(&key);
+        for text in [
+            format!("{secret:?} {sealed:?} {key:?}"),
+            serde_json::to_string(&secret).unwrap(),
+            serde_json::to_string(&sealed).unwrap(),
+        ] {
+            assert!(!text.contains("canary"), "{text}");
+        }
+        assert_eq!(sealed, Secret::new("canary-123").seal(&key));
+        assert_ne!(sealed, Secret::new("other").seal(&key));
+        assert_ne!(sealed, secret.seal(&FingerprintKey([8; 32])));
+    }
+}

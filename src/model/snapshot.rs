@@ -1,0 +1,114 @@
+//! `Object` and `Snapshot`: the live world as it was read, in the language's names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::address::Name;
+use super::value::{Attributes, Value};
+
+/// The remote thing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Object {
+    /// The kind's name.
+    pub kind: Name,
+    /// The id that paths carry (a child without an id of its own: its name).
+    pub id: Name,
+    /// The parent object's id, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
+    /// The owning project's id, where the record carries one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<Name>,
+    /// When the service made it, as the service wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Name>,
+    /// Attributes in the language's names; catalog and reference attributes hold ids.
+    pub attributes: Attributes,
+    /// Whether `attributes` came from a by-id GET, and so holds what lists leave out.
+    #[serde(default)]
+    pub detailed: bool,
+}
+
+impl Object {
+    /// Returns the status text of a kind whose readiness is read from `attribute`.
+    #[must_use]
+    pub fn status(&self, attribute: &str) -> Option<&str> {
+        self.attributes.get(attribute).and_then(Value::as_text)
+    }
+
+    /// Returns the key that is unique over the whole snapshot.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey { kind: self.kind.clone(), parent: self.parent.clone(), id: self.id.clone() }
+    }
+}
+
+/// What identifies an object: kind and id, and the parent's id for a child.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectKey {
+    /// The kind's name.
+    pub kind: Name,
+    /// The parent object's id, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Name>,
+    /// The id.
+    pub id: Name,
+}
+
+/// Many objects at one time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// When the read was done.
+    pub read_at: Option<Timestamp>,
+    /// The account: the id of its default project.
+    pub account: Option<Name>,
+    /// The default project's id.
+    pub default_project: Option<Name>,
+    /// Everything that was listed or read.
+    pub objects: BTreeMap<ObjectKey, Object>,
+    /// Objects that were looked for by id and answered 404: proven gone.
+    pub absent: BTreeSet<ObjectKey>,
+    /// Kinds whose lists were read whole.
+    pub listed: BTreeSet<Name>,
+    /// What the read cost.
+    pub requests: RequestCount,
+}
+
+/// What a read of the live world is to cover.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Kinds to list, by name. Children are listed under `parents`.
+    pub kinds: BTreeSet<Name>,
+    /// Project names or ids are not known yet: list everything and filter here. With ids: lists are
+    /// filtered by the service, one pass for each.
+    pub projects: Option<Vec<Name>>,
+    /// Owned objects: one that no list shows is asked for by id before it is believed absent.
+    pub owned: Vec<ObjectKey>,
+    /// Objects of which an attribute is wanted that lists leave out: read by id.
+    pub details: BTreeSet<ObjectKey>,
+    /// Child collections to list: `(child kind, parent object's id)`.
+    pub parents: BTreeSet<(Name, Name)>,
+}
+
+/// What a read cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCount {
+    /// Requests sent, retries included.
+    pub sent: u32,
+    /// Of these, list pages.
+    pub pages: u32,
+    /// 429 answers.
+    pub limited: u32,
+    /// Milliseconds spent waiting for the limiter.
+    pub waited_ms: u64,
+}
+
+impl Snapshot {
+    /// Returns the objects of one kind.
+    pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Object> {
+        let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };
+        self.objects.range(first..).map(|(_, object)| object).take_while(move |o| o.kind == kind)
+    }
+}

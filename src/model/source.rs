@@ -1,0 +1,123 @@
+//! `Source` and `Span`: where a value was written, so that every message can point at it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The number of a source within its `Sources`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourceId(pub u32);
+
+/// A half-open byte range within one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// The file.
+    pub source: SourceId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// Returns the smallest span that covers both; the other's file must be the same.
+    #[must_use]
+    pub fn to(self, other: Span) -> Span {
+        Span { source: self.source, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// A file's place in words: the shown path, and line and column counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// Path as the user would type it, `/` between parts.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// One file as it was read.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Path as the user would type it.
+    pub path: String,
+    /// The whole text.
+    pub text: Arc<str>,
+    line_starts: Vec<u32>,
+}
+
+impl Source {
+    /// Returns a source, with its lines indexed once.
+    #[must_use]
+    pub fn new(path: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let line_starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| clamp(i + 1)))
+            .collect();
+        Self { path: path.into(), text, line_starts }
+    }
+
+    /// Returns line and column (from 1, in characters) of a byte offset.
+    #[must_use]
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+        let start = self.line_starts[line - 1] as usize;
+        let upto = self.text.get(start..offset as usize).unwrap_or_default();
+        (clamp(line), clamp(upto.chars().count() + 1))
+    }
+}
+
+fn clamp(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// All files of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    all: Vec<Source>,
+}
+
+impl Sources {
+    /// Adds a file and returns its number.
+    pub fn add(&mut self, source: Source) -> SourceId {
+        self.all.push(source);
+        SourceId(clamp(self.all.len() - 1))
+    }
+
+    /// Returns the file of a number, if there is one.
+    #[must_use]
+    pub fn get(&self, id: SourceId) -> Option<&Source> {
+        self.all.get(id.0 as usize)
+    }
+
+    /// Returns all files in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp(i)), s))
+    }
+
+    /// Returns where a span starts, in words.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Option<Place> {
+        let source = self.get(span.source)?;
+        let (line, column) = source.line_column(span.start);
+        Some(Place { file: source.path.clone(), line, column })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_not_bytes() {
+        let mut sources = Sources::default();
+        let id = sources.add(Source::new("a.yaml", "é: 1\nbb: ü x\n"));
+        let place = |start| sources.place(Span { source: id, start, end: start + 1 }).unwrap();
+        assert_eq!((place(0).line, place(0).column), (1, 1));
+        assert_eq!((place(2).line, place(2).column), (1, 2));
+        assert_eq!((place(6).line, place(6).column), (2, 1));
+        assert_eq!((place(13).line, place(13).column), (2, 7));
+    }
+}

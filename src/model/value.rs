@@ -1,0 +1,382 @@
+//! `Value`: what an attribute holds, in configuration, in the ledger and in the live object alike.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rust_decimal::Decimal;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::address::{Address, Name};
+use super::secret::Secret;
+
+/// Attributes by name, in the language's names (`plan`, not `pricing_id`).
+pub type Attributes = BTreeMap<Name, Value>;
+
+/// A value. Numbers are exact; text is shared; a secret cannot be shown; an unknown says what it
+/// waits for.
+///
+/// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Value {
+    /// Reset to the API's default (in configuration); not set (in a live object).
+    #[default]
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Money and other exact decimals.
+    Decimal(Decimal),
+    /// Text.
+    Text(Name),
+    /// A list, or a set in canonical (sorted) order.
+    List(Vec<Value>),
+    /// A map.
+    Map(BTreeMap<Name, Value>),
+    /// Text that no output can hold.
+    Secret(Secret),
+    /// Known once these resources exist.
+    Unknown(Vec<Address>),
+}
+
+impl Value {
+    /// Returns a text value.
+    #[must_use]
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Self::Text(Name::new(text))
+    }
+
+    /// Returns the text of a text value.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of a whole number.
+    #[must_use]
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(n) => Some(*n),
+            _ => None,
+        }
+    }
+
+    /// Returns a number, whole or not, as a decimal; also that of a text that holds one.
+    #[must_use]
+    pub fn as_decimal(&self) -> Option<Decimal> {
+        match self {
+            Self::Integer(n) => Some(Decimal::from(*n)),
+            Self::Decimal(n) => Some(*n),
+            Self::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns the truth of a boolean.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    /// Tells whether the value, or a part of it, is not known yet.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.any(&|value| matches!(value, Self::Unknown(_)))
+    }
+
+    /// Tells whether the value is, or holds, a secret.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.any(&|value| matches!(value, Self::Secret(_)))
+    }
+
+    /// Returns the resources that the value, or a part of it, waits for; sorted, each once.
+    #[must_use]
+    pub fn waits_for(&self) -> Vec<Address> {
+        fn collect(value: &Value, into: &mut Vec<Address>) {
+            match value {
+                Value::Unknown(addresses) => into.extend(addresses.iter().cloned()),
+                Value::List(items) => items.iter().for_each(|item| collect(item, into)),
+                Value::Map(map) => map.values().for_each(|item| collect(item, into)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        collect(self, &mut found);
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn any(&self, test: &impl Fn(&Value) -> bool) -> bool {
+        test(self)
+            || match self {
+                Self::List(items) => items.iter().any(|item| item.any(test)),
+                Self::Map(map) => map.values().any(|item| item.any(test)),
+                _ => false,
+            }
+    }
+
+    /// Returns the value of a JSON document, as a live object or a catalog record holds it.
+    ///
+    /// Never reads markers: what looks like a secret or an unknown stays a map.
+    #[must_use]
+    pub fn from_json(json: &serde_json::Value) -> Self {
+        match json {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(b) => Self::Bool(*b),
+            serde_json::Value::Number(n) => match n.as_i64() {
+                Some(n) => Self::Integer(n),
+                None => decimal(&n.to_string()).map_or_else(|| Self::text(n.to_string()), Self::Decimal),
+            },
+            serde_json::Value::String(text) => Self::text(text),
+            serde_json::Value::Array(items) => Self::List(items.iter().map(Self::from_json).collect()),
+            serde_json::Value::Object(map) => {
+                Self::Map(map.iter().map(|(k, v)| (Name::new(k), Self::from_json(v))).collect())
+            }
+        }
+    }
+
+    /// Returns the JSON of a request body. Secrets are written out; `None` when one is sealed or a
+    /// part is not known, because such a value must never be sent.
+    #[must_use]
+    pub fn to_wire(&self) -> Option<serde_json::Value> {
+        Some(match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(b) => (*b).into(),
+            Self::Integer(n) => (*n).into(),
+            Self::Decimal(n) => serde_json::Number::from_f64(n.to_string().parse().ok()?)?.into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::List(items) => items.iter().map(Self::to_wire).collect::<Option<Vec<_>>>()?.into(),
+            Self::Map(map) => serde_json::Value::Object(
+                map.iter()
+                    .map(|(k, v)| Some((k.to_string(), v.to_wire()?)))
+                    .collect::<Option<serde_json::Map<_, _>>>()?,
+            ),
+            Self::Secret(secret) => secret.expose()?.into(),
+            Self::Unknown(_) => return None,
+        })
+    }
+}
+
+/// Reads a decimal in plain or scientific notation.
+#[must_use]
+pub fn decimal(text: &str) -> Option<Decimal> {
+    text.parse().ok().or_else(|| Decimal::from_scientific(text).ok())
+}
+
+impl From<bool> for Value {
+    fn from(b: bool) -> Self {
+        Self::Bool(b)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(n: i64) -> Self {
+        Self::Integer(n)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl fmt::Display for Value {
+    /// Writes the value as the plan shows it; texts are bare. Not escaped: that is the report's work.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Decimal(n) => write!(f, "{n}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Secret(_) => f.write_str("(secret)"),
+            Self::List(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            Self::Map(map) => {
+                f.write_str("{")?;
+                for (i, (key, item)) in map.iter().enumerate() {
+                    write!(f, "{}{key}: {item}", if i == 0 { " " } else { ", " })?;
+                }
+                f.write_str(" }")
+            }
+            Self::Unknown(addresses) => {
+                let names: Vec<_> = addresses.iter().map(Address::as_str).collect();
+                write!(f, "(known once {} exists)", names.join(", "))
+            }
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(b) => serializer.serialize_bool(*b),
+            Self::Integer(n) => serializer.serialize_i64(*n),
+            Self::Decimal(n) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("decimal", &n.to_string())?;
+                map.end()
+            }
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => {
+                let mut seq = serializer.serialize_seq(Some(items.len()))?;
+                for item in items {
+                    seq.serialize_element(item)?;
+                }
+                seq.end()
+            }
+            Self::Map(map) => serializer.collect_map(map),
+            Self::Secret(secret) => secret.serialize(serializer),
+            Self::Unknown(addresses) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("unknown", addresses)?;
+                map.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
+        Ok(Value::Integer(n))
+    }
+
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
+        i64::try_from(n).map(Value::Integer).map_err(|_| E::custom("a whole number out of range"))
+    }
+
+    fn visit_f64<E: de::Error>(self, n: f64) -> Result<Value, E> {
+        decimal(&n.to_string()).map(Value::Decimal).ok_or_else(|| E::custom("a number out of range"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = BTreeMap::new();
+        while let Some((key, value)) = access.next_entry::<Name, Value>()? {
+            map.insert(key, value);
+        }
+        Ok(marker(&map).unwrap_or(Value::Map(map)))
+    }
+}
+
+/// Reads the three marked forms that `Serialize` writes.
+fn marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
+    if let Some(Value::Bool(true)) = map.get("secret") {
+        let fingerprint = match map.get("fingerprint") {
+            None if map.len() == 1 => None,
+            Some(Value::Text(text)) if map.len() == 2 => Some(text.clone()),
+            _ => return None,
+        };
+        return Some(Value::Secret(Secret::Sealed(fingerprint)));
+    }
+    if map.len() != 1 {
+        return None;
+    }
+    if let Some(Value::Text(text)) = map.get("decimal") {
+        return decimal(text).map(Value::Decimal);
+    }
+    let Some(Value::List(items)) = map.get("unknown") else { return None };
+    let addresses: Option<Vec<_>> = items.iter().map(|item| Address::parse(item.as_text()?).ok()).collect();
+    addresses.map(Value::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::Integer),
+            (any::<i32>(), 0u32..6).prop_map(|(n, s)| Value::Decimal(Decimal::new(n.into(), s))),
+            "[ -~]{0,12}".prop_map(Value::text),
+            Just(Value::Unknown(vec![Address::new("vm", "web")])),
+            Just(Value::Secret(Secret::Sealed(Some("9a41".into())))),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
+                prop::collection::btree_map("[a-z]{1,3}".prop_map(Name::new), inner, 0..4)
+                    .prop_map(Value::Map),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn json_and_back(value in values()) {
+            let text = serde_json::to_string(&value).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn nothing_unknown_or_sealed_is_ever_sent() {
+        let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
+        assert_eq!(unknown.to_wire(), None);
+        assert_eq!(Value::Secret(Secret::Sealed(None)).to_wire(), None);
+        assert_eq!(Value::Secret(Secret::new("x")).to_wire(), Some("x".into()));
+    }
+
+    #[test]
+    fn live_text_cannot_pose_as_a_marker() {
+        let json = serde_json::json!({"unknown": ["vm.web"]});
+        assert!(matches!(Value::from_json(&json), Value::Map(_)));
+    }
+}

@@ -1,0 +1,366 @@
+//! `Plan`: what would happen, in full, as data: saved, shown, compared and applied later.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ledger::entry::{Entry, Owned};
+use crate::model::address::{Address, Name};
+use crate::model::expression::Expression;
+use crate::model::schema::Effect;
+use crate::model::snapshot::{ObjectKey, RequestCount};
+use crate::model::source::Place;
+use crate::model::value::Value;
+
+/// What would happen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What it was made from; an apply of a saved plan checks all of it.
+    pub base: Base,
+    /// What people read, most dangerous first; resources without a change are only counted.
+    pub changes: Vec<Change>,
+    /// What apply runs; a step's place in this list is its number.
+    pub steps: Vec<Step>,
+    /// Differences between what was last applied and what is live.
+    pub drift: Vec<Drift>,
+    /// The monthly bill, before and after.
+    pub cost: Cost,
+    /// Numbers of the steps of the longest chain, and its seconds.
+    pub critical_path: CriticalPath,
+    /// Number of resources that stay as they are.
+    pub unchanged: usize,
+    /// Reasons why it cannot be applied, or not without a flag.
+    pub blocks: Vec<Block>,
+    /// Values to print in the end, where they are known already or will be.
+    pub outputs: BTreeMap<Name, Expression>,
+    /// Ledger corrections that need no request: found gone, remembered lifecycle, adoption.
+    pub bookkeeping: Vec<Bookkeeping>,
+    /// What reading the live world cost.
+    pub requests: RequestCount,
+    /// Short digest of everything above that is decided: `7f3a-c91e…`.
+    pub fingerprint: String,
+}
+
+/// What a plan was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Base {
+    /// The stack.
+    pub stack: Name,
+    /// The environment.
+    pub environment: Name,
+    /// The account: the id of its default project.
+    pub account: Name,
+    /// The project of project-scoped resources, where it exists already.
+    pub project: Option<Name>,
+    /// The ledger's lineage.
+    pub lineage: Uuid,
+    /// The ledger's serial.
+    pub serial: u64,
+    /// Digest of the resolved configuration.
+    pub config: String,
+    /// A digest of every object that the plan touches, as it was read.
+    pub objects: Vec<BeforeImage>,
+    /// When it was made.
+    pub made_at: Timestamp,
+    /// Makes the plan applicable once.
+    pub nonce: Uuid,
+    /// It removes everything: made by `destroy`.
+    pub destroy: bool,
+}
+
+/// An object as it was when the plan was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeforeImage {
+    /// Whose it is.
+    pub address: Address,
+    /// Which object.
+    pub key: ObjectKey,
+    /// The attributes that the plan looked at, with digests of their values.
+    pub attributes: BTreeMap<Name, String>,
+}
+
+/// What becomes of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// A new object takes the old one's place.
+    Replace,
+    /// The object goes.
+    Delete,
+    /// The object changes in place.
+    Update,
+    /// A new object.
+    Create,
+    /// A live object becomes this resource's.
+    Adopt,
+    /// The entry gets a new address.
+    Move,
+    /// The object stays live; stead lets go of it.
+    Forget,
+    /// Looked at only.
+    Read,
+}
+
+/// Why a resource changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The configuration changed.
+    Config,
+    /// The live object changed behind stead's back.
+    Drift,
+    /// Both did.
+    Both,
+    /// Something that it refers to changes.
+    Upstream,
+    /// An earlier apply did not finish.
+    Unfinished,
+}
+
+/// One line of the plan for people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Which resource.
+    pub address: Address,
+    /// Its kind.
+    pub kind: Name,
+    /// The object, if there is one.
+    pub id: Option<Name>,
+    /// What becomes of it.
+    pub action: Action,
+    /// For a replacement: which comes first.
+    pub create_first: Option<bool>,
+    /// Why.
+    pub cause: Cause,
+    /// One sentence: `the API cannot change template in place`.
+    pub reason: Option<String>,
+    /// What differs.
+    pub attributes: Vec<AttributeChange>,
+    /// What else happens, each with a sentence.
+    pub effects: Vec<Consequence>,
+    /// The monthly price, before and after.
+    pub cost: LineCost,
+    /// Resources that feel it.
+    pub hits: Vec<Address>,
+    /// Numbers of its steps.
+    pub steps: Vec<usize>,
+    /// Where the block stands (or stood).
+    pub source: Option<Place>,
+    /// Seconds that its steps usually take.
+    pub seconds: u32,
+}
+
+/// One attribute that differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttributeChange {
+    /// `size`, or `engine_config.maxmemory-policy` for a part.
+    pub path: Name,
+    /// As it is; catalog attributes by name. Secrets sealed.
+    pub before: Value,
+    /// As it will be; `Unknown` names what it waits for. Secrets sealed.
+    pub after: Value,
+    /// This attribute is why the object is replaced.
+    pub forces_replacement: bool,
+    /// Where the new value was written.
+    pub source: Option<Place>,
+    /// What decided the value besides that place.
+    pub set_by: Option<Name>,
+    /// Config, drift, both or upstream.
+    pub cause: Cause,
+    /// Last applied value, where it differs from both.
+    pub last_applied: Option<Value>,
+}
+
+/// An effect and what it means here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consequence {
+    /// The stable code.
+    pub code: Effect,
+    /// A sentence.
+    pub text: String,
+}
+
+/// Monthly price of one line; `None` where no price is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LineCost {
+    /// Before.
+    pub monthly_before: Option<Decimal>,
+    /// After.
+    pub monthly_after: Option<Decimal>,
+}
+
+/// The monthly bill of all managed resources.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Before.
+    pub monthly_before: Decimal,
+    /// After.
+    pub monthly_after: Decimal,
+    /// Billed resources whose price is not known.
+    pub unpriced: usize,
+    /// When the prices were read.
+    pub priced_at: Option<Timestamp>,
+    /// Prices that differ from those in `stead.lock`: `(table slug, pinned, now)`.
+    pub moved: Vec<(String, Decimal, Decimal)>,
+}
+
+/// One thing to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Which resource.
+    pub address: Address,
+    /// Its kind.
+    pub kind: Name,
+    /// What to do.
+    pub operation: Operation,
+    /// Steps that must be done before; each number is smaller than this step's own.
+    pub after: Vec<usize>,
+    /// How long it usually takes.
+    pub seconds: u32,
+    /// How long it may take.
+    pub timeout_seconds: u32,
+}
+
+/// What a step does. Attribute values are expressions: references are filled in when their objects
+/// exist. Secret parts are sealed; apply takes them from the configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum Operation {
+    /// Makes an object with all attributes at once, then the `after_creation` calls.
+    Create {
+        /// Everything written, by the language's names; catalog names already as ids.
+        desired: BTreeMap<Name, Expression>,
+        /// The project it is made in.
+        project: ProjectOf,
+        /// The parent's address, for a child.
+        parent: Option<Address>,
+        /// What the ledger remembers besides `applied` and `current`.
+        remember: Remember,
+        /// The current object becomes `deposed` (create-first replacement).
+        deposes: bool,
+    },
+    /// Changes an object in place by calls, in order.
+    Update {
+        /// The object; `None`: the one that the ledger has when the step runs (after a replacement).
+        object: Option<ObjectKey>,
+        /// The calls.
+        calls: Vec<PlannedCall>,
+        /// Everything written, as in `Create`: what the ledger remembers in the end.
+        desired: BTreeMap<Name, Expression>,
+        /// What the ledger remembers besides.
+        remember: Remember,
+    },
+    /// Deletes an object.
+    Delete {
+        /// The object, with its birth certificate.
+        object: Owned,
+        /// It is the deposed one of a replacement, not the current one.
+        deposed: bool,
+    },
+}
+
+/// One call of an update.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCall {
+    /// The call's name in the kind's table.
+    pub call: Name,
+    /// The attributes that it changes: before (as read) and after.
+    pub attributes: BTreeMap<Name, (Value, Expression)>,
+}
+
+/// In which project an object is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectOf {
+    /// It belongs to the account, or its parent says.
+    None,
+    /// A project that exists.
+    Id(Name),
+    /// A project of this stack, which may not exist yet.
+    Resource(Address),
+}
+
+/// What the ledger remembers of a resource besides its object and its attributes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remember {
+    /// What it depends on.
+    pub depends_on: Vec<Address>,
+    /// `lifecycle.protect`.
+    pub protect: bool,
+    /// `lifecycle.on_remove: keep`.
+    pub keep_on_remove: bool,
+}
+
+/// A ledger correction without a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bookkeeping {
+    /// An owned object is proven gone.
+    Gone(Address, Name),
+    /// What is remembered changes although the object does not.
+    Remember(Address, Box<Entry>),
+    /// stead lets go of an object.
+    Forget(Address),
+}
+
+/// One difference between what was last applied and what is live.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Which resource.
+    pub address: Address,
+    /// Which attribute; `None`: the whole object is gone.
+    pub path: Option<Name>,
+    /// What was last applied.
+    pub last_applied: Value,
+    /// What is live.
+    pub live: Value,
+    /// What is made of it.
+    pub class: DriftClass,
+    /// Where the attribute is written.
+    pub source: Option<Place>,
+}
+
+/// What is made of a drift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftClass {
+    /// The plan puts it back.
+    Reverted,
+    /// It cannot be put back (grow-only): the configuration must follow.
+    AcceptOnly,
+    /// The configuration now says the same: nothing to do.
+    Accepted,
+    /// `ignore_drift` says that it is nobody's business.
+    Ignored,
+    /// The object is gone; the plan makes it again.
+    Gone,
+    /// Managed with a replacement.
+    Replaced,
+}
+
+/// The longest chain of steps.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriticalPath {
+    /// Step numbers, first to last.
+    pub steps: Vec<usize>,
+    /// Their seconds together.
+    pub seconds: u32,
+}
+
+/// Why a plan cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Stable code: `protected`, `deletion_budget`, `grow_only`, `replace_never`, `question`, `rule` …
+    pub code: Name,
+    /// Which resource.
+    pub address: Option<Address>,
+    /// What and why.
+    pub text: String,
+    /// What to do.
+    pub help: String,
+    /// Where.
+    pub source: Option<Place>,
+}

@@ -1,0 +1,4 @@
+//! Stack, ledger and snapshot → `Plan`. Pure.
+
+pub mod change;
+pub mod make;

@@ -1,0 +1,1 @@
+//! Plan, events, outcome and diagnostics → what people and programs see.

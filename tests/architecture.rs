@@ -1,0 +1,196 @@
+//! The house's plan: which folder of `src/` may name which. The table is the law; this test keeps it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folder, and the folders it may name, bottom floor first.
+const MAY_NAME: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("kinds", &["model"]),
+    ("config", &["model"]),
+    ("ledger", &["model"]),
+    ("cloud", &["model"]),
+    ("plan", &["model", "config", "ledger"]),
+    ("apply", &["model", "plan", "ledger", "cloud"]),
+    ("report", &["model", "plan", "apply"]),
+    ("editor", &["model", "config"]),
+    ("emulator", &["model"]),
+    (
+        "cli",
+        &["model", "kinds", "config", "ledger", "cloud", "plan", "apply", "report", "editor", "emulator"],
+    ),
+];
+
+/// Floors that touch no file, socket, clock, thread or environment, with the files inside them that
+/// are the edge and may.
+const PURE: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("kinds", &[]),
+    ("config", &[]),
+    ("plan", &[]),
+    ("report", &["report/progress.rs"]),
+    ("editor", &[]),
+];
+
+/// Words of IO that a pure floor does not contain.
+const IO: &[&str] = &[
+    "std::fs::",
+    "std::net::",
+    "std::thread",
+    "std::env::",
+    "std::process::",
+    "tokio::",
+    "reqwest::",
+    "SystemTime",
+    "Timestamp::now",
+    "Instant::now",
+];
+
+/// Most lines of a file.
+const MOST_LINES: usize = 600;
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn files(folder: &Path, into: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// Every source file below a folder as `(path from src, text without its tests)`.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let root = src().join(folder);
+    if root.exists() {
+        files(&root, &mut found);
+    }
+    found
+        .into_iter()
+        .filter(|path| !path.components().any(|part| part.as_os_str() == "tests"))
+        .filter(|path| path.file_stem().is_none_or(|stem| stem != "tests"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code: String = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            (path.strip_prefix(src()).unwrap().to_string_lossy().into_owned(), code)
+        })
+        .collect()
+}
+
+fn named(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("crate::").map(|(at, word)| {
+        let rest = &code[at + word.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        &rest[..end]
+    })
+}
+
+#[test]
+fn imports_point_down() {
+    for (folder, allowed) in MAY_NAME {
+        for (path, code) in sources(folder) {
+            for name in named(&code).filter(|name| name != folder) {
+                assert!(
+                    allowed.contains(&name),
+                    "{path} names `{name}`; {folder} may name {allowed:?} only"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_folder_is_in_the_table() {
+    let listed: BTreeSet<_> = MAY_NAME.iter().map(|(folder, _)| (*folder).to_owned()).collect();
+    let found: BTreeSet<_> = fs::read_dir(src())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir() && path.read_dir().unwrap().next().is_some())
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert!(found.is_subset(&listed), "{found:?}");
+    let outside: Vec<_> = fs::read_dir(src())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "rs"))
+        .filter(|name| name != "main.rs" && name != "lib.rs")
+        .collect();
+    assert_eq!(outside, Vec::<String>::new());
+}
+
+#[test]
+fn pure_floors_do_no_io() {
+    for (folder, edges) in PURE {
+        for (path, code) in sources(folder) {
+            if edges.contains(&path.as_str()) {
+                continue;
+            }
+            for word in IO {
+                assert!(!code.contains(word), "{path} contains `{word}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_kinds_name_stands_in_its_table_only() {
+    let kinds: Vec<_> = sources("kinds")
+        .iter()
+        .filter_map(|(path, _)| Some(Path::new(path).file_stem()?.to_string_lossy().into_owned()))
+        .filter(|name| !["mod", "shared"].contains(&name.as_str()))
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    assert!(kinds.len() >= 8, "{kinds:?}");
+    for (folder, _) in MAY_NAME.iter().filter(|(folder, _)| !["kinds", "emulator"].contains(folder)) {
+        for (path, code) in sources(folder) {
+            for kind in kinds.iter().filter(|kind| kind.as_str() != "\"project\"") {
+                assert!(!code.contains(kind.as_str()), "{path} names the kind {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    for (folder, _) in MAY_NAME {
+        let mut found = Vec::new();
+        files(&src().join(folder), &mut found);
+        for path in found {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+        }
+    }
+}
+
+#[test]
+fn modules_that_map_only_map() {
+    for (folder, _) in MAY_NAME {
+        for (path, code) in sources(folder).iter().filter(|(path, _)| path.ends_with("mod.rs")) {
+            assert!(!code.contains("fn "), "{path} is more than a map");
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for (folder, _) in MAY_NAME {
+        let mut found = Vec::new();
+        files(&src().join(folder), &mut found);
+        for path in found {
+            assert!(fs::read_to_string(&path).unwrap().starts_with("//! "), "{}", path.display());
+        }
+    }
+}
