@@ -46,6 +46,18 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Returns the item of a bound map.
+    #[must_use]
+    pub fn of_map(map: &'a BTreeMap<Name, Value>) -> Self {
+        Self::MapRef(map)
+    }
+
+    /// Returns the item of a text.
+    #[must_use]
+    pub fn of_text(text: &Name) -> Self {
+        Self::Scalar(Value::Text(text.clone()))
+    }
+
     /// Returns a map without entries.
     #[must_use]
     pub fn empty_map() -> Self {
