@@ -2,4 +2,4 @@
 
 mod documents;
 mod pages;
-mod plans;
+pub(super) mod plans;

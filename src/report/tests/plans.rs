@@ -8,7 +8,7 @@ use crate::ledger::entry::Owned;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::secret::Secret;
-use crate::model::snapshot::{ObjectKey, RequestCount};
+use crate::model::snapshot::{RequestCount};
 use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
@@ -16,23 +16,23 @@ use crate::plan::change::{
     LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
 };
 
-pub(super) fn at(line: u32) -> Option<Place> {
+pub(in crate::report) fn at(line: u32) -> Option<Place> {
     Some(Place { file: "shop.stead.yaml".into(), line, column: 5 })
 }
 
-pub(super) fn address(text: &str) -> Address {
+pub(in crate::report) fn address(text: &str) -> Address {
     Address::parse(text).unwrap()
 }
 
-pub(super) fn time(second: i64) -> Timestamp {
+pub(in crate::report) fn time(second: i64) -> Timestamp {
     Timestamp::from_second(1_792_000_000 + second).unwrap()
 }
 
-pub(super) fn sealed(digest: &str) -> Value {
+pub(in crate::report) fn sealed(digest: &str) -> Value {
     Value::Secret(Secret::Sealed(Some(digest.into())))
 }
 
-pub(super) fn empty() -> Plan {
+pub(in crate::report) fn empty() -> Plan {
     Plan {
         base: Base {
             stack: "shop".into(),
@@ -61,7 +61,7 @@ pub(super) fn empty() -> Plan {
     }
 }
 
-pub(super) fn change(action: Action, at_address: &str) -> Change {
+pub(in crate::report) fn change(action: Action, at_address: &str) -> Change {
     let address = address(at_address);
     Change {
         kind: address.root().into(),
@@ -81,7 +81,7 @@ pub(super) fn change(action: Action, at_address: &str) -> Change {
     }
 }
 
-pub(super) fn attribute(path: &str, before: Value, after: Value) -> AttributeChange {
+pub(in crate::report) fn attribute(path: &str, before: Value, after: Value) -> AttributeChange {
     AttributeChange {
         path: path.into(),
         before,
@@ -104,7 +104,7 @@ fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -
     Step { kind: address.root().into(), address, operation, after: after.to_vec(), seconds, timeout_seconds: 600 }
 }
 
-pub(super) fn create() -> Operation {
+pub(in crate::report) fn create() -> Operation {
     Operation::Create {
         desired: [].into(),
         project: ProjectOf::None,
@@ -178,7 +178,7 @@ fn updates() -> Vec<Change> {
     vec![database, follow]
 }
 
-pub(super) fn creation(at_address: &str) -> Change {
+pub(in crate::report) fn creation(at_address: &str) -> Change {
     let name = at_address.replace('.', "-").replacen("vm-", "", 1);
     Change {
         attributes: vec![
@@ -196,7 +196,7 @@ pub(super) fn creation(at_address: &str) -> Change {
 }
 
 /// Everything that a plan can hold, once.
-pub(super) fn full() -> Plan {
+pub(in crate::report) fn full() -> Plan {
     let mut changes = vec![replaced_vm()];
     changes.push(Change {
         id: Some("vol-9".into()),
@@ -263,7 +263,7 @@ pub(super) fn full() -> Plan {
 }
 
 /// A plan whose every text is hostile.
-pub(super) fn hostile() -> Plan {
+pub(in crate::report) fn hostile() -> Plan {
     let evil = "a\u{1b}]52;c;ZXZpbA==\u{7}\r\n::error::owned\u{202e}##[group]x\u{200b}";
     let mut change = creation("vm.web");
     change.id = Some(evil.into());
@@ -296,7 +296,7 @@ pub(super) fn hostile() -> Plan {
 }
 
 /// A plan of many creations.
-pub(super) fn many(count: usize) -> Plan {
+pub(in crate::report) fn many(count: usize) -> Plan {
     Plan {
         changes: (0..count).map(|n| creation(&format!("vm.web.n{n:05}"))).collect(),
         steps: (0..count).map(|n| step(&format!("vm.web.n{n:05}"), create(), &[], 20)).collect(),
@@ -304,6 +304,3 @@ pub(super) fn many(count: usize) -> Plan {
     }
 }
 
-pub(super) fn key() -> ObjectKey {
-    ObjectKey { kind: "vm".into(), parent: None, id: "x".into() }
-}
