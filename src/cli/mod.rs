@@ -1,1 +1,7 @@
 //! The commands: each wires the floors below and prints.
+
+pub mod args;
+pub mod exit;
+pub mod scaffold;
+pub mod settings;
+pub mod term;

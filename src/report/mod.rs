@@ -1,1 +1,21 @@
 //! Plan, events, outcome and diagnostics → what people and programs see.
+
+pub mod board;
+pub mod diagnostics;
+pub mod diff;
+pub mod drift;
+pub mod escape;
+pub mod json;
+pub mod list;
+pub mod ndjson;
+pub mod outcome;
+pub mod page;
+pub mod progress;
+pub mod style;
+pub mod table;
+pub mod terminal;
+pub mod transitions;
+pub mod words;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,408 @@
+//! The command line, declared once: parser, help, completions and their tests derive from it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::address::{Address, Name};
+
+/// What `stead` alone prints.
+const OVERVIEW: &str = "\
+stead keeps an account on the cloud the way its configuration says.
+
+Three ways in:
+  stead init --template shop my-shop           write an example stack, no account needed
+  stead -C my-shop plan --cloud local          see what would happen, on the built-in cloud
+  stead -C my-shop apply --cloud local         make it so
+
+stead --help lists every command; stead COMMAND --help explains one.
+";
+
+/// Exit codes, for the long help.
+const AFTER_HELP: &str = "\
+Examples:
+  stead init --template shop my-shop
+  stead -C my-shop plan -e prod -o prod.plan
+  stead -C my-shop apply prod.plan
+
+Exit codes: 0 done, 1 failed, 2 changes and 3 drift (only with --exit-code), 4 blocked, 5 plan out of
+date, 6 partly applied, 7 refused by the account, 8 locked, 64 wrong usage, 130 interrupted.";
+
+/// Keeps an account on the cloud the way its configuration says.
+#[derive(Debug, Clone, PartialEq, Parser)]
+#[command(name = "stead", version, after_help = AFTER_HELP, arg_required_else_help = false)]
+#[command(disable_help_subcommand = true, propagate_version = false, max_term_width = 100)]
+pub struct Cli {
+    /// Settings of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do; `None` prints the overview.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Returns what `stead` without a command prints.
+#[must_use]
+pub const fn overview() -> &'static str {
+    OVERVIEW
+}
+
+/// Settings of every command. A flag is stronger than its `STEAD_*` variable; `settings` merges them.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Environment of the stack [env: STEAD_ENV]
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub env: Option<Name>,
+    /// Directory of the stack [env: STEAD_DIR] [default: .]
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Variable, as NAME=VALUE; repeatable [env: STEAD_VAR_name]
+    #[arg(long = "var", global = true, value_name = "NAME=VALUE", value_parser = variable)]
+    pub vars: Vec<(Name, String)>,
+    /// File with variables, YAML or KDL; repeatable [env: STEAD_VAR_FILE]
+    #[arg(long = "var-file", global = true, value_name = "FILE")]
+    pub var_files: Vec<PathBuf>,
+    /// How results are written [env: STEAD_OUTPUT] [default: text]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub output: Option<Output>,
+    /// Use the built-in cloud in place of an account [env: STEAD_CLOUD]
+    #[arg(long, global = true, value_name = "CLOUD")]
+    pub cloud: Option<CloudChoice>,
+    /// Address of the service [env: STEAD_API_URL]
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "cloud")]
+    pub api_url: Option<String>,
+    /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
+    #[arg(long, global = true, value_name = "PROJECT")]
+    pub project: Option<Name>,
+    /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
+    #[arg(long, global = true)]
+    pub no_input: bool,
+    /// When to use colours [env: STEAD_COLOR] [default: auto]
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<ColorChoice>,
+    /// Say only what is asked for: no hints, no progress [env: STEAD_QUIET]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say everything: all attributes, all places [env: STEAD_VERBOSE]
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// How results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    Text,
+    /// One document.
+    Json,
+    /// One event a line.
+    Ndjson,
+}
+
+/// Which cloud.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CloudChoice {
+    /// The one in the binary, with its data below `.stead/`.
+    Local,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal that has them.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum Command {
+    /// Write an example stack; needs no account
+    Init(Init),
+    /// Check a stack without any request
+    Validate,
+    /// Show what would happen; sends only reads
+    Plan(PlanArgs),
+    /// Show a saved plan again, without any request
+    Show(Show),
+    /// Plan, ask, and make it so; or apply a saved plan
+    Apply(Apply),
+    /// Remove everything that is not protected
+    Destroy(Destroy),
+    /// Compare the live objects with the last apply
+    Drift(DriftArgs),
+    /// List what is managed
+    Ls(Ls),
+    /// Show one resource as it is live
+    Get(Get),
+    /// Serve the built-in cloud
+    Emulator(Emulator),
+    /// Write a completion script for a shell
+    Completions(Completions),
+    /// Show version, commit and schema number
+    Version,
+}
+
+/// `init`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead init\n  stead init --template shop --format kdl my-shop")]
+pub struct Init {
+    /// Where to write
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub into: PathBuf,
+    /// Which example; asked for on a terminal when left out
+    #[arg(long)]
+    pub template: Option<Template>,
+    /// Which syntax; asked for on a terminal when left out
+    #[arg(long)]
+    pub format: Option<Format>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// An example stack.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Template {
+    /// One network, one machine.
+    #[default]
+    Minimal,
+    /// Machines, storage, backups and a database in two environments.
+    Shop,
+}
+
+/// A syntax.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// YAML.
+    #[default]
+    Yaml,
+    /// KDL, version 2.
+    Kdl,
+}
+
+/// What a plan covers, for every command that makes one.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct Scope {
+    /// Only this resource and what it needs; repeatable
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = address)]
+    pub targets: Vec<Address>,
+    /// Not this resource, nor what needs it; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub exclude: Vec<Address>,
+    /// Take over a live object by id; repeatable
+    #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
+    pub adopt: Vec<(Address, Name)>,
+    /// Allow more deletions than the budget does
+    #[arg(long)]
+    pub allow_deletes: bool,
+}
+
+/// `plan`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan --exit-code --output json > plan.json")]
+pub struct PlanArgs {
+    /// Save the plan, to be applied as it is
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Exit with 2 when there are changes
+    #[arg(long, alias = "detailed-exitcode")]
+    pub exit_code: bool,
+    /// Plan the removal of everything that is not protected
+    #[arg(long)]
+    pub destroy: bool,
+    /// What it covers.
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+/// `show`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead show prod.plan")]
+pub struct Show {
+    /// The saved plan
+    pub file: PathBuf,
+}
+
+/// `apply`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes")]
+pub struct Apply {
+    /// A saved plan; it is applied as it is or not at all
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "allow_deletes", "expect"])]
+    pub file: Option<PathBuf>,
+    /// Do not ask; with kinds of change, only if the plan has no others
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
+    pub yes: Option<Consent>,
+    /// Apply only if the plan has this fingerprint
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub expect: Option<Name>,
+    /// Steps at the same time, at most
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = parallel)]
+    pub parallel: usize,
+    /// What it covers.
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+/// `destroy`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop")]
+pub struct Destroy {
+    /// Do not ask; needs --confirm
+    #[arg(long, requires = "confirm")]
+    pub yes: bool,
+    /// The stack's name, as consent
+    #[arg(long, value_name = "STACK")]
+    pub confirm: Option<Name>,
+    /// Steps at the same time, at most
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = parallel)]
+    pub parallel: usize,
+    /// Only this resource and what needs it; repeatable
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = address)]
+    pub targets: Vec<Address>,
+    /// Not this resource; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub exclude: Vec<Address>,
+}
+
+/// `drift`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead drift -e prod --exit-code")]
+pub struct DriftArgs {
+    /// Exit with 3 when there is drift
+    #[arg(long, alias = "detailed-exitcode")]
+    pub exit_code: bool,
+}
+
+/// `ls`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
+pub struct Ls {
+    /// Which columns
+    #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
+    pub columns: Columns,
+    /// Live objects that no address owns
+    #[arg(long)]
+    pub unmanaged: bool,
+}
+
+/// Columns of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Columns {
+    /// The most important.
+    Short,
+    /// All of them.
+    Wide,
+}
+
+/// `get`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead get vm.web")]
+pub struct Get {
+    /// The resource
+    #[arg(value_parser = address)]
+    pub address: Address,
+}
+
+/// `emulator`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --fail 'POST /vms=503:10%' --speed 60")]
+pub struct Emulator {
+    /// Port; 0 takes a free one
+    #[arg(long, default_value_t = 8377)]
+    pub port: u16,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: std::net::IpAddr,
+    /// Listen beyond this machine, knowing that anyone with the key can reach it
+    #[arg(long)]
+    pub i_know: bool,
+    /// Where its data is; a new cloud in memory when left out
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Fill it first: shop, objects=N or a file
+    #[arg(long, value_name = "SPEC")]
+    pub seed: Option<String>,
+    /// Inject failures: 'POST /vms=503:10%'; repeatable
+    #[arg(long, value_name = "SPEC")]
+    pub fail: Vec<String>,
+    /// Seconds of its clock for each second
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub speed: u32,
+}
+
+/// `completions`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead")]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// What `--yes` agrees to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consent {
+    /// Whatever the plan holds.
+    All,
+    /// Only these kinds of change.
+    Only(BTreeSet<ChangeKind>),
+}
+
+/// A kind of change that `--yes` can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum ChangeKind {
+    /// New objects, adopted ones included.
+    Create,
+    /// Changes in place, moves and forgetting included.
+    Update,
+    /// Replacements.
+    Replace,
+    /// Deletions.
+    Delete,
+}
+
+fn variable(text: &str) -> Result<(Name, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
+        _ => Err("it has the form NAME=VALUE".to_owned()),
+    }
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    Address::parse(text).map_err(|error| error.to_string())
+}
+
+fn adoption(text: &str) -> Result<(Address, Name), String> {
+    let (path, id) = text.split_once('=').ok_or("it has the form ADDRESS=ID")?;
+    if id.is_empty() {
+        return Err("the id is missing".to_owned());
+    }
+    Ok((address(path)?, Name::new(id)))
+}
+
+fn consent(text: &str) -> Result<Consent, String> {
+    if text == "all" {
+        return Ok(Consent::All);
+    }
+    let kind = |word: &str| {
+        ChangeKind::from_str(word, false)
+            .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
+    };
+    text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
+}
+
+fn parallel(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=256).contains(&n) => Ok(n),
+        _ => Err("it is a number from 1 to 256".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

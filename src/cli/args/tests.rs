@@ -1,0 +1,130 @@
+//! The command line, parsed.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+
+fn parse(line: &str) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(line.split(' '))
+}
+
+fn command(line: &str) -> Command {
+    parse(line).unwrap().command.unwrap()
+}
+
+#[test]
+fn the_declaration_holds_together() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn global_flags_stand_before_or_after_the_command() {
+    for line in [
+        "stead -e prod -C shop --var a=b=c --output json plan",
+        "stead plan -e prod --dir shop --var a=b=c --output json",
+    ] {
+        let global = parse(line).unwrap().global;
+        assert_eq!(global.env.as_deref(), Some("prod"));
+        assert_eq!(global.dir, Some(PathBuf::from("shop")));
+        assert_eq!(global.vars, [("a".into(), "b=c".to_owned())]);
+        assert_eq!(global.output, Some(Output::Json));
+    }
+}
+
+#[test]
+fn yes_may_name_kinds_and_never_eats_the_file() {
+    let yes = |line| match command(line) {
+        Command::Apply(apply) => (apply.yes, apply.file.map(|file| file.display().to_string())),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(yes("stead apply"), (None, None));
+    assert_eq!(yes("stead apply --yes prod.plan"), (Some(Consent::All), Some("prod.plan".into())));
+    let only = Consent::Only([ChangeKind::Create, ChangeKind::Update].into());
+    assert_eq!(yes("stead apply --yes=create,update"), (Some(only), None));
+    assert!(parse("stead apply --yes=crate").unwrap_err().to_string().contains("none of create, update"));
+}
+
+#[test]
+fn flags_that_contradict_are_refused() {
+    let table = [
+        "stead apply p.plan --target vm.web",
+        "stead apply p.plan --allow-deletes",
+        "stead apply p.plan --expect 7f3a",
+        "stead destroy --yes",
+        "stead -q -v plan",
+        "stead --cloud local --api-url http://127.0.0.1 plan",
+        "stead apply --parallel 0",
+        "stead plan --target vm",
+        "stead plan --adopt vm.web=",
+        "stead plan --var novalue",
+        "stead emulator --speed 0",
+        "stead get",
+        "stead frobnicate",
+    ];
+    for line in table {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn scope_and_saving() {
+    let Command::Plan(plan) = command(
+        "stead plan -o f.plan --detailed-exitcode --destroy --target vm.web --target vpc.main --exclude vm.web.b --adopt database.main=db-1 --allow-deletes",
+    ) else {
+        panic!()
+    };
+    assert_eq!(plan.out, Some(PathBuf::from("f.plan")));
+    assert!(plan.exit_code && plan.destroy && plan.scope.allow_deletes);
+    assert_eq!(plan.scope.targets.len(), 2);
+    assert_eq!(plan.scope.exclude[0].as_str(), "vm.web.b");
+    assert_eq!(plan.scope.adopt[0].1, "db-1");
+}
+
+#[test]
+fn the_rest_parses() {
+    let table = [
+        "stead init",
+        "stead init --template shop --format kdl --force my-shop",
+        "stead validate",
+        "stead show f.plan",
+        "stead apply --expect 7f3a-c91e --yes --parallel 4",
+        "stead destroy --yes --confirm shop",
+        "stead drift --exit-code",
+        "stead ls -o wide --unmanaged",
+        "stead get database.main.users.reporting",
+        "stead emulator --port 0 --bind 127.0.0.1 --data d --seed objects=10 --fail POST=503 --fail x --speed 60",
+        "stead completions zsh",
+        "stead version",
+        "stead --color never --no-input --project shop -v validate",
+    ];
+    for line in table {
+        parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+#[test]
+fn a_slip_gets_a_suggestion() {
+    let table = [("stead plam", "plan"), ("stead plan --allow-delete", "--allow-deletes"), ("stead --colour never plan", "--color")];
+    for (line, suggestion) in table {
+        let error = parse(line).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument), "{line}");
+        assert!(error.to_string().contains(suggestion), "{line}: {error}");
+    }
+}
+
+#[test]
+fn alone_it_prints_three_examples_on_a_screen() {
+    assert_eq!(parse("stead").unwrap().command, None);
+    assert!(overview().lines().count() <= 20);
+    assert_eq!(overview().lines().filter(|line| line.starts_with("  stead ")).count(), 3);
+}
+
+#[test]
+fn every_command_says_what_it_is_for_and_gives_an_example() {
+    for command in Cli::command().get_subcommands() {
+        assert!(command.get_about().is_some(), "{}", command.get_name());
+        let plain = ["validate", "version"].contains(&command.get_name());
+        assert!(plain || command.get_after_help().is_some(), "{}", command.get_name());
+    }
+}

@@ -1,0 +1,331 @@
+//! `Settings`: flags over environment variables over defaults, merged once. Pure: the variables are
+//! handed in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use thiserror::Error;
+
+use super::args::{CloudChoice, ColorChoice, Global, Output};
+use crate::model::address::Name;
+use crate::model::secret::Secret;
+
+/// The stack's directory unless something else is said.
+pub const DEFAULT_DIR: &str = ".";
+
+/// Environment variables by name.
+pub type Variables = BTreeMap<String, String>;
+
+/// What holds for a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The environment asked for.
+    pub env: Option<Name>,
+    /// The stack's directory.
+    pub dir: PathBuf,
+    /// Variables given by name.
+    pub vars: BTreeMap<Name, String>,
+    /// Variables from `STEAD_VAR_x`, names in lower case. They may be secrets, so all are.
+    pub env_vars: BTreeMap<Name, Secret>,
+    /// Files with variables.
+    pub var_files: Vec<PathBuf>,
+    /// How results are written.
+    pub output: Output,
+    /// Which service.
+    pub cloud: Cloud,
+    /// The key, from `STEAD_API_KEY` only: a flag would show it to every user of the machine.
+    pub api_key: Option<Secret>,
+    /// The project of a stack without a project block.
+    pub project: Option<Name>,
+    /// Where the ledger is kept, as written.
+    pub backend: Option<String>,
+    /// Never ask.
+    pub no_input: bool,
+    /// It runs in CI: no prompts, no animation.
+    pub ci: bool,
+    /// When to use colours.
+    pub color: ColorChoice,
+    /// No hints, no progress.
+    pub quiet: bool,
+    /// All attributes, all places.
+    pub verbose: bool,
+}
+
+/// Which service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cloud {
+    /// The one in the binary.
+    Local,
+    /// The one at this address; without a slash at the end.
+    At(String),
+    /// None is named: commands that need one say how to name it.
+    Unset,
+}
+
+/// Why settings do not hold together. All of these are wrong usage.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// A variable's value is none of those allowed.
+    #[error("{variable} is `{value}`; it can be {allowed}")]
+    Value {
+        /// The variable.
+        variable: &'static str,
+        /// What it holds.
+        value: String,
+        /// What it may hold.
+        allowed: String,
+    },
+    /// An address is not one that a key may be sent to.
+    #[error("{url} is no address of the service: {reason}")]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A variable is given twice by flag.
+    #[error("--var {0} is given twice")]
+    Twice(Name),
+}
+
+/// Merges flags and environment variables.
+///
+/// # Errors
+/// When a value is not one of those allowed.
+pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsError> {
+    let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
+    let set = |name| switch(variables, name);
+    let ci = set("CI")?;
+    let mut vars = BTreeMap::new();
+    for (name, value) in flags.vars {
+        if vars.insert(name.clone(), value).is_some() {
+            return Err(SettingsError::Twice(name));
+        }
+    }
+    Ok(Settings {
+        cloud: cloud(flags.cloud, flags.api_url, variables)?,
+        env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)),
+        dir: flags.dir.or_else(|| text("STEAD_DIR").map(PathBuf::from)).unwrap_or_else(|| DEFAULT_DIR.into()),
+        vars,
+        env_vars: env_vars(variables),
+        var_files: match flags.var_files.is_empty() {
+            true => text("STEAD_VAR_FILE").map(PathBuf::from).into_iter().collect(),
+            false => flags.var_files,
+        },
+        output: choice(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
+        api_key: text("STEAD_API_KEY").map(|key| Secret::new(key.trim())),
+        project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)),
+        backend: text("STEAD_BACKEND"),
+        no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
+        ci,
+        color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
+        quiet: flags.quiet || (!flags.verbose && set("STEAD_QUIET")?),
+        verbose: flags.verbose || (!flags.quiet && set("STEAD_VERBOSE")?),
+    })
+}
+
+/// Either flag beats either variable; of the variables, `STEAD_CLOUD` beats `STEAD_API_URL`.
+fn cloud(
+    flag: Option<CloudChoice>,
+    url: Option<String>,
+    variables: &Variables,
+) -> Result<Cloud, SettingsError> {
+    if let (None, Some(url)) = (flag, url) {
+        return address(&url).map(Cloud::At);
+    }
+    if choice(flag, "STEAD_CLOUD", variables)? == Some(CloudChoice::Local) {
+        return Ok(Cloud::Local);
+    }
+    match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()) {
+        Some(url) => address(url).map(Cloud::At),
+        None => Ok(Cloud::Unset),
+    }
+}
+
+fn env_vars(variables: &Variables) -> BTreeMap<Name, Secret> {
+    let named = |(name, value): (&String, &String)| {
+        let name = name.strip_prefix("STEAD_VAR_").filter(|name| !name.is_empty() && *name != "FILE")?;
+        Some((Name::from(name.to_lowercase()), Secret::new(value.clone())))
+    };
+    variables.iter().filter_map(named).collect()
+}
+
+fn choice<T: ValueEnum>(
+    flag: Option<T>,
+    variable: &'static str,
+    variables: &Variables,
+) -> Result<Option<T>, SettingsError> {
+    let value = match (flag, variables.get(variable)) {
+        (Some(value), _) => return Ok(Some(value)),
+        (None, Some(value)) if !value.is_empty() => value,
+        (None, _) => return Ok(None),
+    };
+    T::from_str(value, true).map(Some).map_err(|_| {
+        let names: Vec<String> = T::value_variants()
+            .iter()
+            .filter_map(|variant| Some(variant.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        SettingsError::Value { variable, value: value.clone(), allowed: names.join(", ") }
+    })
+}
+
+fn switch(variables: &Variables, variable: &'static str) -> Result<bool, SettingsError> {
+    match variables.get(variable).map(|value| value.to_lowercase()).as_deref() {
+        None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        // Some CI systems set `CI` to their own name.
+        Some(_) if variable == "CI" => Ok(true),
+        Some(value) => {
+            Err(SettingsError::Value { variable, value: value.to_owned(), allowed: "1 or 0".to_owned() })
+        }
+    }
+}
+
+/// Checks an address: https, or http to this machine; no user, query or fragment.
+fn address(url: &str) -> Result<String, SettingsError> {
+    let fail = |reason| Err(SettingsError::Url { url: without_user(url), reason });
+    let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return fail("it begins with https://"),
+    };
+    if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return fail("it holds a blank or a control character");
+    }
+    if url.contains(['?', '#', '\\']) {
+        return fail("it has no query and no fragment");
+    }
+    let host = host_and_path.split('/').next().unwrap_or_default();
+    if host.contains('@') {
+        return fail("it holds no user; the key comes from STEAD_API_KEY");
+    }
+    if host.is_empty() {
+        return fail("it names no host");
+    }
+    if plain && !is_loopback(host) {
+        return fail("plain http is for this machine only (127.0.0.1, ::1, localhost); use https");
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// A message must not repeat a password that someone put into an address.
+fn without_user(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(given: &[(&str, &str)]) -> Variables {
+        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn defaults() {
+        let settings = merge(Global::default(), &Variables::new()).unwrap();
+        assert_eq!(settings.dir, PathBuf::from("."));
+        assert_eq!((settings.output, settings.color), (Output::Text, ColorChoice::Auto));
+        assert_eq!(settings.cloud, Cloud::Unset);
+        assert!(!settings.no_input && !settings.ci && !settings.quiet && !settings.verbose);
+    }
+
+    #[test]
+    fn variables_fill_in_and_flags_win() {
+        let given = variables(&[
+            ("STEAD_ENV", "prod"),
+            ("STEAD_DIR", "infra"),
+            ("STEAD_OUTPUT", "json"),
+            ("STEAD_COLOR", "never"),
+            ("STEAD_PROJECT", "p1"),
+            ("STEAD_BACKEND", "file:/x"),
+            ("STEAD_VAR_Office", "203.0.113.0/24"),
+            ("STEAD_VAR_FILE", "a.yaml"),
+            ("STEAD_API_KEY", " key \n"),
+            ("STEAD_VERBOSE", "1"),
+            ("CI", "woodpecker"),
+        ]);
+        let settings = merge(Global::default(), &given).unwrap();
+        assert_eq!(settings.env.as_deref(), Some("prod"));
+        assert_eq!(settings.dir, PathBuf::from("infra"));
+        assert_eq!((settings.output, settings.color), (Output::Json, ColorChoice::Never));
+        assert_eq!(settings.env_vars.keys().collect::<Vec<_>>(), ["office"]);
+        assert_eq!(settings.var_files, [PathBuf::from("a.yaml")]);
+        assert_eq!(settings.api_key, Some(Secret::new("key")));
+        assert!(settings.ci && settings.no_input && settings.verbose);
+        let flags = Global {
+            env: Some("dev".into()),
+            output: Some(Output::Text),
+            var_files: vec!["b.yaml".into()],
+            quiet: true,
+            ..Global::default()
+        };
+        let settings = merge(flags, &given).unwrap();
+        assert_eq!(settings.env.as_deref(), Some("dev"));
+        assert_eq!(settings.output, Output::Text);
+        assert_eq!(settings.var_files, [PathBuf::from("b.yaml")]);
+        assert!(settings.quiet && !settings.verbose);
+        assert!(!format!("{settings:?}").contains("key "), "a key is never shown");
+    }
+
+    #[test]
+    fn which_cloud() {
+        let at = |url: &str| Cloud::At(url.to_owned());
+        let local = Global { cloud: Some(CloudChoice::Local), ..Global::default() };
+        let url = Global { api_url: Some("https://api.example.com/".into()), ..Global::default() };
+        let both = variables(&[("STEAD_CLOUD", "local"), ("STEAD_API_URL", "https://env.example.com")]);
+        let only_url = variables(&[("STEAD_API_URL", "https://env.example.com")]);
+        let table = [
+            (local.clone(), &only_url, Cloud::Local),
+            (url, &both, at("https://api.example.com")),
+            (Global::default(), &both, Cloud::Local),
+            (Global::default(), &only_url, at("https://env.example.com")),
+        ];
+        for (flags, variables, cloud) in table {
+            assert_eq!(merge(flags, variables).unwrap().cloud, cloud);
+        }
+    }
+
+    #[test]
+    fn a_key_goes_to_safe_addresses_only() {
+        for url in ["https://a.example.com/base", "http://127.0.0.1:8377", "http://[::1]:1", "http://localhost"] {
+            assert!(address(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://example.com",
+            "http://127.0.0.1.example.com",
+            "http://localhost.example.com",
+            "ftp://x",
+            "api.example.com",
+            "https://",
+            "https://me:secret@example.com",
+            "http://127.0.0.1@example.com",
+            "https://example.com?x",
+            "https://exa mple.com",
+        ] {
+            let error = address(url).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_name_the_right_ones() {
+        let error = |name, value| merge(Global::default(), &variables(&[(name, value)])).unwrap_err().to_string();
+        assert_eq!(error("STEAD_OUTPUT", "xml"), "STEAD_OUTPUT is `xml`; it can be text, json, ndjson");
+        assert_eq!(error("STEAD_NO_INPUT", "maybe"), "STEAD_NO_INPUT is `maybe`; it can be 1 or 0");
+        let twice = Global { vars: vec![("a".into(), "1".into()), ("a".into(), "2".into())], ..Global::default() };
+        assert_eq!(merge(twice, &Variables::new()).unwrap_err(), SettingsError::Twice("a".into()));
+    }
+}

@@ -1,0 +1,373 @@
+//! Diagnostics with the text that they are about: through miette for people, one line each for logs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan,
+    SpanContents,
+};
+
+use super::escape;
+use super::page::{Line, Page};
+use super::style::{Role, Style};
+use super::words;
+use crate::model::diagnostic::{Diagnostic, Label, Severity};
+use crate::model::source::{Source, SourceId, Sources, Span};
+
+/// Problems that are shown; the rest is counted.
+const MOST: usize = 50;
+
+/// Lines that a label may cover before only its first is shown.
+const MOST_LINES: usize = 8;
+
+/// Bytes of a line beyond which no text is shown: what is on it no human wrote.
+const LONGEST_LINE: usize = 500;
+
+/// Returns all problems in the order of their places: file, then line; those without a place first.
+#[must_use]
+pub fn sorted<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diagnostic> {
+    let path = |id: SourceId| sources.get(id).map(|source| source.path.as_str());
+    let mut sorted: Vec<&Diagnostic> = problems.iter().collect();
+    sorted.sort_by_key(|problem| {
+        let place = problem.span().map(|span| (path(span.source), span.start, span.end));
+        (place, problem.severity, problem.code)
+    });
+    sorted
+}
+
+/// Returns problems with the lines they are about, at most fifty, and a count.
+#[must_use]
+pub fn page(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let mut texts = BTreeMap::new();
+    let shown = sorted(problems, sources);
+    let labels = shown.iter().take(MOST).flat_map(|problem| &problem.labels);
+    for label in labels {
+        if let Some(source) = sources.get(label.span.source) {
+            texts.entry(label.span.source).or_insert_with(|| Text::of(source));
+        }
+    }
+    let handler = handler(style);
+    let mut text = String::new();
+    for problem in shown.iter().take(MOST) {
+        let graphic = Graphic::of(problem, &texts);
+        // Writing to a `String` fails only where miette itself cannot lay the text out.
+        if handler.render_report(&mut text, &graphic).is_err() {
+            text.push_str(&one_line(problem, sources, style));
+        }
+        text.push('\n');
+    }
+    let mut page = Page::new(style);
+    page.line(count(problems));
+    harmless(&text) + &page.finish()
+}
+
+/// Returns one line for each problem, at most fifty, and a count: for logs.
+#[must_use]
+pub fn lines(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let mut text = String::new();
+    for problem in sorted(problems, sources).into_iter().take(MOST) {
+        text.push_str(&one_line(problem, sources, style));
+    }
+    text.push_str(&count(problems).unwrapped(style));
+    text.push('\n');
+    text
+}
+
+fn one_line(problem: &Diagnostic, sources: &Sources, style: Style) -> String {
+    let (role, word) = match problem.severity {
+        Severity::Error => (Role::Danger, "error"),
+        Severity::Warning => (Role::Warn, "warning"),
+    };
+    let place = problem.span().and_then(|span| sources.place(span));
+    let mut line = Line::indent(0);
+    if let Some(place) = place {
+        line = line.say(format!("{}:{}:{}: ", place.file, place.line, place.column));
+    }
+    line = line.put(role, format!("{word}[{}]", problem.code)).say(": ").say(&problem.summary);
+    for more in [&problem.detail, &problem.help].into_iter().flatten() {
+        line = line.put(Role::Faint, " | ").say(more.lines().collect::<Vec<_>>().join(" "));
+    }
+    line.unwrapped(style) + "\n"
+}
+
+fn count(problems: &[Diagnostic]) -> Line {
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let warnings = problems.len() - errors;
+    let hidden = problems.len().saturating_sub(MOST);
+    let mut line = Line::indent(0);
+    if hidden > 0 {
+        line = line.say(format!("and {hidden} more; "));
+    }
+    if errors > 0 {
+        line = line.put(Role::Danger, words::counted(errors, "error"));
+    }
+    if errors > 0 && warnings > 0 {
+        line = line.say(", ");
+    }
+    if warnings > 0 {
+        line = line.put(Role::Warn, words::counted(warnings, "warning"));
+    }
+    line
+}
+
+fn handler(style: Style) -> GraphicalReportHandler {
+    let theme = match (style.unicode, style.colour) {
+        (true, true) => GraphicalTheme::unicode(),
+        (true, false) => GraphicalTheme::unicode_nocolor(),
+        (false, true) => GraphicalTheme::ascii(),
+        (false, false) => GraphicalTheme::none(),
+    };
+    GraphicalReportHandler::new_themed(theme).with_width(style.width.max(Style::NARROWEST)).with_links(false)
+}
+
+/// Breaks up commands of CI runners at the beginning of lines.
+fn harmless(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match escape::disarm(line) {
+            Some(at) => {
+                safe.push_str(&line[..at]);
+                safe.push_str("\\u{3a}");
+                safe.push_str(&line[at + 1..]);
+            }
+            None => safe.push_str(line),
+        }
+    }
+    safe
+}
+
+/// A source as it may be shown.
+struct Text<'a> {
+    source: &'a Source,
+    name: String,
+    shown: Cow<'a, str>,
+}
+
+impl<'a> Text<'a> {
+    fn of(source: &'a Source) -> Self {
+        Self { source, name: escape::line(&source.path).into_owned(), shown: escape::source(&source.text) }
+    }
+
+    /// Returns bytes that lie within the text, and the label's first line only when it covers many.
+    fn clamp(&self, span: Span) -> (usize, usize) {
+        let text = &self.shown;
+        let start = (span.start as usize).min(text.len());
+        let end = (span.end as usize).clamp(start, text.len());
+        let mut breaks = memchr_lines(&text.as_bytes()[start..end]);
+        match (breaks.next(), breaks.nth(MOST_LINES - 2)) {
+            (Some(first), Some(_)) => (start, start + first),
+            _ => (start, end),
+        }
+    }
+
+    fn has_long_line(&self, start: usize, end: usize) -> bool {
+        let (from, to, _) = self.around(start, end, 1, 1);
+        self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n').any(|line| line.len() > LONGEST_LINE)
+    }
+
+    /// Returns the whole lines around a range: from, to, and how many.
+    fn around(&self, start: usize, end: usize, before: usize, after: usize) -> (usize, usize, usize) {
+        let bytes = self.shown.as_bytes();
+        let from = bytes[..start].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').nth(before);
+        let from = from.map_or(0, |(at, _)| at + 1);
+        // A range that ends with a line break ends on that line, not on the next.
+        let tail = if end > start && bytes[end - 1] == b'\n' { end - 1 } else { end };
+        let to = memchr_lines(&bytes[tail..]).nth(after).map_or(bytes.len(), |at| tail + at + 1);
+        (from, to, memchr_lines(&bytes[from..to]).count().max(1))
+    }
+}
+
+fn memchr_lines(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at)
+}
+
+impl SourceCode for Text<'_> {
+    /// Reads by the source's line index: miette's own reader goes through the file for every label.
+    fn read_span<'s>(
+        &'s self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'s> + 's>, MietteError> {
+        let start = span.offset();
+        let end = start + span.len();
+        if end > self.shown.len() {
+            return Err(MietteError::OutOfBounds);
+        }
+        let at = |offset: usize| self.source.line_column(u32::try_from(offset).unwrap_or(u32::MAX));
+        let (from, to, column) = if before == 0 && after == 0 {
+            (start, end, at(start).1 as usize - 1)
+        } else {
+            let (from, to, _) = self.around(start, end, before, after);
+            (from, to, 0)
+        };
+        let count = memchr_lines(&self.shown.as_bytes()[from..to]).count().max(1);
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            &self.shown.as_bytes()[from..to],
+            (from, to - from).into(),
+            at(from).0 as usize - 1,
+            column,
+            count,
+        )))
+    }
+}
+
+/// A problem as miette draws it.
+struct Graphic<'a> {
+    code: Option<&'static str>,
+    severity: miette::Severity,
+    message: String,
+    detail: Option<Detail>,
+    help: Option<String>,
+    text: Option<&'a Text<'a>>,
+    labels: Vec<LabeledSpan>,
+    elsewhere: Vec<Graphic<'a>>,
+}
+
+impl<'a> Graphic<'a> {
+    fn of(problem: &Diagnostic, texts: &'a BTreeMap<SourceId, Text<'a>>) -> Self {
+        let main = problem.span().map(|span| span.source);
+        let mut labels: BTreeMap<SourceId, Vec<&Label>> = BTreeMap::new();
+        for label in &problem.labels {
+            labels.entry(label.span.source).or_default().push(label);
+        }
+        let here = main.and_then(|id| labels.remove(&id)).unwrap_or_default();
+        let mut graphic = Self {
+            code: Some(problem.code),
+            severity: match problem.severity {
+                Severity::Error => miette::Severity::Error,
+                Severity::Warning => miette::Severity::Warning,
+            },
+            message: escape::line(&problem.summary).into_owned(),
+            detail: problem.detail.as_deref().map(|text| Detail(escape_lines(text))),
+            help: help(problem),
+            text: None,
+            labels: Vec::new(),
+            elsewhere: labels.into_iter().map(|(id, labels)| Self::elsewhere(texts.get(&id), &labels)).collect(),
+        };
+        graphic.point(main.and_then(|id| texts.get(&id)), &here);
+        graphic
+    }
+
+    /// Returns the part of a problem that lies in another file.
+    fn elsewhere(text: Option<&'a Text<'a>>, labels: &[&Label]) -> Self {
+        let mut graphic = Self {
+            code: None,
+            severity: miette::Severity::Advice,
+            message: "see also".to_owned(),
+            detail: None,
+            help: None,
+            text: None,
+            labels: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        graphic.point(text, labels);
+        graphic
+    }
+
+    /// Points at places in one file; in words where its lines cannot be shown.
+    fn point(&mut self, text: Option<&'a Text<'a>>, labels: &[&Label]) {
+        let Some(text) = text else { return };
+        let ranges: Vec<_> = labels.iter().map(|label| text.clamp(label.span)).collect();
+        if ranges.iter().any(|(start, end)| text.has_long_line(*start, *end)) {
+            for label in labels {
+                let (line, column) = text.source.line_column(label.span.start);
+                let words = escape::line(&label.text);
+                self.message.push_str(&format!(" ({}:{line}:{column} {words})", text.name).replace(" )", ")"));
+            }
+            return;
+        }
+        self.text = Some(text);
+        for (at, (label, (start, end))) in labels.iter().zip(ranges).enumerate() {
+            let words = (!label.text.is_empty()).then(|| escape::line(&label.text).into_owned());
+            let span = SourceSpan::from((start, end - start));
+            let new = if at == 0 { LabeledSpan::new_primary_with_span } else { LabeledSpan::new_with_span };
+            self.labels.push(new(words, span));
+        }
+    }
+}
+
+fn help(problem: &Diagnostic) -> Option<String> {
+    let fix = problem.fix.as_ref().map(|fix| escape::line(&fix.replacement).into_owned());
+    match (problem.help.as_deref().map(escape_lines), fix) {
+        (Some(help), Some(fix)) if !help.contains(&fix) => Some(format!("{help}\nwrite: {fix}")),
+        (None, Some(fix)) => Some(format!("write: {fix}")),
+        (help, _) => help,
+    }
+}
+
+/// Escapes a text that our own code made of several lines.
+fn escape_lines(text: &str) -> String {
+    text.lines().map(escape::line).collect::<Vec<_>>().join("\n")
+}
+
+#[derive(Debug)]
+struct Detail(String);
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Detail {}
+
+impl fmt::Debug for Graphic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Display for Graphic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Graphic<'_> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.detail.as_ref().map(|detail| detail as &(dyn Error + 'static))
+    }
+}
+
+impl miette::Diagnostic for Graphic<'_> {
+    fn code<'s>(&'s self) -> Option<Box<dyn fmt::Display + 's>> {
+        self.code.map(|code| Box::new(code) as Box<dyn fmt::Display>)
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(self.severity)
+    }
+
+    fn help<'s>(&'s self) -> Option<Box<dyn fmt::Display + 's>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.text.map(|text| text as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.text.map(|_| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = LabeledSpan>>)
+    }
+
+    fn related<'s>(&'s self) -> Option<Box<dyn Iterator<Item = &'s dyn miette::Diagnostic> + 's>> {
+        if self.elsewhere.is_empty() {
+            return None;
+        }
+        Some(Box::new(self.elsewhere.iter().map(|graphic| graphic as &dyn miette::Diagnostic)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Diagnostics, drawn.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::report::escape::acts_or_hides;
+use crate::report::json;
+
+const SHOP: &str = "stead: 1\nvpc: { main: { cidr: 10.20.0.0/16 } }\n\n\n\nvm:\n  web:\n    vpc: $vpc.mian\n";
+
+fn span(source: u32, text: &str, part: &str) -> Span {
+    let start = u32::try_from(text.find(part).unwrap()).unwrap();
+    Span { source: SourceId(source), start, end: start + u32::try_from(part.len()).unwrap() }
+}
+
+fn sources(files: &[(&str, &str)]) -> Sources {
+    let mut sources = Sources::default();
+    for (path, text) in files {
+        sources.add(Source::new(*path, *text));
+    }
+    sources
+}
+
+fn missing() -> Diagnostic {
+    Diagnostic::error("S0201", "There is no vpc.mian")
+        .at(span(0, SHOP, "$vpc.mian"), "used by vm.web")
+        .at(span(0, SHOP, "main"), "vpc.main is declared here")
+        .help("did you mean `$vpc.main`?")
+        .fix(span(0, SHOP, "$vpc.mian"), "$vpc.main")
+}
+
+#[test]
+fn shows_place_help_and_fix() {
+    let sources = sources(&[("shop.yaml", SHOP)]);
+    insta::assert_snapshot!(page(&[missing()], &sources, Style::plain(80)), @r"
+    S0201
+
+      × There is no vpc.mian
+       ╭─[shop.yaml:2:8]
+     1 │ stead: 1
+     2 │ vpc: { main: { cidr: 10.20.0.0/16 } }
+       ·        ──┬─
+       ·          ╰── vpc.main is declared here
+     3 │
+       ╰────
+       ╭─[shop.yaml:8:10]
+     7 │   web:
+     8 │     vpc: $vpc.mian
+       ·          ────┬────
+       ·              ╰── used by vm.web
+       ╰────
+      help: did you mean `$vpc.main`?
+
+    1 error
+    ");
+    insta::assert_snapshot!(page(&[missing()], &sources, Style { unicode: false, ..Style::plain(80) }), @r"
+    S0201
+
+      x There is no vpc.mian
+       ,-[shop.yaml:2:8]
+     1 | stead: 1
+     2 | vpc: { main: { cidr: 10.20.0.0/16 } }
+       :        ^^|^
+       :          `-- vpc.main is declared here
+     3 |
+       `----
+       ,-[shop.yaml:8:10]
+     7 |   web:
+     8 |     vpc: $vpc.mian
+       :          ^^^^|^^^^
+       :              `-- used by vm.web
+       `----
+      help: did you mean `$vpc.main`?
+
+    1 error
+    ");
+    insta::assert_snapshot!(lines(&[missing()], &sources, Style::plain(80)), @r"
+    shop.yaml:8:10: error[S0201]: There is no vpc.mian | did you mean `$vpc.main`?
+    1 error
+    ");
+}
+
+#[test]
+fn shows_places_in_several_files() {
+    let network = "vpc:\n  main: { cidr: 10.0.0.0/8 }\n";
+    let sources = sources(&[("shop.yaml", SHOP), ("net.yaml", network)]);
+    let twice = Diagnostic::error("S0103", "vpc.main is written twice")
+        .at(span(1, network, "main"), "second")
+        .at(span(0, SHOP, "main"), "first")
+        .detail("A resource has one block.\nFiles of a directory are one stack.");
+    insta::assert_snapshot!(page(&[twice], &sources, Style::plain(80)), @r"
+    S0103
+
+      × vpc.main is written twice
+      ╰─▶ A resource has one block.
+          Files of a directory are one stack.
+       ╭─[net.yaml:2:3]
+     1 │ vpc:
+     2 │   main: { cidr: 10.0.0.0/8 }
+       ·   ──┬─
+       ·     ╰── second
+       ╰────
+
+    Advice:
+      ☞ see also
+       ╭─[shop.yaml:2:8]
+     1 │ stead: 1
+     2 │ vpc: { main: { cidr: 10.20.0.0/16 } }
+       ·        ──┬─
+       ·          ╰── first
+     3 │
+       ╰────
+
+    1 error
+    ");
+}
+
+#[test]
+fn sorts_by_place_and_is_bounded() {
+    let text: String = (0..200).map(|n| format!("key{n:03}: x\n")).collect();
+    let sources = sources(&[("b.yaml", &text), ("a.yaml", "a: 1\n")]);
+    let at = |n: u32| Span { source: SourceId(0), start: n * 10, end: n * 10 + 6 };
+    let mut problems: Vec<_> =
+        (0..120).rev().map(|n| Diagnostic::error("S0101", format!("Problem {n}")).at(at(n), "")).collect();
+    problems.push(Diagnostic::warning("S0900", "Later").at(Span { source: SourceId(1), start: 0, end: 1 }, ""));
+    problems.push(Diagnostic::error("S0001", "Nowhere"));
+    let short = lines(&problems, &sources, Style::plain(80));
+    let first: Vec<_> = short.lines().take(3).collect();
+    assert_eq!(first, [
+        "error[S0001]: Nowhere",
+        "a.yaml:1:1: warning[S0900]: Later",
+        "b.yaml:1:1: error[S0101]: Problem 0"
+    ]);
+    assert_eq!(short.lines().last(), Some("and 72 more; 121 errors, 1 warning"));
+    assert_eq!(short.lines().count(), 51);
+    assert!(page(&problems, &sources, Style::plain(80)).ends_with("and 72 more; 121 errors, 1 warning\n"));
+    assert_eq!(page(&[], &sources, Style::plain(80)), "");
+}
+
+#[test]
+fn a_huge_label_or_line_does_not_flood_the_screen() {
+    let tall: String = (0..5000).map(|n| format!("k{n}: x\n")).collect();
+    let wide = format!("a: {}\n", "x".repeat(100_000));
+    let all = |source, text: &str| Span { source: SourceId(source), start: 0, end: u32::try_from(text.len()).unwrap() };
+    let sources = sources(&[("tall.yaml", &tall), ("wide.yaml", &wide)]);
+    let tall = page(&[Diagnostic::error("S1", "Tall").at(all(0, &tall), "here")], &sources, Style::plain(80));
+    assert!(tall.lines().count() < 15, "{tall}");
+    let wide = page(&[Diagnostic::error("S1", "Wide").at(all(1, &wide), "here")], &sources, Style::plain(80));
+    assert!(wide.len() < 300 && wide.contains("wide.yaml:1:1 here"), "{wide}");
+}
+
+#[test]
+fn colour_only_when_asked_for() {
+    let sources = sources(&[("shop.yaml", SHOP)]);
+    let coloured = page(&[missing()], &sources, Style { colour: true, ..Style::plain(80) });
+    assert!(coloured.contains('\u{1b}'));
+    assert!(!page(&[missing()], &sources, Style::plain(80)).contains('\u{1b}'));
+}
+
+proptest! {
+    #[test]
+    fn hostile_sources_and_words_do_nothing(
+        text in "[a\u{1b}\u{202e}\u{9b}\u{200b}\u{e0041}\r\n:#\\[ é日\t]{0,60}",
+        words in "[a\u{1b}\u{202e}\r\n:#\\[ é]{0,20}",
+        from in 0u32..70, length in 0u32..70,
+    ) {
+        let at = Span { source: SourceId(0), start: from, end: from + length };
+        let problem = Diagnostic::error("S1", words.clone())
+            .at(at, words.clone()).detail(words.clone()).help(words.clone()).fix(at, words.clone());
+        let sources = sources(&[(words.as_str(), text.as_str())]);
+        for shown in [
+            page(std::slice::from_ref(&problem), &sources, Style::plain(60)),
+            lines(std::slice::from_ref(&problem), &sources, Style::plain(60)),
+            json::diagnostics(std::slice::from_ref(&problem), &sources),
+        ] {
+            prop_assert!(!shown.chars().any(|c| c != '\n' && acts_or_hides(c)), "{shown:?}");
+            prop_assert!(!shown.lines().any(|line| line.trim_start().starts_with("::")), "{shown}");
+            prop_assert!(!shown.match_indices('#').any(|(at, _)| escape::begins_command(&shown[at..])), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Drift: what differs between the last apply and the live world, in the plan's page and on its own.
+
+use super::list::Listed;
+use super::page::{self, Line, Page};
+use super::style::{Role, Sign, Style};
+use super::words;
+use crate::model::address::Name;
+use crate::model::value::Value;
+use crate::plan::change::{Drift, DriftClass};
+
+/// The widest column of attributes.
+const WIDEST: usize = 40;
+
+/// Characters of a value.
+const MOST_OF_VALUE: usize = 60;
+
+/// What a look for drift found.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The stack.
+    pub stack: &'a Name,
+    /// The environment.
+    pub environment: &'a Name,
+    /// Differences of managed objects.
+    pub drift: &'a [Drift],
+    /// Live objects that no address owns.
+    pub unmanaged: &'a [Listed],
+    /// Number of managed objects.
+    pub managed: usize,
+}
+
+impl Found<'_> {
+    /// Returns the number of differences that need a decision or an apply.
+    #[must_use]
+    pub fn to_decide(&self) -> usize {
+        self.drift.iter().filter(|drift| !is_settled(drift.class)).count()
+    }
+}
+
+/// Tells whether nothing is to be done about a difference.
+const fn is_settled(class: DriftClass) -> bool {
+    matches!(class, DriftClass::Ignored | DriftClass::Accepted)
+}
+
+/// Returns the page of `stead drift`; one line when there is nothing.
+#[must_use]
+pub fn page(found: &Found<'_>, style: Style) -> String {
+    let mut page = Page::new(style);
+    let dot = style.sign(Sign::Dot);
+    let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide());
+    let all = found.managed + found.unmanaged.len();
+    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", found.stack, found.environment));
+    line = match open {
+        0 => line.say(format!(" {dot} ")).put(Role::Good, "no drift"),
+        _ => line.say(format!(" {dot} ")).put(Role::Warn, format!("{open} drifted")),
+    };
+    if settled > 0 {
+        line = line.say(format!(" {dot} {settled} left alone"));
+    }
+    if all > 0 {
+        let share = found.managed * 100 / all;
+        line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
+    }
+    page.line(line);
+    page.lines(lines(found.drift, page.style()));
+    page.lines(found.unmanaged.iter().map(|object| unmanaged(object, style)));
+    page.finish()
+}
+
+fn unmanaged(object: &Listed, style: Style) -> Line {
+    let name = object.name.as_deref().unwrap_or_default();
+    let mut line = Line::indent(2)
+        .put(Role::Warn, style.sign(Sign::Question))
+        .to_column(4)
+        .say(format!("{} {name} {}", object.kind, object.id).replace("  ", " "))
+        .put(Role::Faint, "  unmanaged");
+    if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
+        line = line.put(Role::Faint, format!(", {} a month", words::money(price)));
+    }
+    line
+}
+
+/// Returns one line for each difference, aligned.
+#[must_use]
+pub fn lines(drift: &[Drift], style: Style) -> Vec<Line> {
+    let name = |drift: &Drift| match &drift.path {
+        Some(path) => format!("{}.{path}", drift.address),
+        None => drift.address.to_string(),
+    };
+    let names: Vec<String> = drift.iter().map(name).collect();
+    let column = 6 + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
+    drift.iter().zip(&names).map(|(drift, name)| one(drift, name, column, style)).collect()
+}
+
+fn one(drift: &Drift, name: &str, column: usize, style: Style) -> Line {
+    let (role, sign) =
+        if is_settled(drift.class) { (Role::Faint, Sign::Dot) } else { (Role::Warn, Sign::Unequal) };
+    let mut line = Line::indent(2).put(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
+    line = line.say(name).to_column(column).hanging(column);
+    if drift.path.is_some() {
+        line = line.put(role, values(drift, style)).say("  ");
+    }
+    line = line.say(meaning(drift, style));
+    match &drift.source {
+        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        None => line,
+    }
+}
+
+fn values(drift: &Drift, style: Style) -> String {
+    let show = |value: &Value| words::shortened(words::value(value), MOST_OF_VALUE, style);
+    let (old, new) = (show(&drift.last_applied), show(&drift.live));
+    let arrow = style.sign(Sign::Arrow);
+    if old == new {
+        return format!("{} {arrow} {}", words::typed(&drift.last_applied), words::typed(&drift.live));
+    }
+    format!("{old} {arrow} {new}")
+}
+
+/// Says what is made of a difference, and what a human can do.
+fn meaning(drift: &Drift, style: Style) -> String {
+    match drift.class {
+        DriftClass::Reverted => "apply puts it back".to_owned(),
+        DriftClass::AcceptOnly => {
+            let live = words::shortened(words::value(&drift.live), MOST_OF_VALUE, style);
+            format!("cannot go back: write {live} in the configuration")
+        }
+        DriftClass::Accepted => "the configuration says the same now".to_owned(),
+        DriftClass::Ignored => "left alone (ignore_drift)".to_owned(),
+        DriftClass::Gone => "the object is gone: apply makes it again".to_owned(),
+        DriftClass::Replaced => "gone with a replacement".to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! The document of `validate`: every problem with its place and its fix.
+
+use serde::Serialize;
+
+use super::write::{SCHEMA_VERSION, pretty};
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::source::{Sources, Span};
+use crate::report::diagnostics::sorted;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    diagnostics: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    code: &'static str,
+    severity: &'static str,
+    summary: &'a str,
+    detail: Option<&'a str>,
+    help: Option<&'a str>,
+    file: Option<&'a str>,
+    span: Option<Range>,
+    labels: Vec<LabelEntry<'a>>,
+    fix: Option<FixEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct LabelEntry<'a> {
+    file: Option<&'a str>,
+    span: Option<Range>,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct FixEntry<'a> {
+    file: Option<&'a str>,
+    span: Option<Range>,
+    replacement: &'a str,
+}
+
+/// Bytes of the file, and where they begin.
+#[derive(Serialize)]
+struct Range {
+    start: u32,
+    end: u32,
+    line: u32,
+    column: u32,
+}
+
+fn file(sources: &Sources, span: Span) -> Option<&str> {
+    sources.get(span.source).map(|source| source.path.as_str())
+}
+
+fn range(sources: &Sources, span: Span) -> Option<Range> {
+    let (line, column) = sources.get(span.source)?.line_column(span.start);
+    Some(Range { start: span.start, end: span.end, line, column })
+}
+
+/// Returns the document, all problems in the order of their places.
+#[must_use]
+pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let entries = sorted(diagnostics, sources).into_iter().map(|problem| entry(problem, sources)).collect();
+    pretty(&Document { schema_version: SCHEMA_VERSION, diagnostics: entries })
+}
+
+fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
+    let severity = match problem.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let label = |label: &'a crate::model::diagnostic::Label| LabelEntry {
+        file: file(sources, label.span),
+        span: range(sources, label.span),
+        text: &label.text,
+    };
+    Entry {
+        code: problem.code,
+        severity,
+        summary: &problem.summary,
+        detail: problem.detail.as_deref(),
+        help: problem.help.as_deref(),
+        file: problem.span().and_then(|span| file(sources, span)),
+        span: problem.span().and_then(|span| range(sources, span)),
+        labels: problem.labels.iter().map(label).collect(),
+        fix: problem.fix.as_ref().map(|fix| FixEntry {
+            file: file(sources, fix.span),
+            span: range(sources, fix.span),
+            replacement: &fix.replacement,
+        }),
+    }
+}

@@ -1,0 +1,375 @@
+//! The plan's document.
+//!
+//! What differs between two runs over the same configuration, ledger and live world (times, the
+//! nonce, waits), and what differs between two spellings of one configuration (places), stands
+//! nowhere but under `details` and `source`, which are written only when asked for.
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use super::shown::{Number, Shown};
+use super::write::{SCHEMA_VERSION, pretty};
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Effect, Registry};
+use crate::model::source::Place;
+use crate::model::value::Value;
+use crate::plan::change::{
+    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Operation, Plan, Step,
+};
+use crate::report::words;
+
+/// What a plan's document holds besides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// Places in files, and facts of this run only.
+    pub details: bool,
+}
+
+/// Returns the document of a plan.
+#[must_use]
+pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions) -> String {
+    pretty(&Document::of(plan, registry, options))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    stead_version: &'static str,
+    stack: &'a Name,
+    env: &'a Name,
+    account: &'a Name,
+    base: BaseEntry<'a>,
+    fingerprint: &'a str,
+    summary: Summary,
+    changes: Vec<ChangeEntry<'a>>,
+    drift: Vec<DriftEntry<'a>>,
+    blocks: Vec<BlockEntry<'a>>,
+    policy: [(); 0],
+    cost: CostEntry<'a>,
+    order: Vec<StepEntry<'a>>,
+    critical_path: PathEntry<'a>,
+    requests: Requests,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+}
+
+impl<'a> Document<'a> {
+    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions) -> Self {
+        let base = &plan.base;
+        Self {
+            schema_version: SCHEMA_VERSION,
+            stead_version: env!("CARGO_PKG_VERSION"),
+            stack: &base.stack,
+            env: &base.environment,
+            account: &base.account,
+            base: BaseEntry {
+                config: &base.config,
+                serial: base.serial,
+                project: base.project.as_ref(),
+                destroy: base.destroy,
+            },
+            fingerprint: &plan.fingerprint,
+            summary: Summary::of(plan),
+            changes: plan.changes.iter().map(|change| ChangeEntry::of(change, options)).collect(),
+            drift: plan.drift.iter().map(DriftEntry::of).collect(),
+            blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
+            policy: [],
+            cost: CostEntry::of(plan),
+            order: plan.steps.iter().enumerate().map(|(at, step)| StepEntry::of(at, step, registry)).collect(),
+            critical_path: PathEntry { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds },
+            requests: Requests { sent: plan.requests.sent, pages: plan.requests.pages },
+            details: options.details.then(|| Details::of(plan)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct BaseEntry<'a> {
+    config: &'a str,
+    serial: u64,
+    project: Option<&'a Name>,
+    destroy: bool,
+}
+
+/// Facts of one run only.
+#[derive(Serialize)]
+struct Details {
+    made_at: Timestamp,
+    nonce: Uuid,
+    lineage: Uuid,
+    priced_at: Option<Timestamp>,
+    limited: u32,
+    waited_ms: u64,
+}
+
+impl Details {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            made_at: plan.base.made_at,
+            nonce: plan.base.nonce,
+            lineage: plan.base.lineage,
+            priced_at: plan.cost.priced_at,
+            limited: plan.requests.limited,
+            waited_ms: plan.requests.waited_ms,
+        }
+    }
+}
+
+#[derive(Serialize, Default)]
+struct Summary {
+    create: usize,
+    update: usize,
+    replace: usize,
+    delete: usize,
+    adopt: usize,
+    r#move: usize,
+    forget: usize,
+    unchanged: usize,
+}
+
+impl Summary {
+    fn of(plan: &Plan) -> Self {
+        let mut summary = Self { unchanged: plan.unchanged, ..Self::default() };
+        for change in &plan.changes {
+            match change.action {
+                Action::Create => summary.create += 1,
+                Action::Update => summary.update += 1,
+                Action::Replace => summary.replace += 1,
+                Action::Delete => summary.delete += 1,
+                Action::Adopt => summary.adopt += 1,
+                Action::Move => summary.r#move += 1,
+                Action::Forget => summary.forget += 1,
+                Action::Read => {}
+            }
+        }
+        summary
+    }
+}
+
+#[derive(Serialize)]
+struct ChangeEntry<'a> {
+    address: &'a Address,
+    kind: &'a Name,
+    id: Option<&'a Name>,
+    action: &'static str,
+    create_first: Option<bool>,
+    cause: Cause,
+    reason: Option<&'a str>,
+    attributes: Vec<AttributeEntry<'a>>,
+    effects: Vec<EffectEntry<'a>>,
+    cost: LineCostEntry,
+    hits: &'a [Address],
+    steps: &'a [usize],
+    seconds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> ChangeEntry<'a> {
+    fn of(change: &'a Change, options: PlanOptions) -> Self {
+        Self {
+            address: &change.address,
+            kind: &change.kind,
+            id: change.id.as_ref(),
+            action: words::action(change.action),
+            create_first: change.create_first,
+            cause: change.cause,
+            reason: change.reason.as_deref(),
+            attributes: change.attributes.iter().map(|a| AttributeEntry::of(a, options)).collect(),
+            effects: change.effects.iter().map(|e| EffectEntry { code: e.code, text: &e.text }).collect(),
+            cost: LineCostEntry::of(&change.cost),
+            hits: &change.hits,
+            steps: &change.steps,
+            seconds: change.seconds,
+            source: change.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AttributeEntry<'a> {
+    path: &'a Name,
+    before: Shown<'a>,
+    after: Shown<'a>,
+    unknown: Vec<Address>,
+    secret: bool,
+    forces_replacement: bool,
+    cause: Cause,
+    last_applied: Option<Shown<'a>>,
+    set_by: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> AttributeEntry<'a> {
+    fn of(attribute: &'a AttributeChange, options: PlanOptions) -> Self {
+        Self {
+            path: &attribute.path,
+            before: Shown(&attribute.before),
+            after: Shown(&attribute.after),
+            unknown: attribute.after.waits_for(),
+            secret: attribute.before.is_secret() || attribute.after.is_secret(),
+            forces_replacement: attribute.forces_replacement,
+            cause: attribute.cause,
+            last_applied: attribute.last_applied.as_ref().map(Shown),
+            set_by: attribute.set_by.as_ref(),
+            source: attribute.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct EffectEntry<'a> {
+    code: Effect,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct LineCostEntry {
+    monthly_before: Option<Number>,
+    monthly_after: Option<Number>,
+}
+
+impl LineCostEntry {
+    fn of(cost: &LineCost) -> Self {
+        Self { monthly_before: cost.monthly_before.map(Number), monthly_after: cost.monthly_after.map(Number) }
+    }
+}
+
+/// One difference, as `plan` and `drift` write it.
+#[derive(Serialize)]
+pub(super) struct DriftEntry<'a> {
+    address: &'a Address,
+    path: Option<&'a Name>,
+    #[serde(serialize_with = "shown")]
+    last_applied: &'a Value,
+    #[serde(serialize_with = "shown")]
+    live: &'a Value,
+    class: &'static str,
+}
+
+impl<'a> DriftEntry<'a> {
+    /// Returns the entry of a difference.
+    pub(super) fn of(drift: &'a Drift) -> Self {
+        Self {
+            address: &drift.address,
+            path: drift.path.as_ref(),
+            last_applied: &drift.last_applied,
+            live: &drift.live,
+            class: words::drift_class(drift.class),
+        }
+    }
+}
+
+fn shown<S: Serializer>(value: &&Value, serializer: S) -> Result<S::Ok, S::Error> {
+    Shown(value).serialize(serializer)
+}
+
+#[derive(Serialize)]
+struct BlockEntry<'a> {
+    code: &'a Name,
+    address: Option<&'a Address>,
+    text: &'a str,
+    help: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> BlockEntry<'a> {
+    fn of(block: &'a Block, options: PlanOptions) -> Self {
+        Self {
+            code: &block.code,
+            address: block.address.as_ref(),
+            text: &block.text,
+            help: &block.help,
+            source: block.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CostEntry<'a> {
+    monthly_before: Number,
+    monthly_after: Number,
+    delta: Number,
+    unpriced: usize,
+    moved: Vec<MovedPrice<'a>>,
+}
+
+#[derive(Serialize)]
+struct MovedPrice<'a> {
+    name: &'a str,
+    pinned: Number,
+    now: Number,
+}
+
+impl<'a> CostEntry<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let cost = &plan.cost;
+        let moved = cost
+            .moved
+            .iter()
+            .map(|(name, pinned, now)| MovedPrice { name, pinned: Number(*pinned), now: Number(*now) })
+            .collect();
+        Self {
+            monthly_before: Number(cost.monthly_before),
+            monthly_after: Number(cost.monthly_after),
+            delta: Number(cost.monthly_after - cost.monthly_before),
+            unpriced: cost.unpriced,
+            moved,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StepEntry<'a> {
+    step: usize,
+    address: &'a Address,
+    operation: &'static str,
+    request: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    then: Vec<String>,
+    after: &'a [usize],
+    seconds: u32,
+}
+
+impl<'a> StepEntry<'a> {
+    fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
+        let mut requests = requests(step, registry).into_iter();
+        Self {
+            step: number,
+            address: &step.address,
+            operation: words::operation(&step.operation),
+            request: requests.next(),
+            then: requests.collect(),
+            after: &step.after,
+            seconds: step.seconds,
+        }
+    }
+}
+
+/// Returns what a step sends, `POST /api/v1/…`, in order.
+fn requests(step: &Step, registry: Registry) -> Vec<String> {
+    let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
+    let text = |endpoint: crate::model::schema::Endpoint| format!("{} {}", endpoint.method, endpoint.path);
+    match &step.operation {
+        Operation::Create { .. } => vec![text(kind.api.create)],
+        Operation::Delete { .. } => vec![text(kind.api.delete)],
+        Operation::Update { calls, .. } => {
+            calls.iter().filter_map(|planned| kind.call(&planned.call)).map(|call| text(call.endpoint)).collect()
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PathEntry<'a> {
+    steps: &'a [usize],
+    seconds: u32,
+}
+
+#[derive(Serialize)]
+struct Requests {
+    sent: u32,
+    pages: u32,
+}

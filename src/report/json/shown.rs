@@ -1,0 +1,43 @@
+//! Values as documents show them: numbers as numbers, secrets as fingerprints, unknowns as what they
+//! wait for.
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::model::value::Value;
+
+/// A decimal as a JSON number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(pub Decimal);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_f64() {
+            Some(number) => serializer.serialize_f64(number),
+            None => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// An attribute's value. `{"secret": true, "fingerprint": …}` stands for a secret, and
+/// `{"unknown": [address]}` for what is not known yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a>(pub &'a Value);
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Decimal(number) => Number(*number).serialize(serializer),
+            Value::List(items) => serializer.collect_seq(items.iter().map(Shown)),
+            Value::Map(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                for (key, item) in entries {
+                    map.serialize_entry(key, &Shown(item))?;
+                }
+                map.end()
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! `Line` and `Page`: laid-out text that is safe by construction. Whatever is put on a line is
+//! escaped; whatever leaves a page keeps within the width and begins no line with a command.
+
+use std::fmt::Write as _;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::escape;
+use super::style::{Role, Sign, Style};
+
+/// Returns the columns that a text takes once it is escaped.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(&*escape::line(text))
+}
+
+/// One line in the making: pieces of text, each for something.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    pieces: Vec<(Role, String)>,
+    end: Option<(Role, String)>,
+    width: usize,
+    hang: usize,
+}
+
+impl Line {
+    /// Returns a line that begins with some blanks; its continuation begins with two more.
+    #[must_use]
+    pub fn indent(blanks: usize) -> Self {
+        Self { hang: blanks + 2, ..Self::default() }.to_column(blanks)
+    }
+
+    /// Adds text, escaped.
+    #[must_use]
+    pub fn put(mut self, role: Role, text: impl AsRef<str>) -> Self {
+        let safe = escape::line(text.as_ref());
+        if safe.is_empty() {
+            return self;
+        }
+        self.width += UnicodeWidthStr::width(&*safe);
+        match self.pieces.last_mut() {
+            Some((last, piece)) if *last == role => piece.push_str(&safe),
+            _ => self.pieces.push((role, safe.into_owned())),
+        }
+        self
+    }
+
+    /// Adds plain text, escaped.
+    #[must_use]
+    pub fn say(self, text: impl AsRef<str>) -> Self {
+        self.put(Role::Plain, text)
+    }
+
+    /// Adds blanks up to a column; two when the column is passed already.
+    #[must_use]
+    pub fn to_column(self, column: usize) -> Self {
+        let blanks = if self.width == 0 || self.width < column {
+            column.saturating_sub(self.width)
+        } else {
+            2
+        };
+        self.blanks(blanks)
+    }
+
+    /// Adds text that ends at a column, and begins after at least two blanks.
+    #[must_use]
+    pub fn ending_at(self, column: usize, role: Role, text: impl AsRef<str>) -> Self {
+        let start = column.saturating_sub(width(text.as_ref()));
+        self.to_column(start).put(role, text)
+    }
+
+    /// Adds text at the right edge, on a line of its own where it does not fit.
+    #[must_use]
+    pub fn at_end(mut self, role: Role, text: impl AsRef<str>) -> Self {
+        self.end = Some((role, escape::line(text.as_ref()).into_owned()));
+        self
+    }
+
+    /// Lets continuations begin at a column.
+    #[must_use]
+    pub fn hanging(mut self, column: usize) -> Self {
+        self.hang = column;
+        self
+    }
+
+    /// Returns the columns taken so far.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    fn blanks(mut self, count: usize) -> Self {
+        self.width += count;
+        let blanks = " ".repeat(count);
+        match self.pieces.last_mut() {
+            Some((_, piece)) => piece.push_str(&blanks),
+            None => self.pieces.push((Role::Plain, blanks)),
+        }
+        self
+    }
+
+    fn close(mut self, columns: usize) -> Self {
+        let Some((role, text)) = self.end.take() else { return self };
+        let taken = UnicodeWidthStr::width(text.as_str());
+        let at = columns.saturating_sub(taken);
+        let mut line = self.to_column(at);
+        line.width += taken;
+        line.pieces.push((role, text));
+        line
+    }
+
+    /// Returns the line unwrapped: for logs, which have no width.
+    #[must_use]
+    pub fn unwrapped(self, style: Style) -> String {
+        let mut physical = Physical::default();
+        for (role, text) in self.close(0).pieces {
+            physical.push(role, &text);
+        }
+        let mut out = String::new();
+        physical.write(style, &mut out);
+        out
+    }
+
+    /// Returns the line cut to the width: for a display that is redrawn.
+    #[must_use]
+    pub fn cut(self, style: Style) -> String {
+        let columns = style.width.max(1);
+        if self.width <= columns && self.end.is_none() {
+            return self.unwrapped(style);
+        }
+        let mark = style.sign(Sign::Ellipsis);
+        let room = columns.saturating_sub(mark.width());
+        let closed = self.close(columns);
+        let too_long = closed.width > columns;
+        let mut physical = Physical::default();
+        'cut: for (role, text) in closed.pieces {
+            for c in text.chars() {
+                if too_long && physical.width + c.width().unwrap_or(0) > room {
+                    physical.push(Role::Plain, mark);
+                    break 'cut;
+                }
+                physical.push(role, c.encode_utf8(&mut [0; 4]));
+            }
+        }
+        let mut out = String::new();
+        physical.write(style, &mut out);
+        out
+    }
+}
+
+/// A line as it will stand on the page.
+#[derive(Default)]
+struct Physical {
+    pieces: Vec<(Role, String)>,
+    width: usize,
+}
+
+impl Physical {
+    fn push(&mut self, role: Role, text: &str) {
+        self.width += UnicodeWidthStr::width(text);
+        match self.pieces.last_mut() {
+            Some((last, piece)) if *last == role => piece.push_str(text),
+            _ => self.pieces.push((role, text.to_owned())),
+        }
+    }
+
+    fn trim_end(&mut self) {
+        while let Some((_, piece)) = self.pieces.last_mut() {
+            piece.truncate(piece.trim_end_matches(' ').len());
+            if !piece.is_empty() {
+                break;
+            }
+            self.pieces.pop();
+        }
+    }
+
+    fn disarm(&mut self) {
+        let whole: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+        let Some(mut at) = escape::disarm(&whole) else { return };
+        for (_, piece) in &mut self.pieces {
+            if at < piece.len() {
+                piece.replace_range(at..=at, "\\u{3a}");
+                return;
+            }
+            at -= piece.len();
+        }
+    }
+
+    fn write(mut self, style: Style, out: &mut String) {
+        self.trim_end();
+        self.disarm();
+        for (role, piece) in self.pieces {
+            if style.colour && role != Role::Plain && !piece.trim().is_empty() {
+                let ansi = role.ansi();
+                _ = write!(out, "{ansi}{piece}{ansi:#}");
+            } else {
+                out.push_str(&piece);
+            }
+        }
+    }
+}
+
+/// Finished lines.
+#[derive(Debug)]
+pub struct Page {
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    /// Returns an empty page.
+    #[must_use]
+    pub fn new(style: Style) -> Self {
+        let width = style.width.max(Style::NARROWEST);
+        Self { style: Style { width, ..style }, text: String::new() }
+    }
+
+    /// Returns how it is shown.
+    #[must_use]
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Returns a sign in the form that the page can show.
+    #[must_use]
+    pub fn sign(&self, sign: Sign) -> &'static str {
+        self.style.sign(sign)
+    }
+
+    /// Adds a line, wrapped at the width.
+    pub fn line(&mut self, line: Line) {
+        let columns = self.style.width;
+        let hang = line.hang.min(columns / 2);
+        let mut physical = Physical::default();
+        for (role, text) in line.pieces {
+            for word in text.split_inclusive(' ') {
+                self.word(&mut physical, role, word, hang);
+            }
+        }
+        if let Some((role, text)) = line.end {
+            self.at_end(&mut physical, role, &text, hang);
+        }
+        self.end(physical);
+    }
+
+    /// Adds text so that it ends at the right edge.
+    fn at_end(&mut self, physical: &mut Physical, role: Role, text: &str, hang: usize) {
+        let start = self.style.width.saturating_sub(UnicodeWidthStr::width(text)).max(hang);
+        if physical.width + 2 > start {
+            self.end(std::mem::take(physical));
+        }
+        physical.push(Role::Plain, &" ".repeat(start - physical.width));
+        for word in text.split_inclusive(' ') {
+            self.word(physical, role, word, hang);
+        }
+    }
+
+    /// Adds a line, cut at the width.
+    pub fn cut_line(&mut self, line: Line) {
+        self.text.push_str(&line.cut(self.style));
+        self.text.push('\n');
+    }
+
+    /// Adds several lines.
+    pub fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+        for line in lines {
+            self.line(line);
+        }
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    fn word(&mut self, physical: &mut Physical, role: Role, word: &str, hang: usize) {
+        let columns = self.style.width;
+        let taken = UnicodeWidthStr::width(word.trim_end_matches(' '));
+        if physical.width + taken <= columns {
+            physical.push(role, word);
+            return;
+        }
+        if physical.width > hang {
+            self.wrap(physical, hang);
+        }
+        for c in word.chars() {
+            if physical.width + c.width().unwrap_or(0) > columns {
+                if c == ' ' {
+                    continue;
+                }
+                self.wrap(physical, hang);
+            }
+            physical.push(role, c.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    fn wrap(&mut self, physical: &mut Physical, hang: usize) {
+        self.end(std::mem::take(physical));
+        physical.push(Role::Plain, &" ".repeat(hang));
+    }
+
+    fn end(&mut self, physical: Physical) {
+        physical.write(self.style, &mut self.text);
+        self.text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn page(width: usize, colour: bool, line: Line) -> String {
+        let mut page = Page::new(Style { colour, width, unicode: true });
+        page.line(line);
+        page.finish()
+    }
+
+    #[test]
+    fn wraps_under_the_hang_and_aligns_the_end() {
+        let line = Line::indent(2).say("one two three four five six seven eight nine ten").hanging(6);
+        insta::assert_snapshot!(page(40, false, line), @r"
+          one two three four five six seven
+              eight nine ten
+        ");
+        let line = Line::indent(0).say("left").at_end(Role::Faint, "a.yaml:3");
+        assert_eq!(page(40, false, line), format!("left{}a.yaml:3\n", " ".repeat(28)));
+    }
+
+    #[test]
+    fn no_line_begins_with_a_command() {
+        assert_eq!(page(40, false, Line::indent(2).say("::error::x")), "  \\u{3a}:error::x\n");
+        let wrapped = page(40, false, Line::indent(2).say(format!("{} ::error::x", "y".repeat(36))));
+        assert!(wrapped.contains("\n    \\u{3a}:error"), "{wrapped}");
+    }
+
+    proptest! {
+        #[test]
+        fn keeps_within_the_width_and_loses_nothing(
+            text in "\\PC{0,200}", width in 40usize..120, indent in 0usize..30, colour in any::<bool>(),
+        ) {
+            let plain = page(width, false, Line::indent(indent).say(&text).at_end(Role::Warn, "x.yaml:1"));
+            for line in plain.lines() {
+                prop_assert!(UnicodeWidthStr::width(line) <= width.max(1), "{line:?}");
+                prop_assert!(!line.trim_start().starts_with("::"));
+            }
+            let squeeze = |text: &str| text.replace("\\u{3a}", ":").replace(['\n', ' '], "");
+            let safe = escape::line(&text);
+            prop_assert_eq!(squeeze(&plain), squeeze(&format!("{safe}x.yaml:1")));
+            let shown = page(width, colour, Line::indent(indent).put(Role::Danger, &text));
+            let escapes = shown.contains('\u{1b}');
+            prop_assert!(colour || !escapes);
+        }
+
+        #[test]
+        fn a_cut_line_fits(text in "\\PC{0,200}", width in 1usize..120) {
+            let cut = Line::indent(2).say(&text).cut(Style::plain(width));
+            prop_assert!(UnicodeWidthStr::width(cut.as_str()) <= width + 5, "{cut:?}");
+        }
+    }
+}

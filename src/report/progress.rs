@@ -1,0 +1,88 @@
+//! `Live`: draws a `Board` on a terminal. The only part of `report` that touches one; what it draws
+//! is decided by `board`.
+
+use std::io;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Redraws a second, at most.
+const RATE: u8 = 20;
+
+/// A region at the bottom of a terminal that is redrawn in place.
+pub struct Live {
+    all: MultiProgress,
+    rows: Vec<ProgressBar>,
+    style: ProgressStyle,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Live {
+    /// Returns an empty region on the terminal's error stream.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(ProgressDrawTarget::stderr_with_hz(RATE))
+    }
+
+    fn on(target: ProgressDrawTarget) -> Self {
+        let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        Self { all: MultiProgress::with_draw_target(target), rows: Vec::new(), style }
+    }
+
+    /// Shows these lines in place of those before.
+    pub fn draw(&mut self, lines: Vec<String>) {
+        while self.rows.len() > lines.len() {
+            if let Some(row) = self.rows.pop() {
+                row.finish_and_clear();
+                self.all.remove(&row);
+            }
+        }
+        while self.rows.len() < lines.len() {
+            let row = self.all.add(ProgressBar::no_length());
+            row.set_style(self.style.clone());
+            self.rows.push(row);
+        }
+        for (row, line) in self.rows.iter().zip(lines) {
+            row.set_message(line);
+            row.tick();
+        }
+    }
+
+    /// Writes a line above the region; it stays.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written.
+    pub fn keep(&self, line: &str) -> io::Result<()> {
+        self.all.println(line)
+    }
+
+    /// Takes the region off the screen.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written.
+    pub fn clear(&mut self) -> io::Result<()> {
+        self.rows.clear();
+        self.all.clear()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_follow_the_lines() {
+        let mut live = Live::on(ProgressDrawTarget::hidden());
+        live.draw(vec!["a".into(), "b".into(), "c".into()]);
+        live.draw(vec!["d".into()]);
+        assert_eq!(live.rows.len(), 1);
+        assert_eq!(live.rows[0].message(), "d");
+        live.keep("done").unwrap();
+        live.clear().unwrap();
+        assert!(live.rows.is_empty());
+    }
+}

@@ -1,0 +1,146 @@
+//! Attributes of a change: `before → after` with place and cause, or one flowing line of a creation.
+
+use crate::model::value::Value;
+use crate::plan::change::{AttributeChange, Cause, Change};
+use crate::report::diff;
+use crate::report::page::{self, Line, Page};
+use crate::report::style::{Role, Sign, Style};
+use crate::report::words;
+
+/// Blanks before an attribute.
+const INDENT: usize = 6;
+
+/// The widest column of attribute names.
+const WIDEST_NAME: usize = 32;
+
+/// Characters of a value, unless everything is asked for.
+const MOST_OF_VALUE: usize = 200;
+
+/// Characters of a value in a flowing line.
+const MOST_IN_FLOW: usize = 60;
+
+/// Lines of a difference, unless everything is asked for.
+const MOST_LINES: usize = 40;
+
+/// Adds one line for each attribute; more where a value is long.
+pub(super) fn lines(page: &mut Page, attributes: &[AttributeChange], verbose: bool) {
+    let widest = attributes.iter().map(|attribute| page::width(&attribute.path)).max().unwrap_or(0);
+    let column = INDENT + widest.min(WIDEST_NAME) + 2;
+    for attribute in attributes {
+        one(page, attribute, column, verbose);
+    }
+}
+
+fn one(page: &mut Page, attribute: &AttributeChange, column: usize, verbose: bool) {
+    let style = page.style();
+    let room = style.width.saturating_sub(column) / 2;
+    let line = Line::indent(INDENT).say(&attribute.path).to_column(column).hanging(column);
+    if diff::is_long(&attribute.before, &attribute.after, room) {
+        page.line(place(note(line, attribute), attribute));
+        let most = if verbose { usize::MAX } else { MOST_LINES };
+        page.lines(diff::difference(&attribute.before, &attribute.after, INDENT + 2, most, style));
+        return;
+    }
+    let line = values(line, attribute, verbose, style);
+    page.line(place(note(line, attribute), attribute));
+}
+
+/// Adds before and after. A secret shows nothing but whether it is another one.
+fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) -> Line {
+    let (before, after) = (&attribute.before, &attribute.after);
+    let arrow = style.sign(Sign::Arrow);
+    if let (Value::Secret(_), _) | (Value::Null, Value::Secret(_)) = (before, after) {
+        return secret(line, before, after, arrow);
+    }
+    let most = if verbose { usize::MAX } else { MOST_OF_VALUE };
+    let (mut old, mut new) = (words::value(before), words::value(after));
+    if old == new {
+        (old, new) = (words::typed(before), words::typed(after));
+    }
+    if after == &Value::Null {
+        "(default)".clone_into(&mut new);
+    }
+    let role = if attribute.forces_replacement { Role::Danger } else { Role::Change };
+    let line = match before {
+        Value::Null => line,
+        _ => line.say(words::shortened(old, most, style)).put(Role::Faint, format!(" {arrow} ")),
+    };
+    line.put(role, words::shortened(new, most, style))
+}
+
+fn secret(line: Line, before: &Value, after: &Value, arrow: &str) -> Line {
+    let digest = |value: &Value| match value {
+        Value::Secret(secret) => words::fingerprint(secret).map(str::to_owned),
+        _ => None,
+    };
+    let (old, new) = (digest(before), digest(after));
+    let line = match after {
+        Value::Secret(_) => line.put(Role::Change, "(secret)"),
+        Value::Null => return line.put(Role::Change, format!("(secret) {arrow} (default)")),
+        other => return line.put(Role::Change, format!("(secret) {arrow} {}", words::value(other))),
+    };
+    match (old, new) {
+        (Some(old), Some(new)) => line.say(format!("  fingerprint {old} {arrow} {new}")),
+        (None, Some(new)) => line.say(format!("  fingerprint {new}")),
+        (_, None) => line,
+    }
+}
+
+fn note(line: Line, attribute: &AttributeChange) -> Line {
+    let last = attribute.last_applied.as_ref().map(words::value);
+    let line = match (attribute.cause, last) {
+        (Cause::Drift, _) => line.put(Role::Warn, "  changed outside stead"),
+        (Cause::Both, Some(last)) => line.put(Role::Warn, format!("  changed outside stead too; last applied {last}")),
+        (Cause::Both, None) => line.put(Role::Warn, "  changed outside stead too"),
+        (Cause::Config | Cause::Upstream | Cause::Unfinished, _) => line,
+    };
+    let line = if attribute.forces_replacement { line.put(Role::Danger, "  forces the replacement") } else { line };
+    match &attribute.set_by {
+        Some(set_by) => line.put(Role::Faint, format!("  {set_by}")),
+        None => line,
+    }
+}
+
+fn place(line: Line, attribute: &AttributeChange) -> Line {
+    match &attribute.source {
+        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        None => line,
+    }
+}
+
+/// Adds what a creation writes as flowing text: `plan cpu-4c-8g · template ubuntu-24.04`.
+pub(super) fn flow(page: &mut Page, change: &Change, one_line: bool) {
+    let style = page.style();
+    let mut line = Line::indent(INDENT).hanging(INDENT);
+    let mut first = true;
+    for attribute in &change.attributes {
+        if says_nothing(change, attribute) {
+            continue;
+        }
+        if !std::mem::take(&mut first) {
+            line = line.put(Role::Faint, format!(" {} ", style.sign(Sign::Dot)));
+        }
+        line = line.put(Role::Faint, format!("{} ", attribute.path)).say(brief(&attribute.after, style));
+    }
+    if first {
+        return;
+    }
+    if one_line { page.cut_line(line) } else { page.line(line) }
+}
+
+/// Tells whether an attribute only repeats the address, as a name by default does.
+fn says_nothing(change: &Change, attribute: &AttributeChange) -> bool {
+    let Value::Text(text) = &attribute.after else { return false };
+    let mut ends = change.address.as_str().rsplitn(3, '.');
+    let (last, before) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
+    attribute.path == "name"
+        && (text == last || text.strip_suffix(last).and_then(|rest| rest.strip_suffix('-')) == Some(before))
+}
+
+fn brief(value: &Value, style: Style) -> String {
+    match value {
+        Value::Text(text) if text.trim_end().contains('\n') => words::counted(text.lines().count(), "line"),
+        Value::Secret(_) => "(secret)".to_owned(),
+        other => words::shortened(words::value(other), MOST_IN_FLOW, style),
+    }
+}

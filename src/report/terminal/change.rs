@@ -1,0 +1,146 @@
+//! One change: a head line with sign, address, action, cost and time, then why, what and who feels it.
+
+use super::attribute;
+use crate::model::address::Address;
+use crate::model::schema::Effect;
+use crate::plan::change::{Action, Cause, Change};
+use crate::report::page::{self, Line, Page};
+use crate::report::style::{Role, Sign};
+use crate::report::words;
+
+/// The widest column of addresses; a longer address pushes its own line only.
+const WIDEST_ADDRESS: usize = 36;
+
+/// Columns of the time and of the cost before it.
+const TIME: usize = 10;
+
+/// With more creations than this, each shows one line of attributes.
+const MANY_CREATIONS: usize = 40;
+
+/// Resources that feel a change, before the rest is counted.
+const MOST_HITS: usize = 8;
+
+/// How changes are laid out together.
+#[derive(Clone, Copy)]
+struct Layout {
+    address: usize,
+    verbose: bool,
+    many: bool,
+}
+
+/// Adds all changes, in the plan's order.
+pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
+    let address = changes.iter().map(|change| page::width(change.address.as_str())).max().unwrap_or(0);
+    let creations = changes.iter().filter(|change| change.action == Action::Create).count();
+    let layout =
+        Layout { address: address.min(WIDEST_ADDRESS), verbose, many: creations > MANY_CREATIONS && !verbose };
+    for change in changes {
+        one(page, change, layout);
+    }
+    if layout.many {
+        let text = format!("{} are shown in one line each; -v shows all of it", words::counted(creations, "creation"));
+        page.line(Line::indent(2).put(Role::Faint, text));
+    }
+}
+
+fn one(page: &mut Page, change: &Change, layout: Layout) {
+    page.line(head(page, change, layout));
+    if let Some(reason) = &change.reason {
+        let line = Line::indent(6).put(role(change.action), reason);
+        page.line(place(line, change, layout.verbose || change.action != Action::Create));
+    }
+    match change.action {
+        Action::Create if !layout.verbose => attribute::flow(page, change, layout.many),
+        Action::Create | Action::Adopt | Action::Update | Action::Replace => {
+            attribute::lines(page, &change.attributes, layout.verbose);
+        }
+        Action::Delete | Action::Move | Action::Forget | Action::Read if layout.verbose => {
+            attribute::lines(page, &change.attributes, true);
+        }
+        Action::Delete | Action::Move | Action::Forget | Action::Read => {}
+    }
+    for effect in &change.effects {
+        let role = if effect.code == Effect::DataLoss { Role::Danger } else { Role::Warn };
+        page.line(Line::indent(6).put(role, page.sign(Sign::Bang)).put(role, " ").put(role, &effect.text));
+    }
+    if !change.hits.is_empty() {
+        let most = if layout.verbose { usize::MAX } else { MOST_HITS };
+        let hits = words::list(change.hits.iter().map(Address::as_str), most);
+        page.line(Line::indent(6).put(Role::Warn, "hits  ").say(hits).hanging(12));
+    }
+}
+
+fn head(page: &Page, change: &Change, layout: Layout) -> Line {
+    let style = page.style();
+    let role = role(change.action);
+    let line = Line::indent(2)
+        .put(role, words::sign(change.action, style))
+        .to_column(if style.unicode { 4 } else { 5 })
+        .put(Role::Strong, change.address.as_str())
+        .to_column(layout.address + 6)
+        .put(role, what(change));
+    let cost = words::cost_change(&change.cost);
+    let columns = style.width;
+    let line = if cost.is_empty() { line } else { line.ending_at(columns - TIME, Role::Plain, cost) };
+    if change.seconds == 0 {
+        return line;
+    }
+    line.ending_at(columns, Role::Faint, format!("~{}", words::estimate(change.seconds.into())))
+}
+
+fn place(line: Line, change: &Change, wanted: bool) -> Line {
+    match &change.source {
+        Some(place) if wanted => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        _ => line,
+    }
+}
+
+fn role(action: Action) -> Role {
+    match action {
+        Action::Replace | Action::Delete => Role::Danger,
+        Action::Update | Action::Move => Role::Change,
+        Action::Create | Action::Adopt => Role::Good,
+        Action::Forget => Role::Warn,
+        Action::Read => Role::Faint,
+    }
+}
+
+/// Says in a few words what becomes of the resource, and why where it is not the configuration.
+fn what(change: &Change) -> String {
+    let why = match change.cause {
+        Cause::Config => "",
+        Cause::Drift if change.action == Action::Create => ", it is gone",
+        Cause::Drift => ", changed outside stead",
+        Cause::Both => ", changed here and outside stead",
+        Cause::Upstream => ", follows what it refers to",
+        Cause::Unfinished => ", completes an earlier apply",
+    };
+    let id = || change.id.as_deref().map(short_id).unwrap_or_default();
+    match change.action {
+        Action::Replace => {
+            let order = match change.create_first {
+                Some(true) => ", new one first",
+                Some(false) => ", old one goes first",
+                None => "",
+            };
+            format!("REPLACE{order}{why}")
+        }
+        Action::Delete => format!("DELETE {}", id()),
+        Action::Update => format!("update in place{why}"),
+        Action::Create => format!("create{why}"),
+        Action::Adopt => format!("adopt {}", id()),
+        Action::Move => "move".to_owned(),
+        Action::Forget => match change.cost.monthly_before {
+            Some(price) if !price.is_zero() => {
+                format!("forget, stays live and billed, {} a month", words::money(price))
+            }
+            _ => "forget, stays live".to_owned(),
+        },
+        Action::Read => "read".to_owned(),
+    }
+}
+
+/// Returns enough of an id to recognise it: the first part of a UUID.
+fn short_id(id: &str) -> &str {
+    if id.len() == 36 && id.is_char_boundary(8) { &id[..8] } else { id }
+}

@@ -1,0 +1,144 @@
+//! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
+
+use crate::plan::change::{Action, Block, Plan};
+use crate::report::page::{self, Line, Page};
+use crate::report::style::{Role, Sign};
+use crate::report::words;
+
+/// Links of the critical path that are shown; longer chains lose their middle.
+const MOST_LINKS: usize = 6;
+
+/// Adds blocks, cost, time and totals.
+pub(super) fn all(page: &mut Page, plan: &Plan) {
+    blocks(page, &plan.blocks);
+    cost(page, plan);
+    time(page, plan);
+    totals(page, plan);
+    if !plan.blocks.is_empty() {
+        let count = words::counted(plan.blocks.len(), "problem");
+        page.line(Line::indent(0).put(Role::Danger, format!("Blocked by {count}: nothing will be applied.")));
+    }
+}
+
+fn blocks(page: &mut Page, blocks: &[Block]) {
+    if blocks.is_empty() {
+        return;
+    }
+    page.line(Line::indent(0).put(Role::Danger, "BLOCKED"));
+    let code = blocks.iter().map(|block| page::width(&block.code)).max().unwrap_or(0);
+    for block in blocks {
+        let mut line = Line::indent(2)
+            .put(Role::Danger, page.sign(Sign::Stop))
+            .say(" ")
+            .put(Role::Danger, &block.code)
+            .to_column(code + 6)
+            .hanging(code + 6);
+        if let Some(address) = &block.address {
+            line = line.put(Role::Strong, address.as_str()).say("  ");
+        }
+        line = line.say(&block.text);
+        if let Some(place) = &block.source {
+            line = line.at_end(Role::Faint, format!("{}:{}", place.file, place.line));
+        }
+        page.line(line);
+        if !block.help.is_empty() {
+            page.line(Line::indent(code + 6).put(Role::Faint, "help: ").say(&block.help).hanging(code + 12));
+        }
+    }
+}
+
+fn cost(page: &mut Page, plan: &Plan) {
+    let cost = &plan.cost;
+    if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0 {
+        return;
+    }
+    let (arrow, dot) = (page.sign(Sign::Arrow), page.sign(Sign::Dot));
+    let delta = cost.monthly_after - cost.monthly_before;
+    let role = if delta.is_sign_positive() && !delta.is_zero() { Role::Warn } else { Role::Plain };
+    let mut line = label("COST").say(format!("{} {arrow} {} a month (", words::money(cost.monthly_before), words::money(cost.monthly_after)));
+    line = line.put(role, words::money_change(delta)).say(")");
+    if let Some(read) = cost.priced_at {
+        line = line.say(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
+    }
+    if cost.unpriced > 0 {
+        line = line.put(Role::Warn, format!(" {dot} {} without a known price, not counted", words::counted(cost.unpriced, "resource")));
+    }
+    page.line(line);
+    for (name, pinned, now) in &cost.moved {
+        let text = format!("price of {name} moved: {} {arrow} {}", words::money(*pinned), words::money(*now));
+        page.line(Line::indent(7).put(Role::Warn, text));
+    }
+}
+
+fn time(page: &mut Page, plan: &Plan) {
+    let path = &plan.critical_path;
+    if path.seconds == 0 {
+        return;
+    }
+    let mut links: Vec<(&str, u64)> = Vec::new();
+    for step in path.steps.iter().filter_map(|number| plan.steps.get(*number)) {
+        match links.last_mut() {
+            Some((address, seconds)) if *address == step.address.as_str() => *seconds += u64::from(step.seconds),
+            _ => links.push((step.address.as_str(), step.seconds.into())),
+        }
+    }
+    let arrow = page.sign(Sign::Arrow);
+    let mut said: Vec<String> =
+        links.iter().map(|(address, seconds)| format!("{address} {}", words::estimate(*seconds))).collect();
+    if said.len() > MOST_LINKS {
+        let rest = said.len() - (MOST_LINKS - 1);
+        said.splice(MOST_LINKS / 2..MOST_LINKS / 2 + rest, [format!("{rest} more")]);
+    }
+    let mut line = label("TIME").say(format!("about {}", words::estimate(path.seconds.into())));
+    if !said.is_empty() {
+        line = line.say(format!(": {}", said.join(&format!(" {arrow} "))));
+    }
+    if plan.steps.len() > path.steps.len() {
+        line = line.say("; the rest runs alongside");
+    }
+    page.line(line);
+}
+
+fn totals(page: &mut Page, plan: &Plan) {
+    let counts = Counts::of(plan);
+    let shown = [
+        (Action::Create, true),
+        (Action::Update, true),
+        (Action::Replace, true),
+        (Action::Delete, true),
+        (Action::Adopt, false),
+        (Action::Move, false),
+        (Action::Forget, false),
+    ];
+    let dot = format!(" {} ", page.sign(Sign::Dot));
+    let mut said: Vec<String> = shown
+        .into_iter()
+        .map(|(action, always)| (action, always, counts.get(action)))
+        .filter(|(_, always, count)| *always || *count > 0)
+        .map(|(action, _, count)| format!("{count} {}", words::action(action)))
+        .collect();
+    said.push(format!("{} unchanged", plan.unchanged));
+    page.line(label("PLAN").say(said.join(&dot)).at_end(Role::Strong, format!("fingerprint {}", plan.fingerprint)));
+}
+
+fn label(word: &str) -> Line {
+    Line::indent(0).put(Role::Strong, word).to_column(7).hanging(7)
+}
+
+/// How many changes there are of each action.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts([usize; 8]);
+
+impl Counts {
+    fn of(plan: &Plan) -> Self {
+        let mut counts = Self::default();
+        for change in &plan.changes {
+            counts.0[change.action as usize] += 1;
+        }
+        counts
+    }
+
+    fn get(&self, action: Action) -> usize {
+        self.0[action as usize]
+    }
+}

@@ -1,0 +1,8 @@
+//! A plan as people read it in a terminal or a log.
+
+mod attribute;
+mod change;
+mod foot;
+mod plan;
+
+pub use plan::{Facts, plan};

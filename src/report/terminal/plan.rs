@@ -1,0 +1,105 @@
+//! The whole page: head, drift, changes, blocks, cost, time, totals. "No changes" is one line.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{change, foot};
+use crate::plan::change::{DriftClass, Plan};
+use crate::report::drift;
+use crate::report::page::{Line, Page};
+use crate::report::style::{Role, Sign, Style};
+use crate::report::words;
+
+/// Columns beyond which a page is not laid out wider: the eye loses the line.
+const WIDEST: usize = 120;
+
+/// What is known around a plan but is not part of it. A saved plan has none of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts {
+    /// Live objects that were read.
+    pub objects: Option<usize>,
+    /// How long that took.
+    pub read_in: Option<Duration>,
+    /// When an apply last ended well.
+    pub last_applied: Option<Timestamp>,
+    /// The time now; ages are left out without it.
+    pub now: Option<Timestamp>,
+    /// The plan comes from a file: its own age is told.
+    pub saved: bool,
+}
+
+/// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
+#[must_use]
+pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
+    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
+    if is_empty(plan) {
+        page.line(no_changes(plan, style));
+        return page.finish();
+    }
+    page.line(head(plan, facts, style));
+    if !plan.drift.is_empty() {
+        page.line(Line::indent(0).put(Role::Strong, "DRIFT").say("  changed outside stead"));
+        page.lines(drift::lines(&plan.drift, page.style()));
+    }
+    if plan.changes.is_empty() {
+        page.line(Line::indent(0).say("No changes to make."));
+    } else {
+        page.line(Line::indent(0).put(Role::Strong, "CHANGES").say("  most dangerous first"));
+        change::all(&mut page, &plan.changes, verbose);
+    }
+    foot::all(&mut page, plan);
+    page.finish()
+}
+
+/// Tells whether there is nothing to do, to decide or to know.
+fn is_empty(plan: &Plan) -> bool {
+    let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted);
+    plan.changes.is_empty()
+        && plan.steps.is_empty()
+        && plan.blocks.is_empty()
+        && plan.drift.iter().all(|drift| quiet(drift.class))
+}
+
+fn no_changes(plan: &Plan, style: Style) -> Line {
+    let dot = style.sign(Sign::Dot);
+    let mut line = Line::indent(0)
+        .put(Role::Good, "No changes")
+        .say(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
+        .say(format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")))
+        .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
+    if !plan.drift.is_empty() {
+        line = line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
+    }
+    if !plan.bookkeeping.is_empty() {
+        line = line.say(format!(" {dot} apply updates the ledger only"));
+    }
+    line
+}
+
+fn head(plan: &Plan, facts: &Facts, style: Style) -> Line {
+    let base = &plan.base;
+    let mut said = Vec::new();
+    if base.destroy {
+        said.push("destroys everything unprotected".to_owned());
+    }
+    if let Some(objects) = facts.objects {
+        let time = facts.read_in.map(|time| format!(" in {:.1} s", time.as_secs_f64())).unwrap_or_default();
+        said.push(format!("read {}{time}", words::counted(objects, "live object")));
+    }
+    let config: String = base.config.chars().take(7).collect();
+    if !config.is_empty() {
+        said.push(format!("config {config}"));
+    }
+    match (facts.saved, facts.now, facts.last_applied) {
+        (true, Some(now), _) => said.push(format!("planned {}", words::ago(base.made_at, now))),
+        (false, Some(now), Some(then)) => said.push(format!("last applied {}", words::ago(then, now))),
+        (false, Some(_), None) => said.push("never applied".to_owned()),
+        (_, None, _) => {}
+    }
+    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", base.stack, base.environment));
+    for fact in said {
+        line = line.say(format!(" {} {fact}", style.sign(Sign::Dot)));
+    }
+    line
+}

@@ -1,0 +1,5 @@
+//! Pages and documents over hand-built plans.
+
+mod documents;
+mod pages;
+pub(super) mod plans;

@@ -1,0 +1,306 @@
+//! Hand-built plans.
+
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use uuid::Uuid;
+
+use crate::ledger::entry::Owned;
+use crate::model::address::Address;
+use crate::model::schema::Effect;
+use crate::model::secret::Secret;
+use crate::model::snapshot::{RequestCount};
+use crate::model::source::Place;
+use crate::model::value::Value;
+use crate::plan::change::{
+    Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift, DriftClass,
+    LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
+};
+
+pub(in crate::report) fn at(line: u32) -> Option<Place> {
+    Some(Place { file: "shop.stead.yaml".into(), line, column: 5 })
+}
+
+pub(in crate::report) fn address(text: &str) -> Address {
+    Address::parse(text).unwrap()
+}
+
+pub(in crate::report) fn time(second: i64) -> Timestamp {
+    Timestamp::from_second(1_792_000_000 + second).unwrap()
+}
+
+pub(in crate::report) fn sealed(digest: &str) -> Value {
+    Value::Secret(Secret::Sealed(Some(digest.into())))
+}
+
+pub(in crate::report) fn empty() -> Plan {
+    Plan {
+        base: Base {
+            stack: "shop".into(),
+            environment: "prod".into(),
+            account: "acc-1".into(),
+            project: Some("p-1".into()),
+            lineage: Uuid::nil(),
+            serial: 12,
+            config: "3f9c2e1d00112233".into(),
+            objects: Vec::new(),
+            made_at: time(0),
+            nonce: Uuid::nil(),
+            destroy: false,
+        },
+        changes: Vec::new(),
+        steps: Vec::new(),
+        drift: Vec::new(),
+        cost: Cost::default(),
+        critical_path: CriticalPath::default(),
+        unchanged: 41,
+        blocks: Vec::new(),
+        outputs: [].into(),
+        bookkeeping: Vec::new(),
+        requests: RequestCount { sent: 12, pages: 9, limited: 0, waited_ms: 0 },
+        fingerprint: "7f3a-c91e".into(),
+    }
+}
+
+pub(in crate::report) fn change(action: Action, at_address: &str) -> Change {
+    let address = address(at_address);
+    Change {
+        kind: address.root().into(),
+        address,
+        id: None,
+        action,
+        create_first: None,
+        cause: Cause::Config,
+        reason: None,
+        attributes: Vec::new(),
+        effects: Vec::new(),
+        cost: LineCost::default(),
+        hits: Vec::new(),
+        steps: Vec::new(),
+        source: at(20),
+        seconds: 0,
+    }
+}
+
+pub(in crate::report) fn attribute(path: &str, before: Value, after: Value) -> AttributeChange {
+    AttributeChange {
+        path: path.into(),
+        before,
+        after,
+        forces_replacement: false,
+        source: at(22),
+        set_by: None,
+        cause: Cause::Config,
+        last_applied: None,
+    }
+}
+
+fn priced(before: i64, after: i64) -> LineCost {
+    let price = |amount: i64| (amount > 0).then(|| Decimal::from(amount));
+    LineCost { monthly_before: price(before), monthly_after: price(after) }
+}
+
+fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -> Step {
+    let address = address(at_address);
+    Step { kind: address.root().into(), address, operation, after: after.to_vec(), seconds, timeout_seconds: 600 }
+}
+
+pub(in crate::report) fn create() -> Operation {
+    Operation::Create {
+        desired: [].into(),
+        project: ProjectOf::None,
+        parent: None,
+        remember: Remember::default(),
+        deposes: false,
+    }
+}
+
+fn update(calls: &[&str]) -> Operation {
+    let planned = |call: &&str| PlannedCall { call: (*call).into(), attributes: [].into() };
+    Operation::Update {
+        object: None,
+        calls: calls.iter().map(planned).collect(),
+        desired: [].into(),
+        remember: Remember::default(),
+    }
+}
+
+fn delete(id: &str) -> Operation {
+    let object = Owned { id: id.into(), parent: None, project: None, created_at: None, provisional: false };
+    Operation::Delete { object, deposed: true }
+}
+
+fn replaced_vm() -> Change {
+    let mut template = attribute("template", Value::text("ubuntu-22.04"), Value::text("ubuntu-24.04"));
+    template.forces_replacement = true;
+    let ip = attribute("public_ipv4_address", Value::text("203.0.113.20"), Value::Unknown(vec![address("vm.web.a")]));
+    Change {
+        id: Some("5b1e09c2-1111-4222-8333-444455556666".into()),
+        create_first: Some(true),
+        reason: Some("the API cannot change template in place".into()),
+        attributes: vec![template, AttributeChange { source: None, ..ip }],
+        effects: vec![Consequence { code: Effect::AddressChange, text: "its address changes".into() }],
+        cost: priced(24, 24),
+        hits: vec![address("volume.media"), address("backup_schedule.nightly.a")],
+        steps: vec![0, 3],
+        seconds: 240,
+        ..change(Action::Replace, "vm.web.a")
+    }
+}
+
+fn updates() -> Vec<Change> {
+    let mut replicas = attribute("replica_count", Value::Integer(1), Value::Integer(2));
+    replicas.set_by = Some("vars.replicas, set by environments.prod".into());
+    let mut allowlist = attribute(
+        "public_allowlist",
+        Value::List(vec![Value::text("203.0.113.0/24")]),
+        Value::List(vec![Value::text("203.0.113.0/24"), Value::text("198.51.100.7/32")]),
+    );
+    (allowlist.cause, allowlist.last_applied) = (Cause::Both, Some(Value::List(vec![])));
+    let password = attribute("password", sealed("9a41aaaaaaaaaaaa"), sealed("c07dbbbbbbbbbbbb"));
+    let database = Change {
+        attributes: vec![replicas, allowlist, password, attribute("vpc", Value::text("vpc-1"), Value::Null)],
+        effects: vec![Consequence { code: Effect::Charge, text: "the difference is charged at once".into() }],
+        cost: priced(100, 148),
+        steps: vec![1],
+        seconds: 180,
+        ..change(Action::Update, "database.main")
+    };
+    let follow = Change {
+        attributes: vec![AttributeChange {
+            cause: Cause::Upstream,
+            ..attribute("vm", Value::text("5b1e09c2"), Value::Unknown(vec![address("vm.web.a")]))
+        }],
+        cause: Cause::Upstream,
+        steps: vec![2],
+        seconds: 2,
+        ..change(Action::Update, "volume.media")
+    };
+    vec![database, follow]
+}
+
+pub(in crate::report) fn creation(at_address: &str) -> Change {
+    let name = at_address.replace('.', "-").replacen("vm-", "", 1);
+    Change {
+        attributes: vec![
+            attribute("name", Value::Null, Value::text(name)),
+            attribute("plan", Value::Null, Value::text("cpu-4c-8g")),
+            attribute("template", Value::Null, Value::text("ubuntu-24.04")),
+            attribute("user_data", Value::Null, sealed("11")),
+            attribute("vpc", Value::Null, Value::Unknown(vec![address("vpc.main")])),
+        ],
+        cost: priced(0, 24),
+        steps: vec![4],
+        seconds: 120,
+        ..change(Action::Create, at_address)
+    }
+}
+
+/// Everything that a plan can hold, once.
+pub(in crate::report) fn full() -> Plan {
+    let mut changes = vec![replaced_vm()];
+    changes.push(Change {
+        id: Some("vol-9".into()),
+        cost: priced(8, 0),
+        effects: vec![Consequence { code: Effect::DataLoss, text: "its data is lost for good".into() }],
+        reason: Some("it is no longer in the configuration".into()),
+        seconds: 1,
+        ..change(Action::Delete, "volume.old")
+    });
+    changes.extend(updates());
+    changes.push(creation("vm.web.b"));
+    changes.push(Change { id: Some("k-1".into()), ..change(Action::Adopt, "ssh_key.ops") });
+    changes.push(Change { reason: Some("was vm.frontend".into()), ..change(Action::Move, "vm.front") });
+    changes.push(Change { cost: priced(12, 12), ..change(Action::Forget, "vm.legacy") });
+    let drift = |path: &str, last_applied, live, class| Drift {
+        address: address("database.main"),
+        path: Some(path.into()),
+        last_applied,
+        live,
+        class,
+        source: at(25),
+    };
+    Plan {
+        changes,
+        steps: vec![
+            step("vm.web.a", create(), &[], 120),
+            step("database.main", update(&["scale", "public-access"]), &[], 180),
+            step("volume.media", update(&["attach"]), &[0], 2),
+            step("vm.web.a", delete("5b1e09c2"), &[2], 120),
+            step("vm.web.b", create(), &[], 120),
+        ],
+        drift: vec![
+            drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
+            drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored),
+            drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted),
+            Drift { address: address("vpc.main"), path: None, source: None, ..drift("", Value::Null, Value::Null, DriftClass::Gone) },
+        ],
+        cost: Cost {
+            monthly_before: "339.40".parse().unwrap(),
+            monthly_after: "412.40".parse().unwrap(),
+            unpriced: 1,
+            priced_at: Some(time(0)),
+            moved: vec![("vm cpu-4c-8g".into(), Decimal::from(22), Decimal::from(24))],
+        },
+        critical_path: CriticalPath { steps: vec![0, 2, 3], seconds: 242 },
+        blocks: vec![
+            Block {
+                code: "protected".into(),
+                address: Some(address("volume.old")),
+                text: "It is protected and would be deleted.".into(),
+                help: "Write `protect: false`, apply, then remove the block.".into(),
+                source: at(60),
+            },
+            Block {
+                code: "deletion_budget".into(),
+                address: None,
+                text: "14 of 41 objects would go, more than 30 %.".into(),
+                help: "Look again, then pass --allow-deletes.".into(),
+                source: None,
+            },
+        ],
+        ..empty()
+    }
+}
+
+/// A plan whose every text is hostile.
+pub(in crate::report) fn hostile() -> Plan {
+    let evil = "a\u{1b}]52;c;ZXZpbA==\u{7}\r\n::error::owned\u{202e}##[group]x\u{200b}";
+    let mut change = creation("vm.web");
+    change.id = Some(evil.into());
+    change.reason = Some(evil.into());
+    for attribute in &mut change.attributes {
+        attribute.path = evil.into();
+        attribute.before = Value::text(evil);
+        attribute.after = Value::Map([(evil.into(), Value::text(evil))].into());
+        attribute.set_by = Some(evil.into());
+        attribute.source = Some(Place { file: evil.into(), line: 1, column: 1 });
+    }
+    change.effects = vec![Consequence { code: Effect::Restart, text: evil.into() }];
+    change.action = Action::Update;
+    let mut plan = full();
+    plan.base.stack = evil.into();
+    plan.base.environment = evil.into();
+    plan.fingerprint = evil.into();
+    plan.cost.moved = vec![(evil.into(), Decimal::ONE, Decimal::TWO)];
+    plan.drift.push(Drift {
+        address: address("vm.web"),
+        path: Some(evil.into()),
+        last_applied: Value::text(evil),
+        live: Value::text(format!("{evil}::")),
+        class: DriftClass::AcceptOnly,
+        source: Some(Place { file: evil.into(), line: 1, column: 1 }),
+    });
+    plan.blocks.push(Block { code: evil.into(), address: None, text: evil.into(), help: evil.into(), source: None });
+    plan.changes.push(change);
+    plan
+}
+
+/// A plan of many creations.
+pub(in crate::report) fn many(count: usize) -> Plan {
+    Plan {
+        changes: (0..count).map(|n| creation(&format!("vm.web.n{n:05}"))).collect(),
+        steps: (0..count).map(|n| step(&format!("vm.web.n{n:05}"), create(), &[], 20)).collect(),
+        ..empty()
+    }
+}
+

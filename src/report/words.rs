@@ -1,0 +1,269 @@
+//! How single facts read: money, durations, ages, counts and values. Not escaped: whatever takes
+//! these words (`page`) does that.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+
+use super::style::{Sign, Style};
+use crate::model::address::Address;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+use crate::plan::change::{Action, DriftClass, LineCost, Operation};
+
+/// Returns an amount of money: `$339.40`; four decimals for what is less than a cent.
+#[must_use]
+pub fn money(amount: Decimal) -> String {
+    let size = amount.abs();
+    let places = if !size.is_zero() && size < Decimal::new(1, 2) { 4 } else { 2 };
+    let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
+    format!("{sign}${:.places$}", size.round_dp(u32::try_from(places).unwrap_or(2)))
+}
+
+/// Returns a difference of money with its sign: `+$73.00`; zero has none.
+#[must_use]
+pub fn money_change(amount: Decimal) -> String {
+    if amount > Decimal::ZERO { format!("+{}", money(amount)) } else { money(amount) }
+}
+
+/// Returns what a change does to the monthly bill; empty where nothing is billed or no price known.
+#[must_use]
+pub fn cost_change(cost: &LineCost) -> String {
+    let (before, after) = (cost.monthly_before, cost.monthly_after);
+    let billed = |price: Option<Decimal>| price.is_some_and(|price| !price.is_zero());
+    if !billed(before) && !billed(after) {
+        return String::new();
+    }
+    money_change(after.unwrap_or_default() - before.unwrap_or_default())
+}
+
+/// Returns an exact duration in short form: `52s`, `1m52s`, `2h05m`; `0.4s` below a second.
+#[must_use]
+pub fn took(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => format!("0.{}s", duration.subsec_millis() / 100),
+        1..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Returns an estimate in words: `20 s`, `4 min`, `1 h 5 min`.
+#[must_use]
+pub fn estimate(seconds: u64) -> String {
+    let minutes = (seconds + 30) / 60;
+    match (seconds, minutes) {
+        (0..=99, _) => format!("{seconds} s"),
+        (_, 0..=99) => format!("{minutes} min"),
+        _ if minutes % 60 == 0 => format!("{} h", minutes / 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+/// Returns how long ago something was: `2 days ago`.
+#[must_use]
+pub fn ago(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(then).max(SignedDuration::ZERO).as_secs();
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{} ago", counted(usize::try_from(count).unwrap_or(usize::MAX), unit))
+}
+
+/// Returns a count with its noun: `1 change`, `2 changes`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns words joined by commas, the rest as a count when there are more than `most`.
+#[must_use]
+pub fn list<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize) -> String {
+    let rest = items.len().saturating_sub(most);
+    let mut text = String::new();
+    for (at, item) in items.take(most).enumerate() {
+        text.push_str(if at == 0 { "" } else { ", " });
+        text.push_str(item.as_ref());
+    }
+    if rest > 0 {
+        text.push_str(&format!(" and {rest} more"));
+    }
+    text
+}
+
+/// Returns what an unknown value waits for: `(known once vpc.main exists)`.
+#[must_use]
+pub fn waits_for(addresses: &[Address]) -> String {
+    let verb = if addresses.len() == 1 { "exists" } else { "exist" };
+    format!("(known once {} {verb})", list(addresses.iter().map(Address::as_str), 3))
+}
+
+/// Returns the beginning of a secret's fingerprint, enough to see whether two differ.
+#[must_use]
+pub fn fingerprint(secret: &Secret) -> Option<&str> {
+    match secret {
+        Secret::Sealed(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
+        Secret::Sealed(None) | Secret::Plain(_) => None,
+    }
+}
+
+/// Returns a value as a person would write it. Texts stand bare, unless that would hide where they
+/// begin or end.
+#[must_use]
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Null => "(not set)".to_owned(),
+        Value::Text(text) if text.is_empty() || text.trim().len() != text.len() => format!("\"{text}\""),
+        Value::Decimal(number) => number.normalize().to_string(),
+        Value::Unknown(addresses) => waits_for(addresses),
+        Value::List(items) => format!("[{}]", joined(items.iter().map(self::value))),
+        Value::Map(map) if map.is_empty() => "{}".to_owned(),
+        Value::Map(map) => {
+            format!("{{ {} }}", joined(map.iter().map(|(key, item)| format!("{key}: {}", self::value(item)))))
+        }
+        Value::Secret(secret) => {
+            fingerprint(secret).map_or_else(|| "(secret)".to_owned(), |digest| format!("(secret {digest})"))
+        }
+        Value::Bool(_) | Value::Integer(_) | Value::Text(_) => value.to_string(),
+    }
+}
+
+/// Returns a value like `value`, and tells text from what is no text: `"16"` from `16`.
+#[must_use]
+pub fn typed(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("\"{text}\""),
+        other => self::value(other),
+    }
+}
+
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the beginning of a text that is too long, and how long it is.
+#[must_use]
+pub fn shortened(text: String, most: usize, style: Style) -> String {
+    match text.char_indices().nth(most) {
+        None => text,
+        Some((at, _)) => {
+            let count = text[at..].chars().count() + most;
+            format!("{}{} ({count} characters)", &text[..at], style.sign(Sign::Ellipsis))
+        }
+    }
+}
+
+/// Returns the sign of an action.
+#[must_use]
+pub fn sign(action: Action, style: Style) -> &'static str {
+    match action {
+        Action::Replace => style.sign(Sign::Replace),
+        Action::Delete => "-",
+        Action::Update => "~",
+        Action::Create => "+",
+        Action::Adopt => style.sign(Sign::Adopt),
+        Action::Move => style.sign(Sign::Move),
+        Action::Forget => style.sign(Sign::Forget),
+        Action::Read => "?",
+    }
+}
+
+/// Returns an action as programs know it.
+#[must_use]
+pub const fn action(action: Action) -> &'static str {
+    match action {
+        Action::Replace => "replace",
+        Action::Delete => "delete",
+        Action::Update => "update",
+        Action::Create => "create",
+        Action::Adopt => "adopt",
+        Action::Move => "move",
+        Action::Forget => "forget",
+        Action::Read => "read",
+    }
+}
+
+/// Returns an operation as programs know it.
+#[must_use]
+pub const fn operation(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { .. } => "create",
+        Operation::Update { .. } => "update",
+        Operation::Delete { .. } => "delete",
+    }
+}
+
+/// Returns a drift class as programs know it.
+#[must_use]
+pub const fn drift_class(class: DriftClass) -> &'static str {
+    match class {
+        DriftClass::Reverted => "reverted",
+        DriftClass::AcceptOnly => "accept_only",
+        DriftClass::Accepted => "accepted",
+        DriftClass::Ignored => "ignored",
+        DriftClass::Gone => "gone",
+        DriftClass::Replaced => "replaced",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_reads_as_money() {
+        let table = [("0", "$0.00"), ("24", "$24.00"), ("-3.5", "-$3.50"), ("0.0031", "$0.0031"), ("-0", "$0.00")];
+        for (amount, text) in table {
+            assert_eq!(money(amount.parse().unwrap()), text);
+        }
+        assert_eq!(money_change(Decimal::new(7300, 2)), "+$73.00");
+        assert_eq!(money_change(Decimal::ZERO), "$0.00");
+        let free = LineCost { monthly_before: None, monthly_after: Some(Decimal::ZERO) };
+        assert_eq!(cost_change(&free), "");
+        let gone = LineCost { monthly_before: Some(Decimal::from(12)), monthly_after: None };
+        assert_eq!(cost_change(&gone), "-$12.00");
+    }
+
+    #[test]
+    fn durations_read_as_durations() {
+        let table = [(400, "0.4s"), (1000, "1s"), (112_000, "1m52s"), (7_500_000, "2h05m")];
+        for (millis, text) in table {
+            assert_eq!(took(Duration::from_millis(millis)), text);
+        }
+        let table = [(20, "20 s"), (240, "4 min"), (3600, "60 min"), (7200, "2 h"), (7500, "2 h 5 min")];
+        for (seconds, text) in table {
+            assert_eq!(estimate(seconds), text);
+        }
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let table = [(10, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago"), (-5, "just now")];
+        for (back, text) in table {
+            assert_eq!(ago(Timestamp::from_second(1_000_000 - back).unwrap(), now), text);
+        }
+    }
+
+    #[test]
+    fn values_read_as_written() {
+        let a = |text| Address::parse(text).unwrap();
+        let table = [
+            (Value::Null, "(not set)"),
+            (Value::text(""), "\"\""),
+            (Value::text("a "), "\"a \""),
+            (Value::Secret(Secret::new("canary")), "(secret)"),
+            (Value::List(vec![Value::Integer(1), Value::text("b")]), "[1, b]"),
+            (Value::Map([("k".into(), Value::Bool(true))].into()), "{ k: true }"),
+            (Value::Unknown(vec![a("vm.a")]), "(known once vm.a exists)"),
+            (Value::Unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
+             "(known once vm.a, vm.b, vm.c and 1 more exist)"),
+        ];
+        for (given, text) in table {
+            assert_eq!(value(&given), text);
+        }
+        assert_eq!(typed(&Value::text("16")), "\"16\"");
+        assert_eq!(shortened("abcdef".into(), 3, Style::plain(80)), "abc… (6 characters)");
+    }
+}
