@@ -1,15 +1,27 @@
 //! `Client`: the service in the language's terms: limited, retried where that is safe, decoded.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
 
+use serde_json::Value as Json;
 use thiserror::Error;
 
-use super::exchange::Cloud;
+use super::exchange::{Cloud, Request};
+use super::outcome::{Settled, called, created};
+use super::path::{PathError, fill};
+use super::settle::Settling;
+use super::turnstile::Turnstile;
+use super::{catalog, decode, paging, refresh};
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Call, Kind, Registry};
+use crate::model::schema::{Call, Endpoint, Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
+
+/// Whole time of a request that changes something: an answer later than this is not waited for.
+const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
 /// A client of one account.
 pub struct Client<C, K, R> {
@@ -17,6 +29,24 @@ pub struct Client<C, K, R> {
     pub(super) clock: K,
     pub(super) random: R,
     pub(super) registry: Registry,
+    /// The account's limiter.
+    pub(super) keyed: Turnstile,
+    /// The catalog's limiter: the service counts those requests by peer address.
+    pub(super) public: Turnstile,
+    pub(super) count: Cell<RequestCount>,
+    pub(super) listener: RefCell<Option<Rc<dyn Fn(&Wait)>>>,
+    pub(super) settling: Settling,
+}
+
+/// A request that waits before it is sent, or sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// `GET /api/v1/vms`.
+    pub request: String,
+    /// Why.
+    pub reason: String,
+    /// For how long.
+    pub pause: Duration,
 }
 
 /// How a request that changes something ended.
@@ -79,7 +109,23 @@ pub enum ReadError {
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// Returns a client that keeps to the standard tier's limits until the service says otherwise.
     pub fn new(cloud: C, clock: K, random: R, registry: Registry) -> Self {
-        Self { cloud, clock, random, registry }
+        Self {
+            cloud,
+            clock,
+            random,
+            registry,
+            keyed: Turnstile::default(),
+            public: Turnstile::default(),
+            count: Cell::default(),
+            listener: RefCell::default(),
+            settling: Settling::default(),
+        }
+    }
+
+    /// Calls `listener` whenever a request is to be sent again, or waits a second or more for the
+    /// limiter.
+    pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
+        *self.listener.borrow_mut() = Some(Rc::new(listener));
     }
 
     /// Returns the clock that everything above shares.
@@ -99,7 +145,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Returns what all requests so far cost.
     pub fn count(&self) -> RequestCount {
-        unimplemented!("CLOUD")
+        self.count.get()
     }
 
     /// Reads what a plan needs: the account, lists of kinds and children (at the same time, within
@@ -107,83 +153,176 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When a read is refused (401, 403 …) or has no usable answer.
-    pub async fn refresh(&self, _wanted: &Wanted) -> Result<Snapshot, ReadError> {
-        unimplemented!("CLOUD")
+    pub async fn refresh(&self, wanted: &Wanted) -> Result<Snapshot, ReadError> {
+        refresh::refresh(self, wanted).await
     }
 
     /// Reads catalog tables by name.
     ///
     /// # Errors
     /// As `refresh`.
-    pub async fn catalog(&self, _tables: &BTreeSet<&str>) -> Result<Catalog, ReadError> {
-        unimplemented!("CLOUD")
+    pub async fn catalog(&self, tables: &BTreeSet<&str>) -> Result<Catalog, ReadError> {
+        catalog::read(self, tables).await
     }
 
     /// Lists all objects of a kind in a project or under a parent, each once.
     ///
+    /// An object that exists during the whole read is in the result. With several pages, objects
+    /// that come or go meanwhile may or may not be: `list_stable` leaves no doubt.
+    ///
     /// # Errors
-    /// As `refresh`.
+    /// As `refresh`, or when the list never holds still.
     pub async fn list(
         &self,
-        _kind: &'static Kind,
-        _parent: Option<&Name>,
-        _project: Option<&Name>,
+        kind: &'static Kind,
+        parent: Option<&Name>,
+        project: Option<&Name>,
     ) -> Result<Vec<Object>, ReadError> {
-        unimplemented!("CLOUD")
+        paging::list(self, &paging::Scope { kind, parent, project }).await
     }
 
-    /// Lists until two passes agree: the set existed at one instant. Also returns the service's
-    /// `Date` of the last pass.
+    /// Lists until two passes agree: the set existed at one instant. A list of one page did anyway.
+    /// Also returns the service's `Date` at the start of the last pass.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
     pub async fn list_stable(
         &self,
-        _kind: &'static Kind,
-        _parent: Option<&Name>,
-        _project: Option<&Name>,
+        kind: &'static Kind,
+        parent: Option<&Name>,
+        project: Option<&Name>,
     ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-        unimplemented!("CLOUD")
+        paging::list_stable(self, &paging::Scope { kind, parent, project }).await
     }
 
     /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list.
     ///
     /// # Errors
-    /// As `refresh`.
-    pub async fn get(&self, _key: &ObjectKey) -> Result<Option<Object>, ReadError> {
-        unimplemented!("CLOUD")
+    /// As `refresh`, and when the answer describes another object.
+    pub async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
+        let fail = |reason: String| ReadError::Failed { request: format!("GET {}", key.kind), reason };
+        let kind = self.registry.kind(&key.kind).ok_or_else(|| fail("there is no such kind".to_owned()))?;
+        let Some(endpoint) = kind.api.read else {
+            return self.find(kind, key).await;
+        };
+        let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+        let path = path.map_err(|error| fail(error.to_string()))?;
+        let json = match self.read(&path, Vec::new(), None).await {
+            Ok((json, _)) => json,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let fail = |reason: String| ReadError::Failed { request: format!("GET {path}"), reason };
+        let record = decode::payload(&json, endpoint.envelope);
+        let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
+        let object = decode::object(kind, record, key.parent.as_ref(), true).map_err(fail)?;
+        if object.id != key.id {
+            return Err(fail("the answer describes another object".to_owned()));
+        }
+        Ok(Some(object))
     }
 
-    /// Sends one creation.
+    /// Looks an object up in its list. A parent that is gone has taken its children along.
+    async fn find(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
+        match self.list(kind, key.parent.as_ref(), None).await {
+            Ok(objects) => Ok(objects.into_iter().find(|object| object.id == key.id)),
+            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether a child's parent answers 404 itself.
+    pub(super) async fn parent_is_gone(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+    ) -> Result<bool, ReadError> {
+        let Some(((of, _), id)) = kind.child_of().zip(key.parent.clone()) else { return Ok(false) };
+        let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
+        // A parent that is itself looked up in a list would come back here without end.
+        if self.registry.kind(of).is_none_or(|kind| kind.api.read.is_none()) {
+            return Ok(false);
+        }
+        Ok(Box::pin(self.get(&parent)).await?.is_none())
+    }
+
+    /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
     pub async fn create(
         &self,
-        _kind: &'static Kind,
-        _parent: Option<&Name>,
-        _project: Option<&Name>,
-        _body: serde_json::Value,
+        kind: &'static Kind,
+        parent: Option<&Name>,
+        project: Option<&Name>,
+        body: Json,
     ) -> Mutation {
-        unimplemented!("CLOUD")
+        let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
+        match self.mutate(kind.api.create, path, project, body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => created(kind, parent, json.as_ref()),
+        }
     }
 
-    /// Sends one call that changes an object. An empty `body` is sent as no body.
+    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
+    /// limiter had no effect, so it is sent again.
     pub async fn call(
         &self,
-        _kind: &'static Kind,
-        _call: &'static Call,
-        _object: &ObjectKey,
-        _project: Option<&Name>,
-        _body: serde_json::Value,
+        kind: &'static Kind,
+        call: &'static Call,
+        object: &ObjectKey,
+        project: Option<&Name>,
+        body: Json,
     ) -> Mutation {
-        unimplemented!("CLOUD")
+        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.mutate(call.endpoint, path, project, body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => called(kind, call.endpoint, object, json.as_ref()),
+        }
     }
 
-    /// Sends one deletion, with the kind's delete body.
+    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
+    /// is sent again.
     pub async fn delete(
         &self,
-        _kind: &'static Kind,
-        _object: &ObjectKey,
-        _project: Option<&Name>,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        project: Option<&Name>,
     ) -> Mutation {
-        unimplemented!("CLOUD")
+        let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
+        let fields = kind.api.delete_body.iter();
+        let body = fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
+        match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(_) => Mutation::Done(None, None),
+        }
+    }
+
+    async fn mutate(
+        &self,
+        endpoint: Endpoint,
+        path: Result<String, PathError>,
+        project: Option<&Name>,
+        body: Json,
+    ) -> Settled {
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
+        };
+        let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
+        let request = Request {
+            method: endpoint.method,
+            path,
+            query: Vec::new(),
+            project: project.cloned(),
+            body: (!empty).then_some(body),
+            deadline: MUTATION_DEADLINE,
+        };
+        self.send_mutation(&request).await
+    }
+}
+
+impl ReadError {
+    /// Tells whether the service said, in a complete answer, that there is no such object.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { refusal, .. } if refusal.status == 404)
     }
 }

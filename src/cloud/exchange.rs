@@ -68,3 +68,9 @@ pub trait Cloud {
     /// Sends a request and returns its answer.
     fn exchange(&self, request: &Request) -> impl Future<Output = Result<Answer, ExchangeError>>;
 }
+
+/// Tells whether a path is of the public catalog: asked for without a key, and counted apart.
+#[must_use]
+pub fn is_public(path: &str) -> bool {
+    path.starts_with("/api/v1/public/")
+}

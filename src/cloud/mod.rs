@@ -2,3 +2,20 @@
 
 pub mod client;
 pub mod exchange;
+pub mod limiter;
+pub mod settle;
+pub mod system;
+pub mod transport;
+
+mod catalog;
+mod decode;
+mod outcome;
+mod paging;
+mod path;
+mod refresh;
+mod retry;
+mod send;
+mod turnstile;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! Tolerant decoding: answers become JSON, envelopes, pages and `Object`s in the language's terms.
+//!
+//! What is missing, added or retyped does no harm; a record without a legal id is an error, because
+//! leaving it out would read as "gone".
+
+use serde_json::Value as Json;
+
+use super::path::{is_id, is_segment};
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
+use crate::model::secret::Secret;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value, decimal};
+
+/// Largest body, after decompression.
+pub const LARGEST_BODY: usize = 16 * 1024 * 1024;
+
+/// Deepest nesting.
+const DEEPEST: usize = 64;
+
+/// Longest message of the service that is kept.
+const LONGEST_TEXT: usize = 2_000;
+
+/// The `error` and `message` of a complete error answer, and its `reason`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorText {
+    /// The envelope's `error`.
+    pub error: String,
+    /// The envelope's `message`.
+    pub message: String,
+    /// The envelope's `reason`.
+    pub reason: Option<String>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The records, as they came.
+    pub rows: Vec<Json>,
+    /// How many there are in all, where the answer says so.
+    pub total: Option<u64>,
+}
+
+/// Parses a body, bounded in size and depth.
+///
+/// # Errors
+/// What is wrong with it, without its content.
+pub fn json(body: &[u8]) -> Result<Json, String> {
+    if body.len() > LARGEST_BODY {
+        return Err(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20));
+    }
+    if depth(body) > DEEPEST {
+        return Err(format!("the answer is nested deeper than {DEEPEST} levels"));
+    }
+    serde_json::from_slice(body).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => "the answer breaks off".to_owned(),
+        _ => format!("the answer is not JSON (line {}, column {})", error.line(), error.column()),
+    })
+}
+
+/// Returns the deepest nesting of brackets outside texts.
+fn depth(body: &[u8]) -> usize {
+    let (mut now, mut most, mut in_text, mut escaped) = (0usize, 0, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' if !in_text => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// Returns the words of a complete error envelope.
+#[must_use]
+pub fn error_text(body: &[u8]) -> Option<ErrorText> {
+    let json = json(body).ok()?;
+    let text = |key: &str| Some(json.get(key)?.as_str()?.chars().take(LONGEST_TEXT).collect::<String>());
+    Some(ErrorText { error: text("error")?, message: text("message")?, reason: text("reason") })
+}
+
+/// Tells whether a 2xx body claims that nothing was done.
+#[must_use]
+pub fn says_failure(json: &Json) -> bool {
+    json.get("success") == Some(&Json::Bool(false))
+}
+
+/// Returns the payload: under `data`, else under the endpoint's key, else under the only other key.
+#[must_use]
+pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
+    let map = json.as_object()?;
+    let named = || map.get(envelope.key()?);
+    let only = || {
+        let mut others = map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
+        others.next().filter(|_| others.next().is_none()).map(|(_, value)| value)
+    };
+    map.get("data").or_else(named).or_else(only).filter(|value| !value.is_null())
+}
+
+/// Returns a page of a list. An absent list with an explicit `null` is an empty one.
+///
+/// # Errors
+/// When there is no list in the answer.
+pub fn page(json: Json) -> Result<Page, String> {
+    let total = json.get("total").and_then(whole);
+    let rows = match json {
+        Json::Array(rows) => rows,
+        Json::Object(mut map) => match take_list(&mut map) {
+            Some(rows) => rows,
+            None => return Err("the answer holds no list".to_owned()),
+        },
+        _ => return Err("the answer holds no list".to_owned()),
+    };
+    Ok(Page { rows, total })
+}
+
+fn take_list(map: &mut serde_json::Map<String, Json>) -> Option<Vec<Json>> {
+    let key = if map.contains_key("data") {
+        "data".to_owned()
+    } else {
+        let mut lists = map.iter().filter(|(_, value)| value.is_array()).map(|(key, _)| key);
+        lists.next().filter(|_| lists.next().is_none())?.clone()
+    };
+    match map.remove(&key)? {
+        Json::Array(rows) => Some(rows),
+        Json::Null => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+fn whole(json: &Json) -> Option<u64> {
+    json.as_u64().or_else(|| json.as_str()?.parse().ok())
+}
+
+/// Returns an object of a kind from its record.
+///
+/// # Errors
+/// When the record is no JSON object or has no legal id.
+pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool) -> Result<Object, String> {
+    let map = record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
+    let id = map.get(kind.api.id).and_then(|json| id(kind, json));
+    let id = id.ok_or_else(|| format!("a {} in the answer has no legal `{}`", kind.name, kind.api.id))?;
+    let mut attributes = Attributes::new();
+    for attribute in kind.attributes.iter().filter(|attribute| attribute.is_readable()) {
+        let value = map.get(attribute.returned).and_then(|json| attribute_value(attribute, json));
+        if let Some(value) = value {
+            attributes.insert(Name::new_static(attribute.name), value);
+        }
+    }
+    let text = |key: &str| map.get(key).and_then(Json::as_str).filter(|text| text.len() <= 64);
+    Ok(Object {
+        kind: Name::new_static(kind.name),
+        id,
+        parent: parent.cloned(),
+        project: text("project_id").filter(|id| is_id(id)).map(Name::new),
+        created_at: text("created_at").filter(|text| !text.is_empty()).map(Name::new),
+        attributes,
+        detailed,
+    })
+}
+
+/// Returns the secret that a creation's answer shows once.
+#[must_use]
+pub fn shown_once(kind: &Kind, record: &Json) -> Option<Secret> {
+    record.get(kind.shown_once?)?.as_str().map(Secret::new)
+}
+
+/// Returns a legal id of a kind.
+#[must_use]
+pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
+    let text = match json {
+        Json::String(text) => Name::new(text),
+        Json::Number(number) => Name::new(number.as_u64()?.to_string()),
+        _ => return None,
+    };
+    let legal = if kind.api.id == "id" { is_id(&text) } else { is_segment(&text) };
+    legal.then_some(text)
+}
+
+/// Returns an attribute's value; `None` stands for "not set".
+fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
+    let value = value(&attribute.ty, json)?;
+    if attribute.read_as.is_empty() {
+        return Some(if attribute.secret { hidden(value) } else { value });
+    }
+    // A passing state (`rebooting`) stands for none of the language's values.
+    let live = value.as_text()?;
+    attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
+}
+
+fn hidden(value: Value) -> Value {
+    match value {
+        Value::Text(text) => Value::Secret(Secret::new(text.as_str())),
+        other => other,
+    }
+}
+
+/// Returns a value in the form that its type gives it; what does not fit stays as it came.
+#[must_use]
+pub fn value(ty: &Type, json: &Json) -> Option<Value> {
+    let as_it_came = || Some(Value::from_json(json));
+    match (ty, json) {
+        (_, Json::Null) => None,
+        (Type::Boolean, _) => boolean(json).map(Value::Bool).or_else(as_it_came),
+        (Type::Integer { .. }, _) => integer(json).map(Value::Integer).or_else(as_it_came),
+        (Type::Decimal, _) => number(json).map(Value::Decimal).or_else(as_it_came),
+        (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
+        (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
+        (Type::Catalog(_), _) => Some(catalog_id(json)),
+        (Type::Labelled(labels), _) => Some(label(labels, json)),
+        (Type::Text { .. } | Type::Enum(_) | Type::Reference(_), _) => Some(text(json)),
+        (Type::List(of), Json::Array(items)) => Some(Value::List(values(of, items))),
+        (Type::Set { of, .. }, Json::Array(items)) => Some(Value::List(canonical(values(of, items)))),
+        (Type::Map(of), Json::Object(map)) => Some(Value::Map(
+            map.iter().filter_map(|(key, json)| Some((Name::new(key), value(of, json)?))).collect(),
+        )),
+        (Type::Record(fields), Json::Object(map)) => Some(Value::Map(
+            fields
+                .iter()
+                .filter_map(|(key, ty)| Some((Name::new_static(key), value(ty, map.get(*key)?)?)))
+                .collect(),
+        )),
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), _) => as_it_came(),
+    }
+}
+
+fn values(of: &Type, items: &[Json]) -> Vec<Value> {
+    items.iter().filter_map(|item| value(of, item)).collect()
+}
+
+/// Sorts a set and drops repetitions.
+fn canonical(mut items: Vec<Value>) -> Vec<Value> {
+    items.sort_by_cached_key(ToString::to_string);
+    items.dedup();
+    items
+}
+
+/// Returns a catalog id: a whole number where it is one, also when it came as text.
+#[must_use]
+pub fn catalog_id(json: &Json) -> Value {
+    match integer(json) {
+        Some(n) if !json.as_str().is_some_and(|text| text != n.to_string()) => Value::Integer(n),
+        _ => Value::from_json(json),
+    }
+}
+
+fn label(labels: &[(&str, i64)], json: &Json) -> Value {
+    let by_number = |n| labels.iter().find(|(_, number)| *number == n).map(|(label, _)| Value::text(label));
+    integer(json).and_then(by_number).unwrap_or_else(|| Value::from_json(json))
+}
+
+fn text(json: &Json) -> Value {
+    match json {
+        Json::Number(number) => Value::text(number.to_string()),
+        Json::Bool(b) => Value::text(if *b { "true" } else { "false" }),
+        other => Value::from_json(other),
+    }
+}
+
+fn boolean(json: &Json) -> Option<bool> {
+    match json {
+        Json::Bool(b) => Some(*b),
+        Json::String(text) => text.parse().ok(),
+        Json::Number(number) => number.as_u64().filter(|n| *n <= 1).map(|n| n == 1),
+        _ => None,
+    }
+}
+
+fn integer(json: &Json) -> Option<i64> {
+    let whole = |n: rust_decimal::Decimal| n.is_integer().then(|| n.normalize().to_string().parse().ok());
+    match json {
+        Json::Number(n) if n.is_i64() => n.as_i64(),
+        Json::Number(_) | Json::String(_) => whole(number(json)?).flatten(),
+        _ => None,
+    }
+}
+
+fn number(json: &Json) -> Option<rust_decimal::Decimal> {
+    match json {
+        Json::Number(number) => decimal(&number.to_string()),
+        Json::String(text) if text.len() <= 64 => decimal(text.trim()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

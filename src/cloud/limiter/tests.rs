@@ -1,0 +1,158 @@
+//! The limiter against an independent model of the service's, written from the contract.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The service: at most `rate` in any sliding second; above that a budget, whole again every minute.
+struct Service {
+    rate: usize,
+    budget: usize,
+    accepted: Vec<Duration>,
+    window: Option<Duration>,
+    left: usize,
+    /// Whether the minute starts anew with the first request after it, or goes on from the first.
+    restarts: bool,
+    /// Whether requests that the budget paid for fill the second, too.
+    counts_paid: bool,
+}
+
+impl Service {
+    fn new(rate: usize, restarts: bool, counts_paid: bool) -> Self {
+        let budget = rate * 2;
+        Self { rate, budget, accepted: Vec::new(), window: None, left: budget, restarts, counts_paid }
+    }
+
+    fn accepts(&mut self, at: Duration) -> bool {
+        let minute = Duration::from_mins(1);
+        match self.window {
+            Some(start) if at >= start + minute => {
+                let whole = (at - start).as_secs() / 60;
+                let aligned = start + minute * u32::try_from(whole).unwrap();
+                self.window = Some(if self.restarts { at } else { aligned });
+                self.left = self.budget;
+            }
+            None => self.window = Some(at),
+            Some(_) => {}
+        }
+        let recent = self.accepted.iter().rev().take_while(|t| **t + Duration::from_secs(1) > at);
+        if recent.count() < self.rate {
+            self.accepted.push(at);
+            return true;
+        }
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        if self.counts_paid {
+            self.accepted.push(at);
+        }
+        true
+    }
+}
+
+/// Sends `count` requests as fast as the limiter lets them; returns when each left.
+fn run(limiter: &mut Limiter, mut now: Duration, count: usize) -> Vec<Duration> {
+    let mut left = Vec::new();
+    while left.len() < count {
+        match limiter.admit(now) {
+            Ok(()) => left.push(now),
+            Err(wait) => {
+                assert!(!wait.is_zero(), "a wait of nothing would spin");
+                now += wait;
+            }
+        }
+    }
+    left
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn alone_it_is_never_refused(
+        bursts in prop::collection::vec((0u64..90_000, 1usize..220), 1..8),
+        jitter in prop::collection::vec(0u64..20, 64),
+        restarts: bool,
+        counts_paid: bool,
+    ) {
+        let mut limiter = Limiter::default();
+        let mut arrivals = Vec::new();
+        let mut now = Duration::from_secs(5);
+        for (idle, count) in bursts {
+            now += Duration::from_millis(idle);
+            let left = run(&mut limiter, now, count);
+            now = left.last().copied().unwrap_or(now);
+            arrivals.extend(left);
+        }
+        let mut arrivals: Vec<_> = arrivals
+            .iter()
+            .enumerate()
+            .map(|(i, at)| *at + Duration::from_millis(40 + jitter[i % jitter.len()]))
+            .collect();
+        arrivals.sort();
+        let mut service = Service::new(30, restarts, counts_paid);
+        for at in arrivals {
+            prop_assert!(service.accepts(at), "refused at {at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_small_plan_goes_out_at_once() {
+    let left = run(&mut Limiter::default(), Duration::ZERO, 15);
+    assert_eq!(left.last(), Some(&Duration::ZERO));
+    let left = run(&mut Limiter::default(), Duration::ZERO, 87);
+    assert_eq!(left.last(), Some(&Duration::ZERO), "the burst budget is there to be used");
+}
+
+#[test]
+fn a_long_load_uses_the_rate() {
+    let left = run(&mut Limiter::default(), Duration::ZERO, 3_000);
+    let seconds = left.last().unwrap().as_secs_f64();
+    assert!(3_000.0 / seconds >= 27.0, "{} a second", 3_000.0 / seconds);
+}
+
+#[test]
+fn it_learns_its_tier() {
+    let mut limiter = Limiter::default();
+    let answer = |status, limit, retry_after| Answer {
+        status,
+        retry_after,
+        limit,
+        remaining: None,
+        date: None,
+        body: Vec::new(),
+    };
+    limiter.learn(&answer(200, Some(100), None), Duration::ZERO, 0.0);
+    let left = run(&mut limiter, Duration::ZERO, 2_000);
+    assert!(2_000.0 / left.last().unwrap().as_secs_f64() > 90.0);
+    limiter.learn(&answer(200, Some(0), None), Duration::ZERO, 0.0);
+    limiter.learn(&answer(200, Some(u32::MAX), None), Duration::ZERO, 0.0);
+    assert_eq!(limiter.rate, 100, "nonsense is not learned");
+}
+
+#[test]
+fn refusals_back_everyone_off_and_grow() {
+    let mut limiter = Limiter::default();
+    let refusal =
+        Answer { status: 429, retry_after: Some(1), limit: None, remaining: None, date: None, body: vec![] };
+    let mut now = Duration::from_secs(100);
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        limiter.learn(&refusal, now, 0.0);
+        // Another answer of the same moment counts once.
+        limiter.learn(&refusal, now, 0.0);
+        waits.push(limiter.held(now).as_secs());
+        assert!(limiter.admit(now).is_err());
+        now += limiter.held(now);
+        assert!(limiter.admit(now).is_ok());
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    let long = Answer { retry_after: Some(90), ..refusal };
+    limiter.learn(&long, now, 0.9);
+    assert_eq!(limiter.held(now).as_secs(), 90, "what the service asks for is honoured");
+    let fine = Answer { status: 200, ..long.clone() };
+    limiter.learn(&fine, now + Duration::from_secs(91), 0.0);
+    limiter.learn(&long, now + Duration::from_secs(92), 0.0);
+    assert_eq!(limiter.refusals, 1, "success starts the count again");
+}

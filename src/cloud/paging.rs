@@ -1,0 +1,241 @@
+//! Paging: a list by limit and offset as the set that was there, although pages shift, the service
+//! clamps the limit, and `total` can be wrong.
+//!
+//! Neighbouring pages overlap by one row, and that row must be the same in both. Lists are ordered
+//! by creation, so whatever exists during the whole pass lies between two such rows and is seen,
+//! also when pages are read at the same time. A pass that does not fit together is read again.
+
+use std::collections::HashSet;
+
+use futures_util::future::try_join_all;
+
+use super::client::{Client, ReadError};
+use super::decode;
+use super::exchange::Cloud;
+use super::path::fill;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+
+/// Rows that are asked for at once.
+const LIMIT: usize = 100;
+
+/// Pages that are asked for at the same time.
+const WAVE: usize = 32;
+
+/// Smallest page that still overlaps with its neighbours: below it the overlap would cost too much.
+const OVERLAPPING: usize = 10;
+
+/// Most passes over one list.
+const MOST_PASSES: u32 = 6;
+
+/// Most rows of one list: more is no list but a loop.
+const MOST_ROWS: usize = 1_000_000;
+
+/// Which list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// Of what.
+    pub kind: &'static Kind,
+    /// Under which object.
+    pub parent: Option<&'a Name>,
+    /// In which project.
+    pub project: Option<&'a Name>,
+}
+
+/// One page, decoded.
+#[derive(Debug, Clone)]
+struct Part {
+    rows: Vec<Object>,
+    total: Option<usize>,
+    date: Option<Name>,
+}
+
+/// The list moved while it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shifted;
+
+/// One pass over a list.
+#[derive(Debug, Default)]
+struct Pass {
+    rows: Vec<Object>,
+    seen: HashSet<Name>,
+    total: Option<usize>,
+    date: Option<Name>,
+    /// Rows of a full page; zero before the first page.
+    size: usize,
+    pages: usize,
+    ended: bool,
+}
+
+/// How far a finished pass can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// One page with all rows that there are: an instant.
+    Instant,
+    /// Several pages that fit together and hold as many rows as there are.
+    Whole,
+    /// It fits together, but `total` says another number.
+    Doubtful,
+}
+
+impl Pass {
+    /// Returns the offsets to ask for now, at the same time.
+    fn wanted(&self) -> Vec<usize> {
+        let start = self.rows.len() - self.overlap();
+        let step = self.size.saturating_sub(self.overlap()).max(1);
+        let end = self.total.filter(|_| self.size > 0).unwrap_or(0);
+        let more = (1..WAVE).map(|i| start + i * step).take_while(|at| at + self.overlap() < end);
+        std::iter::once(start).chain(more).collect()
+    }
+
+    /// Rows that a page has in common with the one before it.
+    fn overlap(&self) -> usize {
+        usize::from(self.size >= OVERLAPPING && !self.rows.is_empty())
+    }
+
+    /// Takes the page at an offset, in order of offsets.
+    fn take(&mut self, offset: usize, part: Part) -> Result<(), Shifted> {
+        if self.pages == 0 {
+            return self.take_first(part);
+        }
+        let overlap = self.overlap();
+        if part.total != self.total {
+            return Err(Shifted);
+        }
+        if self.ended || offset != self.rows.len() - overlap {
+            // Beyond the end, or after a page that came shorter than the others.
+            return if part.rows.len() <= overlap || !self.ended { Ok(()) } else { Err(Shifted) };
+        }
+        let mut rows = part.rows.into_iter();
+        let common = self.rows.last().map(|row| &row.id).filter(|_| overlap == 1).cloned();
+        if common.is_some() && rows.next().map(|row| row.id) != common {
+            return Err(Shifted);
+        }
+        let count = rows.len() + overlap;
+        let known = self.rows.len();
+        self.add(rows)?;
+        let all = self.total.is_some_and(|total| self.rows.len() >= total);
+        self.ended = self.rows.len() == known || (count < self.size && all);
+        if !self.ended && count < self.size {
+            self.size = count;
+        }
+        Ok(())
+    }
+
+    fn take_first(&mut self, part: Part) -> Result<(), Shifted> {
+        self.date = part.date;
+        self.total = part.total;
+        self.size = part.rows.len().min(LIMIT);
+        let short = part.rows.len() < LIMIT;
+        self.add(part.rows.into_iter())?;
+        let all = self.total.is_some_and(|total| self.rows.len() >= total);
+        self.ended = self.rows.is_empty() || (short && all);
+        Ok(())
+    }
+
+    fn add(&mut self, rows: impl Iterator<Item = Object>) -> Result<(), Shifted> {
+        self.pages += 1;
+        for row in rows {
+            if !self.seen.insert(row.id.clone()) {
+                return Err(Shifted);
+            }
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn trust(&self) -> Trust {
+        match self.total {
+            Some(total) if total != self.rows.len() => Trust::Doubtful,
+            Some(_) if self.pages == 1 => Trust::Instant,
+            _ => Trust::Whole,
+        }
+    }
+
+    fn same_rows(&self, other: &Self) -> bool {
+        self.rows.iter().map(|row| &row.id).eq(other.rows.iter().map(|row| &row.id))
+    }
+}
+
+/// Lists everything that was there during the whole read.
+pub(super) async fn list<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+) -> Result<Vec<Object>, ReadError> {
+    collect(client, scope, |pass| pass.trust() != Trust::Doubtful).await.map(|pass| pass.rows)
+}
+
+/// Lists what was there at one instant. Ids are never used again, so what two passes in a row saw
+/// was there between them.
+pub(super) async fn list_stable<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+) -> Result<(Vec<Object>, Option<Name>), ReadError> {
+    let pass = collect(client, scope, |pass| pass.trust() == Trust::Instant).await?;
+    Ok((pass.rows, pass.date))
+}
+
+/// Reads passes until one is good by itself, or two in a row agree.
+async fn collect<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+    good: impl Fn(&Pass) -> bool,
+) -> Result<Pass, ReadError> {
+    let mut before: Option<Pass> = None;
+    for _ in 0..MOST_PASSES {
+        let Ok(pass) = read_pass(client, scope).await? else {
+            before = None;
+            continue;
+        };
+        if good(&pass) || before.as_ref().is_some_and(|before| before.same_rows(&pass)) {
+            return Ok(pass);
+        }
+        before = Some(pass);
+    }
+    Err(ReadError::Failed {
+        request: format!("GET {}", scope.kind.api.list.path),
+        reason: format!("the list changed under each of {MOST_PASSES} reads"),
+    })
+}
+
+async fn read_pass<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+) -> Result<Result<Pass, Shifted>, ReadError> {
+    let mut pass = Pass::default();
+    while !pass.ended && pass.rows.len() <= MOST_ROWS {
+        let offsets = pass.wanted();
+        let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
+        for (offset, part) in offsets.into_iter().zip(parts) {
+            if pass.take(offset, part).is_err() {
+                return Ok(Err(Shifted));
+            }
+        }
+    }
+    Ok(Ok(pass))
+}
+
+async fn read_page<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+    offset: usize,
+) -> Result<Part, ReadError> {
+    let template = scope.kind.api.list.path;
+    let fail = |reason| ReadError::Failed { request: format!("GET {template}"), reason };
+    let path = fill(template, None, scope.parent.map(Name::as_str)).map_err(|e| fail(e.to_string()))?;
+    let query = vec![("limit", LIMIT.to_string()), ("offset", offset.to_string())];
+    let mut count = client.count.get();
+    count.pages += 1;
+    client.count.set(count);
+    let (json, date) = client.read(&path, query, scope.project).await?;
+    let page = decode::page(json).map_err(fail)?;
+    let decoded = page.rows.iter().map(|row| decode::object(scope.kind, row, scope.parent, false));
+    let rows = decoded.collect::<Result<Vec<_>, _>>().map_err(fail)?;
+    Ok(Part { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
+}
+
+#[cfg(test)]
+#[path = "paging/tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+//! Paths: fills an endpoint's `{id}` and `{parent}` with segments that cannot leave their place.
+
+use std::fmt::Write;
+
+use thiserror::Error;
+
+/// Why a path cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// The id could reach another path, or is no id at all.
+    #[error("`{0}` is not an id that a path can hold")]
+    Unsafe(String),
+    /// The endpoint needs an id that was not given.
+    #[error("{0} needs an id")]
+    Missing(&'static str),
+}
+
+/// Longest id that a path holds.
+const LONGEST: usize = 255;
+
+/// Returns the path of an endpoint for an object and its parent.
+///
+/// # Errors
+/// When an id is missing, empty, too long, a dot segment, or holds a control character or a slash.
+pub fn fill(path: &'static str, id: Option<&str>, parent: Option<&str>) -> Result<String, PathError> {
+    let mut filled = String::with_capacity(path.len() + 48);
+    for segment in path.split('/').skip(1) {
+        filled.push('/');
+        match segment {
+            "{id}" => encode(id.ok_or(PathError::Missing(path))?, &mut filled)?,
+            "{parent}" => encode(parent.ok_or(PathError::Missing(path))?, &mut filled)?,
+            plain => filled.push_str(plain),
+        }
+    }
+    Ok(filled)
+}
+
+/// Tells whether a text is an id of the service: a UUID or a short id.
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// Tells whether a text can stand in a path as one segment.
+#[must_use]
+pub fn is_segment(text: &str) -> bool {
+    let dots = text == "." || text == "..";
+    let hostile = |c: char| c.is_control() || c == '/' || c == '\\';
+    !text.is_empty() && text.len() <= LONGEST && !dots && !text.chars().any(hostile)
+}
+
+fn encode(text: &str, into: &mut String) -> Result<(), PathError> {
+    if !is_segment(text) {
+        return Err(PathError::Unsafe(text.chars().take(64).collect()));
+    }
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            into.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(into, "%{byte:02X}");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const USERS: &str = "/api/v1/databases/{parent}/users/{id}";
+
+    #[test]
+    fn fills_and_encodes() {
+        let path = fill(USERS, Some("read only?"), Some("db1")).unwrap();
+        assert_eq!(path, "/api/v1/databases/db1/users/read%20only%3F");
+        assert_eq!(fill("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
+        assert_eq!(fill("/api/v1/vms/{id}", None, None), Err(PathError::Missing("/api/v1/vms/{id}")));
+    }
+
+    #[test]
+    fn refuses_what_could_leave() {
+        for id in ["", ".", "..", "../api-keys", "a/b", "a\\b", "a\r\nb", "\0"] {
+            assert!(fill(USERS, Some(id), Some("db1")).is_err(), "{id:?}");
+            assert!(fill(USERS, Some("x"), Some(id)).is_err(), "{id:?}");
+        }
+        assert!(fill(USERS, Some(&"a".repeat(256)), Some("db1")).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn stays_under_its_prefix(id in any::<String>()) {
+            if let Ok(path) = fill("/api/v1/vms/{id}/start", Some(&id), None) {
+                let rest = path.strip_prefix("/api/v1/vms/").unwrap();
+                let (segment, tail) = rest.split_once('/').unwrap();
+                prop_assert_eq!(tail, "start");
+                prop_assert!(!segment.is_empty() && segment != "." && segment != "..");
+                prop_assert!(segment.bytes().all(|b| b.is_ascii_graphic() && !b"?#/\\".contains(&b)));
+            }
+        }
+    }
+}

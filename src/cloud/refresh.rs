@@ -1,0 +1,205 @@
+//! Refresh: what a plan wants to know of the live world, in as few requests and round trips as its
+//! lists have pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::{try_join, try_join_all};
+
+use super::client::{Client, ReadError};
+use super::exchange::Cloud;
+use super::paging::{Scope as ListScope, list};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Scope};
+use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
+use crate::model::value::Value;
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// A read list: its objects, or `None` under a parent that is gone.
+type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
+
+/// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
+/// list shows, by its id.
+pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Result<Snapshot, ReadError> {
+    let before = client.count.get();
+    let mut lists = top_level(client, wanted);
+    lists.extend(children(client, wanted));
+    let lists = try_join_all(lists.iter().map(|(kind, parent, project)| {
+        read_list(client, kind, parent.as_ref(), project.as_ref())
+    }));
+    let details = try_join_all(details(client, wanted).map(async |key| {
+        let object = client.get(key).await?;
+        Ok::<_, ReadError>((key.clone(), object))
+    }));
+    let (lists, details) = try_join(lists, details).await?;
+
+    let mut snapshot = Snapshot::default();
+    let parents = record_lists(&mut snapshot, lists);
+    for (key, object) in details {
+        record(&mut snapshot, key, object);
+    }
+    confirm(client, wanted, &parents, &mut snapshot).await?;
+    snapshot.account = default_project(client, &snapshot);
+    snapshot.default_project.clone_from(&snapshot.account);
+    snapshot.read_at = Some(client.clock.now());
+    snapshot.requests = spent(before, client.count.get());
+    Ok(snapshot)
+}
+
+/// The lists of kinds, with the project to filter by; the kind of projects is always among them.
+fn top_level<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
+    let is_wanted = |kind: &&'static Kind| {
+        wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some()
+    };
+    let mut lists = Vec::new();
+    for kind in client.registry.top_level().filter(is_wanted) {
+        match &wanted.projects {
+            Some(projects) if kind.scope == Scope::Project => {
+                let each: BTreeSet<_> = projects.iter().cloned().collect();
+                lists.extend(each.into_iter().map(|project| (kind, None, Some(project))));
+            }
+            _ => lists.push((kind, None, None)),
+        }
+    }
+    lists
+}
+
+/// The lists of children: under the parents that are asked for, and under those of owned objects that
+/// only their list can show.
+fn children<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
+    let mut under: BTreeSet<(Name, Name)> = wanted.parents.clone();
+    for key in &wanted.owned {
+        let unreadable = client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_none());
+        if let Some(parent) = key.parent.clone().filter(|_| unreadable) {
+            under.insert((key.kind.clone(), parent));
+        }
+    }
+    let known = under.into_iter().filter_map(|(kind, parent)| Some((client.registry.kind(&kind)?, parent)));
+    known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
+}
+
+/// Objects to read by id.
+fn details<'a, C, K, R>(
+    client: &'a Client<C, K, R>,
+    wanted: &'a Wanted,
+) -> impl Iterator<Item = &'a ObjectKey> {
+    let readable = |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
+    wanted.details.iter().filter(readable)
+}
+
+async fn read_list<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    kind: &'static Kind,
+    parent: Option<&Name>,
+    project: Option<&Name>,
+) -> Result<Listed, ReadError> {
+    match list(client, &ListScope { kind, parent, project }).await {
+        Ok(mut objects) => {
+            // A service that ignores the filter must not widen the plan.
+            objects.retain(|object| object.project.is_none() || project.is_none() || object.project.as_ref() == project);
+            Ok((kind, parent.cloned(), Some(objects)))
+        }
+        Err(error) if error.is_not_found() && parent.is_some() => {
+            let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
+            if client.parent_is_gone(kind, &child).await? { Ok((kind, parent.cloned(), None)) } else { Err(error) }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
+/// whose parent is gone.
+fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, Name)> {
+    let mut parents = BTreeSet::new();
+    for (kind, parent, objects) in lists {
+        let name = Name::new_static(kind.name);
+        if let Some(parent) = parent {
+            if let (None, Some((of, _))) = (&objects, kind.child_of()) {
+                let gone = ObjectKey { kind: of.into(), parent: None, id: parent.clone() };
+                snapshot.absent.insert(gone);
+            }
+            parents.insert((name.clone(), parent));
+        }
+        snapshot.listed.insert(name);
+        snapshot.objects.extend(objects.into_iter().flatten().map(|object| (object.key(), object)));
+    }
+    parents
+}
+
+fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
+    match object {
+        Some(object) => {
+            snapshot.objects.insert(key, object);
+        }
+        None => {
+            snapshot.objects.remove(&key);
+            snapshot.absent.insert(key);
+        }
+    }
+}
+
+/// Asks by id for every owned object that no list shows. A child that only its list can show is
+/// absent when that list was read without it.
+async fn confirm<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    parents: &BTreeSet<(Name, Name)>,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let missing: BTreeMap<&ObjectKey, &'static Kind> = wanted
+        .owned
+        .iter()
+        .filter(|key| !snapshot.objects.contains_key(*key) && !snapshot.absent.contains(*key))
+        .filter_map(|key| Some((key, client.registry.kind(&key.kind)?)))
+        .collect();
+    let (by_id, by_list): (Vec<_>, Vec<_>) = missing.into_iter().partition(|(_, kind)| kind.api.read.is_some());
+    for (key, _) in by_list {
+        let under = key.parent.clone().map(|parent| (key.kind.clone(), parent));
+        let read = match under {
+            Some(under) => parents.contains(&under),
+            None => snapshot.listed.contains(&key.kind),
+        };
+        if read {
+            snapshot.absent.insert(key.clone());
+        }
+    }
+    let found = try_join_all(by_id.into_iter().map(async |(key, _)| {
+        let object = client.get(key).await?;
+        Ok::<_, ReadError>((key.clone(), object))
+    }));
+    for (key, object) in found.await? {
+        record(snapshot, key, object);
+    }
+    Ok(())
+}
+
+/// Returns the id of the project that says it is the account's default.
+fn default_project<C, K, R>(client: &Client<C, K, R>, snapshot: &Snapshot) -> Option<Name> {
+    let kind = client.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
+    let is_default = |object: &&Object| object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true));
+    snapshot.of_kind(kind.name).find(is_default).map(|object| object.id.clone())
+}
+
+fn spent(before: RequestCount, after: RequestCount) -> RequestCount {
+    RequestCount {
+        sent: after.sent - before.sent,
+        pages: after.pages - before.pages,
+        limited: after.limited - before.limited,
+        waited_ms: after.waited_ms - before.waited_ms,
+    }
+}
+
+#[cfg(test)]
+#[path = "refresh/tests.rs"]
+mod tests;

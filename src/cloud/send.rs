@@ -1,0 +1,171 @@
+//! Sending: every request passes the limiter; reads are sent again while that can help, and a
+//! request that changes something only when the limiter refused it.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::client::{Client, Mutation, ReadError, Refusal, Wait};
+use super::exchange::{Answer, Cloud, ExchangeError, Request};
+use super::outcome::{Settled, classify, refusal};
+use super::retry::{Failure, Retry};
+use super::turnstile::Turnstile;
+use super::{decode, exchange::is_public};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Method;
+
+/// Whole time of one try of a read.
+const READ_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Waits for the limiter that are worth telling.
+const NOTABLE: Duration = Duration::from_secs(1);
+
+/// Why one try of a read has no result.
+enum Trouble {
+    /// It would be the same again.
+    Final(ReadError),
+    /// Time can heal it.
+    Again(Failure, String),
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Reads a path: the JSON of a 2xx answer, and the service's `Date`.
+    pub(super) async fn read(
+        &self,
+        path: &str,
+        query: Vec<(&'static str, String)>,
+        project: Option<&Name>,
+    ) -> Result<(Json, Option<Name>), ReadError> {
+        let project = project.cloned();
+        let request = Request {
+            method: Method::Get,
+            path: path.to_owned(),
+            query,
+            project,
+            body: None,
+            deadline: READ_DEADLINE,
+        };
+        let mut retry = Retry::new(self.clock.elapsed());
+        loop {
+            let (failure, reason) = match judge(self.send(&request).await, &request) {
+                Ok(found) => return Ok(found),
+                Err(Trouble::Final(error)) => return Err(error),
+                Err(Trouble::Again(failure, reason)) => (failure, reason),
+            };
+            let held = self.turnstile(&request).held(&self.clock);
+            let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
+            let pause = retry.after(failure, self.clock.elapsed(), self.random.fraction());
+            let Some(pause) = pause else {
+                return Err(ReadError::Failed { request: name(&request), reason });
+            };
+            self.tell(&request, reason, pause);
+            if !matches!(failure, Failure::Limited(_)) {
+                self.clock.sleep(pause).await;
+            }
+        }
+    }
+
+    /// Sends a request that changes something, once; again only when the limiter refused it with a
+    /// complete answer, for then it had no effect.
+    pub(super) async fn send_mutation(&self, request: &Request) -> Settled {
+        let mut retry = Retry::new(self.clock.elapsed());
+        loop {
+            let settled = classify(self.send(request).await);
+            let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
+            if refusal.status != 429 {
+                return settled;
+            }
+            let held = self.turnstile(request).held(&self.clock);
+            let pause = retry.after(Failure::Limited(held), self.clock.elapsed(), self.random.fraction());
+            let Some(pause) = pause else { return settled };
+            self.tell(request, "rate limited".to_owned(), pause);
+        }
+    }
+
+    /// Sends a request once, when the limiter lets it.
+    async fn send(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        let turnstile = self.turnstile(request);
+        let tell = |pause| {
+            if pause >= NOTABLE {
+                self.tell(request, "waits for the rate limit".to_owned(), pause);
+            }
+        };
+        let waited = turnstile.pass(&self.clock, tell).await;
+        let mut count = self.count.get();
+        count.sent += 1;
+        count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        self.count.set(count);
+        let answer = self.cloud.exchange(request).await?;
+        if answer.status == 429 {
+            let mut count = self.count.get();
+            count.limited += 1;
+            self.count.set(count);
+        }
+        turnstile.learn(&answer, &self.clock, &self.random);
+        Ok(answer)
+    }
+
+    fn turnstile(&self, request: &Request) -> &Turnstile {
+        if is_public(&request.path) { &self.public } else { &self.keyed }
+    }
+
+    fn tell(&self, request: &Request, reason: String, pause: Duration) {
+        // The listener may itself send or listen: it is not called under the borrow.
+        let listener = self.listener.borrow().clone();
+        if let Some(listener) = listener {
+            listener(&Wait { request: name(request), reason, pause });
+        }
+    }
+}
+
+fn name(request: &Request) -> String {
+    format!("{} {}", request.method, request.path)
+}
+
+/// Says what one try of a read came to.
+fn judge(
+    result: Result<Answer, ExchangeError>,
+    request: &Request,
+) -> Result<(Json, Option<Name>), Trouble> {
+    let again = |reason: String| Trouble::Again(Failure::Passing(None), reason);
+    let answer = result.map_err(|error| again(error.to_string()))?;
+    let failed = |reason| Trouble::Final(ReadError::Failed { request: name(request), reason });
+    match answer.status {
+        200..=299 => {
+            let json = decode::json(&answer.body).map_err(again)?;
+            if decode::says_failure(&json) {
+                return Err(again("the answer says that it failed".to_owned()));
+            }
+            Ok((json, answer.date))
+        }
+        300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
+        429 => Err(Trouble::Again(Failure::Limited(Duration::ZERO), "rate limited".to_owned())),
+        408 => Err(again("408, the service waited too long".to_owned())),
+        400..=499 => Err(Trouble::Final(refused(&answer, request))),
+        status => {
+            let text = decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
+            let reason = format!("{status}{}", text.unwrap_or_default());
+            Err(Trouble::Again(Failure::Passing(answer.retry_after), reason))
+        }
+    }
+}
+
+/// Returns the refusal of a 4xx answer. A 404 counts as one only in the service's own words: a proxy's
+/// page is no proof of absence.
+fn refused(answer: &Answer, request: &Request) -> ReadError {
+    let bare = || match answer.status {
+        404 => None,
+        status => Some(Refusal {
+            status,
+            error: "refused".to_owned(),
+            message: "the answer does not say why".to_owned(),
+            reason: None,
+        }),
+    };
+    let request = name(request);
+    match refusal(answer).or_else(bare) {
+        Some(refusal) => ReadError::Refused { request, refusal },
+        None => ReadError::Failed { request, reason: "404, but not in the service's words".to_owned() },
+    }
+}

@@ -1,0 +1,293 @@
+//! Settling: waits until an object is ready, or gone, with one list read a tick for all objects of a
+//! kind that are waited for, however many there are.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use super::client::{Client, ReadError};
+use super::exchange::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Ready};
+use crate::model::snapshot::{Object, ObjectKey};
+
+/// First and shortest wait between two looks.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// Longest wait between two looks.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Up to so many objects are looked at one by one: a list costs at least one request, too.
+const FEW: usize = 2;
+
+/// Why a wait ended without what was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unsettled {
+    /// The service gave up on it.
+    #[error("it ended as {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
+    Failed {
+        /// The status.
+        status: Name,
+        /// The service's own words.
+        detail: Option<Name>,
+    },
+    /// It is being deleted, or is gone.
+    #[error("it is being deleted, or is gone")]
+    Leaving,
+    /// Time is up.
+    #[error("it is still {status} after {} s", within.as_secs())]
+    TimedOut {
+        /// What it was last seen as: a status, or `not listed`.
+        status: Name,
+        /// How long was waited.
+        within: Duration,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// All waits of a client, by list.
+#[derive(Default)]
+pub(super) struct Settling {
+    groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct GroupKey {
+    kind: &'static str,
+    parent: Option<Name>,
+    project: Option<Name>,
+}
+
+/// Objects that one list shows, and how it was last read.
+#[derive(Default)]
+struct Group {
+    waiting: Cell<usize>,
+    /// Held while the list is read: whoever comes meanwhile takes what it brings.
+    last: Mutex<Look>,
+}
+
+#[derive(Default)]
+struct Look {
+    /// When the read began.
+    began: Option<Duration>,
+    objects: BTreeMap<Name, Object>,
+    /// Pages that it took.
+    pages: u32,
+}
+
+/// Counts a wait for as long as it lasts.
+struct Waiting(Rc<Group>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
+    }
+}
+
+/// One object that is waited for.
+struct Watch<'a> {
+    kind: &'static Kind,
+    key: &'a ObjectKey,
+    project: Option<&'a Name>,
+    started: Duration,
+    within: Duration,
+    /// When the last look that this wait used began.
+    looked: Option<Duration>,
+}
+
+/// What a status means for a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Settled,
+    Failed,
+    Leaving,
+    /// On its way, or a status that nobody knows.
+    Passing,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Waits until an object has settled and returns it as its by-id read shows it.
+    ///
+    /// Many waits for objects of one kind (in a project, or under a parent) share their requests.
+    /// A status that nobody knows is waited for. `on_status` hears every new status.
+    ///
+    /// # Errors
+    /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
+    pub async fn settled(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        let group = self.group(kind, key, project);
+        let mut watch = self.watch(kind, key, project, within);
+        let mut status = Name::new_static("not listed");
+        loop {
+            let seen = self.look(&group.0, &mut watch).await?;
+            if let Some(object) = seen {
+                notice(kind, &object, &mut status, on_status);
+                match state(kind, &object) {
+                    State::Failed => return Err(failed(status, &object)),
+                    State::Leaving => return Err(Unsettled::Leaving),
+                    State::Settled if object.detailed || kind.api.read.is_none() => return Ok(object),
+                    State::Settled => {
+                        let confirmed = self.get(key).await?.filter(|o| state(kind, o) == State::Settled);
+                        if let Some(object) = confirmed {
+                            return Ok(object);
+                        }
+                    }
+                    State::Passing => {}
+                }
+            }
+            self.pause(&watch, &status).await?;
+        }
+    }
+
+    /// Waits until an object is gone: neither its list nor its by-id read shows it.
+    ///
+    /// # Errors
+    /// When it fails to go, cannot be read, or is still there `within` the time.
+    pub async fn gone(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<(), Unsettled> {
+        let group = self.group(kind, key, project);
+        let mut watch = self.watch(kind, key, project, within);
+        let mut status = Name::new_static("there");
+        loop {
+            let seen = match self.look(&group.0, &mut watch).await? {
+                Some(object) => Some(object),
+                None => self.second_look(kind, key, project).await?,
+            };
+            let Some(object) = seen else { return Ok(()) };
+            notice(kind, &object, &mut status, on_status);
+            if state(kind, &object) == State::Failed {
+                return Err(failed(status, &object));
+            }
+            self.pause(&watch, &status).await?;
+        }
+    }
+
+    /// Looks the other way: by id and in the list, whichever the first look was.
+    async fn second_look(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Option<Object>, ReadError> {
+        if kind.api.read.is_some() {
+            let object = self.get(key).await?;
+            if object.is_some() {
+                return Ok(object);
+            }
+        }
+        Ok(self.list_or_none(kind, key, project).await?.into_iter().find(|object| object.id == key.id))
+    }
+
+    /// Lists; a parent that is gone has no children left.
+    async fn list_or_none(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Vec<Object>, ReadError> {
+        match self.list(kind, key.parent.as_ref(), project).await {
+            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    fn group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
+        let name = GroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
+        let group = Rc::clone(self.settling.groups.borrow_mut().entry(name).or_default());
+        group.waiting.set(group.waiting.get() + 1);
+        Waiting(group)
+    }
+
+    fn watch<'a>(
+        &self,
+        kind: &'static Kind,
+        key: &'a ObjectKey,
+        project: Option<&'a Name>,
+        within: Duration,
+    ) -> Watch<'a> {
+        Watch { kind, key, project, started: self.clock.elapsed(), within, looked: None }
+    }
+
+    /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
+    /// by id when few objects of the list are waited for.
+    async fn look(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
+        let mut last = group.last.lock().await;
+        let is_news = last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
+        let few = FEW.max(last.pages as usize);
+        if !is_news && watch.kind.api.read.is_some() && group.waiting.get() <= few {
+            drop(last);
+            return self.get(watch.key).await;
+        }
+        if !is_news {
+            let began = self.clock.elapsed();
+            let pages = self.count.get().pages;
+            let objects = self.list_or_none(watch.kind, watch.key, watch.project).await?;
+            last.began = Some(began);
+            last.pages = self.count.get().pages - pages;
+            last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();
+        }
+        watch.looked = last.began;
+        Ok(last.objects.get(&watch.key.id).cloned())
+    }
+
+    /// Waits until the next look: a quarter of the time so far, within bounds.
+    async fn pause(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
+        let waited = self.clock.elapsed().saturating_sub(watch.started);
+        let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
+            return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
+        };
+        self.clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
+        Ok(())
+    }
+}
+
+/// Tells a status that was not told yet.
+fn notice(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
+    let Some(now) = kind.api.ready.and_then(|ready| object.status(ready.attribute)) else { return };
+    if now != status.as_str() {
+        on_status(now);
+        *status = Name::new(now);
+    }
+}
+
+fn failed(status: Name, object: &Object) -> Unsettled {
+    let detail = object.status("status_message").filter(|text| !text.is_empty()).map(Name::new);
+    Unsettled::Failed { status, detail }
+}
+
+/// Reads a status by the kind's table. A service that shows none has settled at once.
+fn state(kind: &Kind, object: &Object) -> State {
+    let Some(Ready { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
+        return State::Settled;
+    };
+    match object.status(attribute) {
+        None => State::Settled,
+        Some(status) if wanted.contains(&status) || resting.contains(&status) => State::Settled,
+        Some(status) if failed.contains(&status) => State::Failed,
+        Some(status) if leaving.contains(&status) => State::Leaving,
+        Some(_) => State::Passing,
+    }
+}
+
+#[cfg(test)]
+#[path = "settle/tests.rs"]
+mod tests;

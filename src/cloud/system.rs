@@ -1,0 +1,75 @@
+//! `SystemClock` and `SystemRandom`: time and chance of the real machine.
+#![allow(clippy::disallowed_methods, reason = "the edge where clock and chance come from")]
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rand::RngExt;
+use uuid::Uuid;
+
+use crate::model::clock::{Clock, Random};
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        since_boot()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+/// Time since the machine started, suspended time included: a limiter's second and a wait's bound
+/// pass while a laptop sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn since_boot() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
+    Duration::new(seconds, nanos)
+}
+
+/// Time since the first call; elsewhere than on Linux it counts suspended time as the system's
+/// monotonic clock does.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn since_boot() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
+}
+
+/// The machine's source of chance.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    fn uuid(&self) -> Uuid {
+        Uuid::new_v4()
+    }
+
+    fn fraction(&self) -> f64 {
+        rand::rng().random()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_chance_varies() {
+        let clock = SystemClock;
+        let first = clock.elapsed();
+        assert!(clock.elapsed() >= first && !first.is_zero());
+        let random = SystemRandom;
+        assert_ne!(random.uuid(), random.uuid());
+        assert!((0.0..1.0).contains(&random.fraction()));
+    }
+}

@@ -1,0 +1,248 @@
+//! `HttpCloud`: exchanges over HTTPS. The edge where the API key meets the wire.
+//!
+//! The key goes to one host and nowhere else: no redirect is followed, the host comes from trusted
+//! settings, and a path that would leave its place is not sent. A request that changes something
+//! travels on a connection of its own, so that nothing below can send it twice.
+#![allow(clippy::disallowed_types, reason = "the edge where sockets are opened")]
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, ClientBuilder, Response, Url, redirect, retry};
+use rustls_platform_verifier::BuilderVerifierExt;
+use secrecy::{ExposeSecret, SecretString};
+use thiserror::Error;
+
+use super::decode::LARGEST_BODY;
+use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
+use crate::model::address::Name;
+use crate::model::schema::Method;
+
+/// Where the service is, and the key to it. Comes from flags, the environment or the user's own
+/// settings, never from a stack's files.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The base address: https, or http on the loopback interface.
+    pub base_url: String,
+    /// The API key; `None` can read the public catalog only.
+    pub api_key: Option<SecretString>,
+    /// Time allowed for connecting.
+    pub connect_timeout: Duration,
+}
+
+impl Options {
+    /// Returns options with the usual time to connect.
+    #[must_use]
+    pub fn new(base_url: impl Into<String>, api_key: Option<SecretString>) -> Self {
+        Self { base_url: base_url.into(), api_key, connect_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// Why there can be no client.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// The base address is none, or is unsafe.
+    #[error("`{url}` cannot be the service's address: {reason}")]
+    Address {
+        /// As it was given, without what stands before an `@`.
+        url: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The key has characters that no header can hold.
+    #[error("the API key holds a character that cannot be sent")]
+    Key,
+    /// TLS or the HTTP client cannot start.
+    #[error("cannot start HTTPS")]
+    Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The service over HTTPS.
+pub struct HttpCloud {
+    base: Url,
+    /// `host:port`, for messages.
+    host: String,
+    key: Option<HeaderValue>,
+    /// Reads: connections are kept.
+    reads: Client,
+    /// Changes: every request has its own connection, because a kept one that turns out closed is
+    /// silently replaced, and the request sent again.
+    changes: Client,
+}
+
+impl HttpCloud {
+    /// Returns a client of the service at an address.
+    ///
+    /// # Errors
+    /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
+    pub fn new(options: &Options) -> Result<Self, SetupError> {
+        let base = base_url(&options.base_url)?;
+        let host = format!(
+            "{}:{}",
+            base.host_str().unwrap_or_default(),
+            base.port_or_known_default().unwrap_or_default()
+        );
+        let key = options.api_key.as_ref().map(|key| {
+            let mut value = HeaderValue::from_str(key.expose_secret()).map_err(|_| SetupError::Key)?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        let builder = || client_builder(&base, options.connect_timeout);
+        let started = |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
+        Ok(Self {
+            host,
+            key: key.transpose()?,
+            reads: started(builder()?.pool_idle_timeout(Duration::from_secs(30)))?,
+            changes: started(builder()?.pool_max_idle_per_host(0))?,
+            base,
+        })
+    }
+
+    /// Returns the address of a request; `None` when its path would not arrive as it is written.
+    fn address(&self, request: &Request) -> Option<Url> {
+        let mut url = self.base.clone();
+        let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
+        url.set_path(&path);
+        let kept = url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&request.query);
+        }
+        kept.then_some(url)
+    }
+
+    fn headers(&self, request: &Request) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.key.as_ref().filter(|_| !is_public(&request.path)) {
+            headers.insert("x-api-key", key.clone());
+        }
+        if let Some(project) = &request.project {
+            headers.insert("x-project-id", HeaderValue::from_str(project).ok()?);
+        }
+        headers.insert("accept", HeaderValue::from_static("application/json"));
+        Some(headers)
+    }
+
+    fn not_sent(&self, reason: impl Into<String>) -> ExchangeError {
+        ExchangeError::NotSent { host: self.host.clone(), reason: reason.into() }
+    }
+
+    fn lost(&self, reason: impl Into<String>) -> ExchangeError {
+        ExchangeError::Lost { host: self.host.clone(), reason: reason.into() }
+    }
+
+    /// Only a failure to connect proves that nothing left.
+    fn failed(&self, error: &reqwest::Error) -> ExchangeError {
+        let reason = innermost(error);
+        if error.is_connect() || error.is_builder() { self.not_sent(reason) } else { self.lost(reason) }
+    }
+
+    /// Reads a whole body, bounded after decompression.
+    async fn body(&self, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.lost(innermost(&error)))? {
+            if body.len() + chunk.len() > LARGEST_BODY {
+                return Err(self.lost(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20)));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+impl Cloud for HttpCloud {
+    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
+        let headers = self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
+        let client = if request.method.mutates() { &self.changes } else { &self.reads };
+        let mut builder =
+            client.request(method(request.method), url).headers(headers).timeout(request.deadline);
+        if let Some(body) = &request.body {
+            builder = builder.header("content-type", "application/json").body(body.to_string());
+        }
+        let mut response = builder.send().await.map_err(|error| self.failed(&error))?;
+        let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
+        let date = response.headers().get("date").and_then(|value| value.to_str().ok());
+        let mut answer = Answer {
+            status: response.status().as_u16(),
+            retry_after: number(RETRY_AFTER.as_str()),
+            limit: number("x-ratelimit-limit"),
+            remaining: number("x-ratelimit-remaining"),
+            date: date.filter(|text| text.len() <= 64).map(Name::new),
+            body: Vec::new(),
+        };
+        answer.body = self.body(&mut response).await?;
+        Ok(answer)
+    }
+}
+
+fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+fn client_builder(base: &Url, connect_timeout: Duration) -> Result<ClientBuilder, SetupError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(|error| SetupError::Tls(error.into()))?
+        .with_no_client_auth();
+    let builder = ClientBuilder::new()
+        .tls_backend_preconfigured(tls)
+        .http1_only()
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .connect_timeout(connect_timeout)
+        .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")));
+    // A proxy has no business between a program and its own machine.
+    Ok(if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) })
+}
+
+/// Checks the base address: nothing in it can send the key astray.
+fn base_url(text: &str) -> Result<Url, SetupError> {
+    let shown = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    let fail = |reason| SetupError::Address { url: shown.chars().take(200).collect(), reason };
+    let url = Url::parse(text).map_err(|_| fail("it is no URL"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(fail("it holds a user or a password"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(fail("it has a query or a fragment"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
+        "http" => Err(fail("http is for this machine only; use https")),
+        _ => Err(fail("it must begin with https://")),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+/// Returns the last cause of an error: the words that say what happened, without the address.
+fn innermost(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+#[path = "transport/tests.rs"]
+mod tests;
