@@ -24,7 +24,7 @@ use std::time::Duration;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use super::event::StepError;
-use super::session::{Scope, Session, is_not_found, read_failed};
+use super::session::{Scope, Session, read_failed};
 use super::wire;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::store::Store;
@@ -137,7 +137,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(Vec<Object>, Option<Name>), StepError> {
         let client = self.context.client;
         match client.list_stable(kind, scope.parent.as_ref(), scope.project.as_ref()).await {
-            Err(error) if scope.parent.is_some() && is_not_found(&error) => Ok((Vec::new(), None)),
+            Err(error) if scope.parent.is_some() && error.is_not_found() => Ok((Vec::new(), None)),
             result => result.map_err(read_failed),
         }
     }

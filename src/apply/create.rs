@@ -118,20 +118,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let intent = self.intend(job, birth.scope.clone(), action).await?;
         let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
         let request = self.context.client.create(job.kind, parent, project, birth.body.clone());
-        match self.send(request).await? {
+        match self.send(job, request).await? {
             Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
-            Mutation::Done(None, _) => {
-                self.lost(job, &intent, "the answer names no object", Lost::Accepted).await
-            }
+            Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
             Mutation::Refused(refusal) => Err(self.refused(job, birth, &intent, refusal).await?),
             Mutation::NotSent(reason) => {
                 self.close(&intent, ClosedOutcome::NotSent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason)))
             }
-            Mutation::Unknown { reason, settled } => {
-                let lost = if settled { Lost::Settled } else { Lost::UnderWay };
-                self.lost(job, &intent, &reason, lost).await
-            }
+            Mutation::Unknown { reason, settled } => self.lost(job, &intent, &reason, settled).await,
         }
     }
 
@@ -186,18 +181,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         job: &Job<'_>,
         intent: &Intent,
         reason: &str,
-        lost: Lost,
+        settled: bool,
     ) -> Result<Attempt, StepError> {
         self.progress(job, format!("{reason}; looking for what came of the request"));
-        self.outlast(lost != Lost::UnderWay).await;
+        self.outlast(settled).await;
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         self.baselines.forget(job.kind, &scope).await;
         match self.find(job.kind, intent).await? {
             Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
-            Found::Absent if lost == Lost::Accepted => {
-                let text = "the service said that it made the object, but no list shows one";
-                Err(self.ask(intent, Vec::new(), text).await)
-            }
             Found::Absent => {
                 self.close(intent, ClosedOutcome::PresumedAbsent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason.to_owned())))
@@ -264,17 +255,6 @@ fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Opt
     let elsewhere =
         object.project.is_some() && birth.scope.project.is_some() && object.project != birth.scope.project;
     elsewhere.then(|| format!("the answer names {id}, which is in another project"))
-}
-
-/// How an answer was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lost {
-    /// The service said that it was done, but not what it made.
-    Accepted,
-    /// The service answered with an error: nothing is under way any more.
-    Settled,
-    /// There was no answer: the request may still have its effect.
-    UnderWay,
 }
 
 /// Returns the birth certificate of an object that came of an intent.

@@ -54,7 +54,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.intend(job, Scope::of(target), action).await?
             };
             let project = target.project.as_ref();
-            match self.send(self.context.client.delete(job.kind, &target.key, project)).await? {
+            match self.send(job, self.context.client.delete(job.kind, &target.key, project)).await? {
                 Mutation::Done(..) => return Ok(Some(intent)),
                 Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(intent)),
                 Mutation::Refused(refusal) => {

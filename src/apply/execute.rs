@@ -1,7 +1,10 @@
 //! The executor: runs a plan's steps on one task, as many at a time as it may, until all are done,
 //! failed or skipped, or something says stop.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -10,7 +13,7 @@ use futures_util::stream::FuturesUnordered;
 use super::create::Wish;
 use super::event::{Event, Outcome, StepError};
 use super::schedule::{Progress, Schedule};
-use super::session::{Job, Session};
+use super::session::{Entrance, Job, Session};
 use super::update::Change;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::record::Record;
@@ -18,6 +21,10 @@ use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::plan::change::{Bookkeeping, Operation, Plan, Step};
+
+/// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
+/// they came: with more of them queued there, the step that everything waits for would stand behind.
+const ENTERING: usize = 64;
 
 /// What a step came to.
 struct Ended {
@@ -38,13 +45,25 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
     let mut schedule = Schedule::new(&plan.steps);
     let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
     let mut halted = false;
+    let entering = Cell::new(0);
     let mut running = FuturesUnordered::new();
     loop {
-        while !halted && !session.context.stop.get() && running.len() < session.context.parallel.max(1) {
+        while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
-            running.push(session.run_step(number, &plan.steps[number]));
+            let entrance = Entrance::new(&entering);
+            running.push(session.run_step(number, &plan.steps[number], entrance));
         }
-        let Some(ended) = running.next().await else { break };
+        let crowded = entering.get() >= ENTERING;
+        let turn = poll_fn(|context| match running.poll_next_unpin(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        let ended = match turn.await {
+            None => continue,
+            Some(None) => break,
+            Some(Some(ended)) => ended,
+        };
         session.tell_end(plan, &ended);
         match ended.result {
             Ok(_) => schedule.done(ended.step),
@@ -59,6 +78,10 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
     outcome.interrupted = session.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
     session.end(run, plan, &mut outcome).await;
     outcome
+}
+
+fn has_room<C, K, R, S>(session: &Session<'_, C, K, R, S>, running: usize, entering: &Cell<usize>) -> bool {
+    running < session.context.parallel.max(1) && entering.get() < ENTERING
 }
 
 /// Tells whether nothing more can be done: the ledger is not written any more, or the service does
@@ -102,14 +125,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
     }
 
-    async fn run_step(&self, number: usize, step: &Step) -> Ended {
+    async fn run_step(&self, number: usize, step: &Step, entrance: Entrance<'_>) -> Ended {
         let begun = self.clock().elapsed();
         let (address, doing) = (step.address.clone(), doing(&step.operation));
         self.tell(Event::Started { step: number, address, doing });
         let until = begun + Duration::from_secs(step.timeout_seconds.into());
         let result = match self.frozen(&step.address) {
             Some(question) => Err(StepError::Question(question)),
-            None => self.operate(number, step, until).await,
+            None => self.operate(number, step, until, &entrance).await,
         };
         Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
     }
@@ -126,8 +149,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         number: usize,
         step: &Step,
         until: Duration,
+        entrance: &Entrance<'_>,
     ) -> Result<Option<Name>, StepError> {
-        let job = Job { step: Some(number), address: &step.address, kind: self.kind(&step.kind)?, until };
+        let (address, kind) = (&step.address, self.kind(&step.kind)?);
+        let job = Job { step: Some(number), address, kind, until, entrance: Some(entrance) };
         match &step.operation {
             Operation::Create { desired, project, parent, remember, deposes } => {
                 let parent = parent.as_ref();

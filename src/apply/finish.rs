@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use super::session::Session;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::Intent;
+use crate::ledger::record::ClosedOutcome;
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -32,6 +33,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         for intent in watched {
             let age: SignedDuration = now.duration_since(intent.at);
             if Duration::try_from(age).is_ok_and(|age| age > WATCHED_FOR) {
+                // Long past every bound: a failure to say so is told by the run's last record.
+                let _ = self.close(&intent, ClosedOutcome::PresumedAbsent).await;
                 continue;
             }
             let Ok(kind) = self.kind(&intent.kind) else { continue };

@@ -39,9 +39,9 @@ pub struct Context<'a, C, K, R, S> {
     pub bounds: Bounds,
 }
 
-/// Steps at the same time unless someone says otherwise: enough to keep the standard tier's limiter
-/// busy while most of them wait for their objects to settle.
-pub const PARALLEL: usize = 128;
+/// Steps at the same time unless someone says otherwise. Most of them wait for their objects to
+/// settle: so many keep the standard tier's limiter busy through the longest usual creation.
+pub const PARALLEL: usize = 1_024;
 
 /// Timing assumptions of the crash-safe protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `Session`: what all steps of one apply share: the context, the writer of the ledger, the objects
 //! that were read, and the baselines of creations.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::time::Duration;
@@ -51,6 +51,34 @@ pub(super) struct Job<'p> {
     pub(super) kind: &'static Kind,
     /// When its patience ends, in the clock's elapsed time.
     pub(super) until: Duration,
+    /// Its place among the steps that have sent nothing yet.
+    pub(super) entrance: Option<&'p Entrance<'p>>,
+}
+
+/// A place among the steps that have sent nothing yet. It is given back when the step's first request
+/// is answered, or the step ends.
+pub(super) struct Entrance<'p> {
+    entering: &'p Cell<usize>,
+    left: Cell<bool>,
+}
+
+impl<'p> Entrance<'p> {
+    pub(super) fn new(entering: &'p Cell<usize>) -> Self {
+        entering.set(entering.get() + 1);
+        Self { entering, left: Cell::new(false) }
+    }
+
+    fn leave(&self) {
+        if !self.left.replace(true) {
+            self.entering.set(self.entering.get() - 1);
+        }
+    }
+}
+
+impl Drop for Entrance<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 /// An object and the project in whose name it is changed.
@@ -117,7 +145,8 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.scribe.commit(self.context.journal, records).await
     }
 
-    /// Records an intent, and returns it once it is durable: only then may its request leave.
+    /// Records an intent, and returns it once it is durable: only then may its request leave. There is
+    /// one at a time for each address.
     pub(super) async fn intend(
         &self,
         job: &Job<'_>,
@@ -133,8 +162,18 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             at: self.clock().now(),
             action,
         };
+        self.check_quiet(job.address)?;
         self.commit([Record::Intent(intent.clone())]).await?;
         Ok(intent)
+    }
+
+    fn check_quiet(&self, address: &Address) -> Result<(), StepError> {
+        let ledger = self.context.journal.ledger();
+        if ledger.intents.values().any(|intent| intent.address == *address) {
+            let text = "an earlier request is still without an answer; the next apply looks it up first";
+            return Err(StepError::Unreachable(text.to_owned()));
+        }
+        Ok(())
     }
 
     /// Records how a request ended that made no object.
@@ -146,17 +185,22 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
     pub(super) async fn send(
         &self,
+        job: &Job<'_>,
         request: impl Future<Output = Mutation>,
     ) -> Result<Mutation, StepError> {
         self.scribe.standing()?;
         let bound = self.context.bounds.sending;
-        match select(pin!(request), pin!(self.clock().sleep(bound))).await {
-            Either::Left((mutation, _)) => Ok(mutation),
+        let mutation = match select(pin!(request), pin!(self.clock().sleep(bound))).await {
+            Either::Left((mutation, _)) => mutation,
             Either::Right(((), _)) => {
                 let reason = format!("no answer within {} s", bound.as_secs());
-                Ok(Mutation::Unknown { reason, settled: false })
+                Mutation::Unknown { reason, settled: false }
             }
+        };
+        if let Some(entrance) = job.entrance {
+            entrance.leave();
         }
+        Ok(mutation)
     }
 
     /// Waits until a request whose outcome is unknown has had its effect and shows it, or never will.
@@ -254,12 +298,9 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         }
     }
 
-    /// Reads one object; a parent that is gone has no children.
+    /// Reads one object; `None` when nothing has the id.
     pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, StepError> {
-        match self.context.client.get(key).await {
-            Err(error) if key.parent.is_some() && is_not_found(&error) => Ok(None),
-            result => result.map_err(read_failed),
-        }
+        self.context.client.get(key).await.map_err(read_failed)
     }
 
     /// Returns what the ledger may remember of values.
@@ -279,11 +320,6 @@ impl Scope {
     pub(super) fn of(target: &Target) -> Self {
         Self { parent: target.key.parent.clone(), project: target.project.clone() }
     }
-}
-
-/// Tells whether a read was answered with 404.
-pub(super) fn is_not_found(error: &ReadError) -> bool {
-    matches!(error, ReadError::Refused { refusal, .. } if refusal.status == 404)
 }
 
 /// Says of a step what a failed read means.

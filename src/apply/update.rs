@@ -206,7 +206,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
         let body = wire::call_body(job.kind, step.call, &step.targets(), standing).map_err(unsendable)?;
         let project = target.project.as_ref();
-        self.send(self.context.client.call(job.kind, step.call, &target.key, project, body)).await
+        self.send(job, self.context.client.call(job.kind, step.call, &target.key, project, body)).await
     }
 
     /// Reads until an accepted call shows its effect, within the bound of listing.

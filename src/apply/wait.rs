@@ -1,16 +1,17 @@
-//! Waiting for objects to come to rest, or to be gone.
+//! Waiting for objects to come to rest, or to be gone: the client's shared reads, in a step's words.
 
 use std::time::Duration;
 
 use super::event::StepError;
-use super::session::{Job, Scope, Session, Target};
+use super::session::{Job, Session, Target, read_failed};
 use crate::cloud::exchange::Cloud;
+use crate::cloud::settle::Unsettled;
 use crate::ledger::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
-/// Time between two looks.
+/// Time between two looks at something that should show at once.
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// What a status means for a step.
@@ -28,7 +29,7 @@ enum Rest {
 
 fn rest(kind: &Kind, object: &Object) -> Rest {
     let Some(ready) = kind.api.ready else { return Rest::Settled };
-    let Some(status) = object.status(ready.attribute) else { return Rest::Moving };
+    let Some(status) = object.status(ready.attribute) else { return Rest::Settled };
     let among = |statuses: &[&str]| statuses.contains(&status);
     if among(ready.wanted) || among(ready.resting) {
         Rest::Settled
@@ -41,19 +42,15 @@ fn rest(kind: &Kind, object: &Object) -> Rest {
     }
 }
 
-/// Tells whether an object is in no transition.
+/// Tells whether an object is in no transition, and shows its status.
 pub(super) fn at_rest(kind: &Kind, object: &Object) -> bool {
-    rest(kind, object) == Rest::Settled
+    let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
+    shown && rest(kind, object) == Rest::Settled
 }
 
 /// Tells whether an object is on its way out.
 pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Leaving
-}
-
-fn status_of(kind: &Kind, object: &Object) -> String {
-    let status = kind.api.ready.and_then(|ready| object.status(ready.attribute));
-    status.unwrap_or("(none)").to_owned()
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
@@ -64,72 +61,48 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         target: &Target,
         known: Option<Object>,
     ) -> Result<Object, StepError> {
-        let object = match known {
-            Some(object) if rest(job.kind, &object) != Rest::Moving => object,
-            _ => self.rested(job, target).await?,
-        };
-        match rest(job.kind, &object) {
-            Rest::Settled => Ok(object),
-            _ => Err(StepError::Unsettled(format!(
-                "{} {} ended as {}",
-                job.kind.name,
-                target.key.id,
-                status_of(job.kind, &object)
-            ))),
+        if let Some(object) = known.filter(|object| at_rest(job.kind, object)) {
+            return Ok(object);
         }
+        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+        let client = self.context.client;
+        let settled = client.settled(job.kind, key, project, within, &on_status).await;
+        settled.map_err(|error| unsettled(job, target, error))
     }
 
-    /// Reads an object once it is in no transition; one that failed is at rest, too.
+    /// Reads an object whole once it is in no transition; one that failed is at rest, too.
     pub(super) async fn rested(&self, job: &Job<'_>, target: &Target) -> Result<Object, StepError> {
-        let id = &target.key.id;
-        let begun = self.clock().elapsed();
-        let mut shown = String::new();
-        loop {
-            let now = self.clock().elapsed();
-            match self.get(&target.key).await? {
-                Some(object) => match rest(job.kind, &object) {
-                    Rest::Settled | Rest::Failed => return Ok(object),
-                    Rest::Leaving => {
-                        return Err(StepError::Moved(format!("{} {id} is being deleted", job.kind.name)));
-                    }
-                    Rest::Moving => {
-                        let status = status_of(job.kind, &object);
-                        if status != shown {
-                            self.progress(job, format!("waiting, {status}"));
-                            shown = status;
-                        }
-                    }
-                },
-                None if now.saturating_sub(begun) < self.context.bounds.listing => {}
-                None => return Err(StepError::Moved(format!("{} {id} is gone", job.kind.name))),
-            }
-            if now >= job.until {
-                return Err(StepError::Unsettled(format!(
-                    "{} {id} is still {shown} when its time is up",
-                    job.kind.name
-                )));
-            }
-            self.clock().sleep(TICK).await;
+        let name = || format!("{} {}", job.kind.name, target.key.id);
+        let Some(object) = self.get(&target.key).await? else {
+            return Err(StepError::Moved(format!("{} is gone", name())));
+        };
+        match rest(job.kind, &object) {
+            Rest::Settled | Rest::Failed => Ok(object),
+            Rest::Leaving => Err(StepError::Moved(format!("{} is being deleted", name()))),
+            Rest::Moving => self.settle(job, target, None).await,
         }
     }
 
     /// Waits until nothing answers to an id any more and no list shows it: both, because a wrong
     /// project or a lost permission looks like a 404, and lists lag.
     pub(super) async fn gone(&self, job: &Job<'_>, target: &Target) -> Result<(), StepError> {
-        loop {
-            if self.get(&target.key).await?.is_none() {
-                let (listed, _) = self.list_stable(job.kind, &Scope::of(target)).await?;
-                if listed.iter().all(|object| object.id != target.key.id) {
-                    return Ok(());
-                }
-            }
-            if self.clock().elapsed() >= job.until {
-                return Err(StepError::Unsettled(format!(
-                    "{} {} is not gone when its time is up",
-                    job.kind.name, target.key.id
-                )));
-            }
-            self.clock().sleep(TICK).await;
-        }
+        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+        let gone = self.context.client.gone(job.kind, key, project, within, &on_status).await;
+        gone.map_err(|error| unsettled(job, target, error))
+    }
+
+    fn patience(&self, job: &Job<'_>) -> Duration {
+        job.until.saturating_sub(self.clock().elapsed())
+    }
+}
+
+fn unsettled(job: &Job<'_>, target: &Target, error: Unsettled) -> StepError {
+    let text = format!("{} {}: {error}", job.kind.name, target.key.id);
+    match error {
+        Unsettled::Failed { .. } | Unsettled::TimedOut { .. } => StepError::Unsettled(text),
+        Unsettled::Leaving => StepError::Moved(text),
+        Unsettled::Read(error) => read_failed(error),
     }
 }
