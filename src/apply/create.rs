@@ -85,7 +85,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         applied.retain(|name, _| at_creation(name));
         let entry = remembered(job, wish.parent, applied, wish.remember, true);
         let expected = wire::expected(job.kind, &values);
-        Ok(Birth { scope, values, body, expected, entry, deposes: wish.deposes })
+        // What was to step down may have gone along with another object meanwhile.
+        let deposes = wish.deposes && self.current(job.address).is_some();
+        Ok(Birth { scope, values, body, expected, entry, deposes })
     }
 
     async fn attempt_until_bound(

@@ -2,12 +2,13 @@
 //! failed or skipped, or something says stop.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 
 use super::create::Wish;
@@ -46,12 +47,14 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
     let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
     let mut halted = false;
     let entering = Cell::new(0);
+    let turns = turns(plan);
     let mut running = FuturesUnordered::new();
     loop {
         while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
-            let entrance = Entrance::new(&entering);
-            running.push(session.run_step(number, &plan.steps[number], entrance));
+            let step = &plan.steps[number];
+            let turn = turns.get(&step.address);
+            running.push(session.run_step(number, step, turn, Entrance::new(&entering)));
         }
         let crowded = entering.get() >= ENTERING;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
@@ -84,6 +87,19 @@ fn has_room<C, K, R, S>(session: &Session<'_, C, K, R, S>, running: usize, enter
     running < session.context.parallel.max(1) && entering.get() < ENTERING
 }
 
+/// Returns a lock for each address with several steps. The ledger takes one request at a time for an
+/// address, and not all of its steps wait for each other by the plan.
+fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
+    let mut turns = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for step in &plan.steps {
+        if !seen.insert(&step.address) {
+            turns.entry(&step.address).or_default();
+        }
+    }
+    turns
+}
+
 /// Tells whether nothing more can be done: the ledger is not written any more, or the service does
 /// not know us. A refusal with a reason is about billing, and stops only its own branch.
 fn ends_everything(error: &StepError) -> bool {
@@ -106,26 +122,42 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let (who, at) = (self.context.who.to_owned(), self.clock().now());
         records.push(Record::Begin { run, plan: plan.base.nonce, who, at });
-        records.extend(plan.bookkeeping.iter().map(|bookkeeping| self.corrected(bookkeeping)));
+        records.extend(plan.bookkeeping.iter().flat_map(|bookkeeping| self.corrected(bookkeeping)));
         self.commit(records).await
     }
 
-    fn corrected(&self, bookkeeping: &Bookkeeping) -> Record {
+    fn corrected(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
         match bookkeeping {
             Bookkeeping::Gone(address, id) => {
-                Record::Gone { op: None, address: address.clone(), id: id.clone() }
+                vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
             }
-            Bookkeeping::Forget(address) => Record::Forgotten { address: address.clone() },
+            Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
             Bookkeeping::Remember(address, entry) => {
+                let known = self.current(address);
                 let (address, entry) = (address.clone(), entry.clone());
-                let adopts = self.current(&address).map(|owned| owned.id)
-                    != entry.current.as_ref().map(|owned| owned.id.clone());
-                if adopts { Record::Adopted { address, entry } } else { Record::Applied { address, entry } }
+                if known.is_none() {
+                    vec![Record::Adopted { address, entry }]
+                } else if known == entry.current {
+                    vec![Record::Applied { address, entry }]
+                } else {
+                    // A human confirmed what was only found: its certificate changes, too.
+                    vec![Record::Forgotten { address: address.clone() }, Record::Adopted { address, entry }]
+                }
             }
         }
     }
 
-    async fn run_step(&self, number: usize, step: &Step, entrance: Entrance<'_>) -> Ended {
+    async fn run_step(
+        &self,
+        number: usize,
+        step: &Step,
+        turn: Option<&Mutex<()>>,
+        entrance: Entrance<'_>,
+    ) -> Ended {
+        let _turn = match turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
         let begun = self.clock().elapsed();
         let (address, doing) = (step.address.clone(), doing(&step.operation));
         self.tell(Event::Started { step: number, address, doing });

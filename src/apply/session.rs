@@ -235,6 +235,24 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         Ok(values)
     }
 
+    /// Computes all written attributes of a resource for the ledger: a secret of which the plan holds
+    /// the fingerprint needs no text.
+    pub(super) async fn evaluate_stored(
+        &self,
+        address: &Address,
+        desired: &BTreeMap<Name, Expression>,
+    ) -> Result<Attributes, StepError> {
+        let mut values = Attributes::new();
+        for (name, expression) in desired {
+            let value = match expression {
+                Expression::Value(value) if !value.is_unknown() => value.clone(),
+                expression => self.evaluate(address, name, expression).await?,
+            };
+            values.insert(name.clone(), value);
+        }
+        Ok(values)
+    }
+
     /// Computes one written attribute; a secret comes from the configuration and must be the one
     /// that the plan saw.
     pub(super) async fn evaluate(

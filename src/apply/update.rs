@@ -68,7 +68,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Err(StepError::Moved(text));
         }
         let target = Target::of(job.kind, &owned);
-        let values = self.evaluate_all(job.address, change.desired).await?;
+        let values = self.evaluate_stored(job.address, change.desired).await?;
         let mut object = None;
         let mut reached = Attributes::new();
         for planned in change.calls {
