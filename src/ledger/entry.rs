@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::record::Record;
 use crate::model::address::{Address, Name};
+use crate::model::clock::Random;
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Attributes;
 
 /// Everything that stead remembers of one stack in one environment. Built by replaying records.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Whose ledger this is; set once.
     pub identity: Identity,
@@ -33,7 +36,7 @@ pub struct Ledger {
 }
 
 /// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Identity {
     /// Told apart from every other ledger, forks of it included.
     pub lineage: Uuid,
@@ -44,6 +47,7 @@ pub struct Identity {
     /// The account, once an apply has seen it: the id of its default project.
     pub account: Option<Name>,
     /// Key of the fingerprints of secrets.
+    #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
 }
 
@@ -164,4 +168,100 @@ pub struct Question {
     pub candidates: Vec<Name>,
     /// The question, in a sentence.
     pub text: String,
+}
+
+impl Ledger {
+    /// Returns a ledger that remembers nothing.
+    #[must_use]
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            serial: 0,
+            entries: BTreeMap::new(),
+            intents: BTreeMap::new(),
+            watched: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            applied_plans: BTreeSet::new(),
+            last_applied: None,
+        }
+    }
+}
+
+impl Identity {
+    /// Returns the identity of a ledger that is born now.
+    #[must_use]
+    pub fn fresh(stack: &str, environment: &str, random: &impl Random) -> Self {
+        let mut digest = Sha256::new();
+        for _ in 0..4 {
+            digest.update(random.uuid().as_bytes());
+        }
+        Self {
+            lineage: random.uuid(),
+            stack: Name::new(stack),
+            environment: Name::new(environment),
+            account: None,
+            key: FingerprintKey(digest.finalize().into()),
+        }
+    }
+
+    /// Returns the record with which its ledger begins.
+    #[must_use]
+    pub fn birth(&self) -> Record {
+        Record::Born {
+            lineage: self.lineage,
+            stack: self.stack.clone(),
+            environment: self.environment.clone(),
+            key: key_as_hex::text(&self.key),
+        }
+    }
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |of: &Self| {
+            (of.lineage, of.stack.clone(), of.environment.clone(), of.account.clone(), of.key.0)
+        };
+        parts(self) == parts(other)
+    }
+}
+
+/// The key as 64 hexadecimal digits.
+pub(super) mod key_as_hex {
+    use std::fmt::Write;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::model::secret::FingerprintKey;
+
+    /// Writes the digits.
+    pub fn text(key: &FingerprintKey) -> String {
+        key.0.iter().fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a text cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// Reads the digits.
+    pub fn parse(text: &str) -> Option<FingerprintKey> {
+        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut key = [0; 32];
+        for (byte, at) in key.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(FingerprintKey(key))
+    }
+
+    /// For serde.
+    pub fn serialize<S: Serializer>(key: &FingerprintKey, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&text(key))
+    }
+
+    /// For serde.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FingerprintKey, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse(&text).ok_or_else(|| de::Error::custom("the key is not 64 hexadecimal digits"))
+    }
 }

@@ -1,21 +1,43 @@
 //! `Journal`: a store and the ledger that its records make, kept in step.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
 
 use super::entry::Ledger;
 use super::record::Record;
+use super::replay::load_ledger;
 use super::store::{Store, StoreError};
+use crate::model::address::Address;
+
+/// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
+/// stays linear.
+const CONDENSE_AFTER: u64 = 4_096;
 
 /// A ledger open for writing. One task at a time commits; many may read.
 pub struct Journal<S> {
     store: S,
     ledger: RefCell<Ledger>,
+    /// The serial up to which the store's records are summed up.
+    condensed: Cell<u64>,
+    poisoned: Cell<bool>,
 }
 
 impl<S: Store> Journal<S> {
     /// Returns a journal over a store whose records were replayed into `ledger`.
     pub fn new(store: S, ledger: Ledger) -> Self {
-        Self { store, ledger: RefCell::new(ledger) }
+        let condensed = Cell::new(ledger.serial);
+        Self { store, ledger: RefCell::new(ledger), condensed, poisoned: Cell::new(false) }
+    }
+
+    /// Loads a store's records and replays them.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or its records are no ledger.
+    pub async fn open(store: S) -> Result<Self, StoreError> {
+        let ledger = load_ledger(store.load().await?)?;
+        Ok(Self::new(store, ledger))
     }
 
     /// Returns the ledger as of the last commit. Do not hold it over an await.
@@ -26,9 +48,116 @@ impl<S: Store> Journal<S> {
     /// Makes records durable, then part of the ledger: all or none.
     ///
     /// # Errors
-    /// When a record is no legal move (nothing is written), or the store fails.
-    pub async fn commit(&self, _records: &[Record]) -> Result<(), StoreError> {
-        let _ = &self.store;
-        unimplemented!("LEDGER")
+    /// When a record is no legal move (nothing is written), or the store fails: then nothing is
+    /// certain any more, and every later commit fails.
+    pub async fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        let mut trial = self.ledger.borrow().excerpt(records);
+        for record in records {
+            trial.record(record)?;
+        }
+        // Also a commit that is dropped half-way leaves nobody certain.
+        self.poisoned.set(true);
+        self.store.append(records).await?;
+        self.poisoned.set(false);
+        {
+            let mut ledger = self.ledger.borrow_mut();
+            for record in records {
+                ledger.record(record)?;
+            }
+        }
+        if self.is_long() { self.condense().await } else { Ok(()) }
+    }
+
+    fn is_long(&self) -> bool {
+        let ledger = self.ledger.borrow();
+        ledger.serial - self.condensed.get() >= CONDENSE_AFTER.max(ledger.entries.len() as u64)
+    }
+
+    /// Ends the writing well: sums the records up, so that the next load is short.
+    ///
+    /// # Errors
+    /// When the store fails; what was committed stays durable.
+    pub async fn close(self) -> Result<(), StoreError> {
+        let changed = self.ledger.borrow().serial != self.condensed.get();
+        if changed && !self.poisoned.get() { self.condense().await } else { Ok(()) }
+    }
+
+    async fn condense(&self) -> Result<(), StoreError> {
+        // A copy, because a future may not hold the borrow while it waits.
+        let ledger = self.ledger.borrow().clone();
+        self.poisoned.set(true);
+        self.store.condense(&ledger).await?;
+        self.poisoned.set(false);
+        self.condensed.set(ledger.serial);
+        Ok(())
     }
 }
+
+impl Ledger {
+    /// Returns a small ledger with everything that the legality of these records depends on.
+    fn excerpt(&self, records: &[Record]) -> Ledger {
+        let mut addresses: BTreeSet<&Address> = BTreeSet::new();
+        let mut ops: BTreeSet<Uuid> = BTreeSet::new();
+        let mut plans: BTreeSet<Uuid> = BTreeSet::new();
+        for record in records {
+            match record {
+                Record::Begin { plan, .. } | Record::Ended { plan, .. } => plans.extend([*plan]),
+                Record::Intent(intent) => {
+                    ops.insert(intent.op);
+                    addresses.insert(&intent.address);
+                }
+                Record::Bound { op, .. } | Record::Closed { op, .. } | Record::Answered { op, .. } => {
+                    ops.insert(*op);
+                }
+                Record::Asked(question) => ops.extend([question.intent.op]),
+                Record::Gone { op, address, .. } => {
+                    ops.extend(*op);
+                    addresses.insert(address);
+                }
+                Record::Applied { address, .. }
+                | Record::Merged { address, .. }
+                | Record::Adopted { address, .. }
+                | Record::Forgotten { address } => {
+                    addresses.insert(address);
+                }
+                Record::Moved { from, to } => addresses.extend([from, to]),
+                Record::Condensed(_) | Record::Born { .. } | Record::Account { .. } => {}
+            }
+        }
+        self.pick(&addresses, &ops, &plans)
+    }
+
+    fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {
+        let mut excerpt = Ledger { serial: self.serial, ..Ledger::new(self.identity.clone()) };
+        let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);
+        for (op, intent) in self.intents.iter().filter(|(op, intent)| wanted(op, &intent.address)) {
+            excerpt.intents.insert(*op, intent.clone());
+        }
+        for (op, asked) in self.questions.iter().filter(|(op, asked)| wanted(op, &asked.intent.address)) {
+            excerpt.questions.insert(*op, asked.clone());
+        }
+        for op in ops {
+            excerpt.watched.extend(self.watched.get(op).map(|intent| (*op, intent.clone())));
+        }
+        excerpt.applied_plans = plans.intersection(&self.applied_plans).copied().collect();
+        let of_intents = excerpt.intents.values().map(|intent| &intent.address);
+        let of_questions = excerpt.questions.values().map(|asked| &asked.intent.address);
+        let entries: Vec<_> = addresses
+            .iter()
+            .copied()
+            .chain(of_intents)
+            .chain(of_questions)
+            .filter_map(|address| self.entries.get_key_value(address))
+            .map(|(address, entry)| (address.clone(), entry.clone()))
+            .collect();
+        excerpt.entries.extend(entries);
+        excerpt
+    }
+}
+
+#[cfg(test)]
+#[path = "journal/tests.rs"]
+mod tests;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::entry::{Entry, Intent, Owned, Question};
+use super::entry::{Entry, Intent, Ledger, Owned, Question};
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
@@ -23,6 +23,8 @@ pub enum Record {
         /// 64 hexadecimal digits.
         key: String,
     },
+    /// Everything up to here in one: stands first, in place of the records that it sums up.
+    Condensed(Box<Ledger>),
     /// The account was seen for the first time.
     Account {
         /// The id of its default project.

@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
+use super::entry::Ledger;
 use super::record::Record;
+use super::replay::IllegalRecord;
 
 /// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
 pub trait Store {
@@ -13,6 +15,12 @@ pub trait Store {
     ///
     /// After an error the store is poisoned: every later call fails, nothing is retried.
     fn append(&self, records: &[Record]) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Sums up everything appended so far as `ledger`, so that the next load is short. Durable on
+    /// return; a store that has no use for it does nothing. Poisons like `append`.
+    fn condense(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), StoreError>> {
+        std::future::ready(Ok(()))
+    }
 }
 
 /// Why a store cannot be used.
@@ -51,6 +59,9 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// The records are no legal move from where the ledger stands; nothing was written.
+    #[error(transparent)]
+    Illegal(#[from] IllegalRecord),
     /// An earlier write failed: nothing is certain any more.
     #[error("an earlier write to the ledger failed; nothing more is recorded")]
     Poisoned,

@@ -1,0 +1,379 @@
+//! `FileStore`: a ledger in a directory: the last summary and the journal after it.
+//!
+//! `DIR/ENV/ledger-SERIAL.json` is the whole ledger at one moment; `journal-SERIAL.log` holds every
+//! append since. The summary is written beside its place, made durable, and renamed before its journal
+//! begins, so a crash at any point leaves one of the two pairs whole. Only the end of the last line may
+//! be torn; anything else that does not fit stops everything.
+#![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::entry::{Identity, Ledger};
+use super::guarded::{self, failed};
+use super::line::{self, Head};
+use super::record::Record;
+use super::replay::load_ledger;
+use super::store::{Store, StoreError};
+use crate::model::address::is_legal_segment;
+
+/// Summaries that are kept, with their journals.
+const KEPT: usize = 10;
+
+/// The form of a summary.
+const FORMAT: u32 = 1;
+
+/// What stands between a summary's ledger and its digest.
+const DIGEST_KEY: &[u8] = b",\"sha256\":\"";
+
+/// A directory's ledger, locked for writing until it is dropped.
+#[derive(Debug)]
+pub struct FileStore {
+    directory: PathBuf,
+    /// Held, not used: closing it gives the lock back.
+    _lock: File,
+    state: RefCell<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    journal: File,
+    journal_path: PathBuf,
+    head: Head,
+    poisoned: bool,
+    /// What opening read, for the first load.
+    records: Option<Vec<Record>>,
+}
+
+/// What opening a ledger for writing needs to know.
+#[derive(Debug, Clone)]
+pub struct Opening<'a> {
+    /// Where the ledgers of the stack are kept.
+    pub directory: &'a Path,
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it, as `user@host`.
+    pub who: &'a str,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What a directory holds.
+struct Content {
+    records: Vec<Record>,
+    /// The serial in the journal's name.
+    serial: u64,
+    head: Head,
+    /// Bytes of the journal that count; `None` when there is no journal yet.
+    whole: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    format: u32,
+    head: String,
+    ledger: Ledger,
+}
+
+impl FileStore {
+    /// Opens a ledger for writing: takes its lock, checks that it can be written, drops a torn end, and
+    /// begins it if it is not there yet.
+    ///
+    /// # Errors
+    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
+    /// it is another stack's ledger.
+    pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
+        let directory = place(opening.directory, &opening.identity.environment)?;
+        guarded::make_directory(&directory)?;
+        let lock = take_lock(&directory, opening)?;
+        let content = read_content(&directory)?;
+        let journal_path = directory.join(journal_name(content.serial));
+        let mut state = State {
+            journal: open_journal(&journal_path, content.whole)?,
+            journal_path,
+            head: content.head,
+            poisoned: false,
+            records: Some(content.records),
+        };
+        guarded::sync_directory(&directory).map_err(failed("write", &directory))?;
+        let is_new = state.records.as_ref().is_none_or(Vec::is_empty);
+        if is_new {
+            let birth = opening.identity.birth();
+            state.write(std::slice::from_ref(&birth))?;
+            state.records = Some(vec![birth]);
+        }
+        check_owner(state.records.as_deref().unwrap_or_default(), opening.identity)?;
+        Ok(Self { directory, _lock: lock, state: RefCell::new(state) })
+    }
+
+    /// Reads a ledger without a lock and without writing anything; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub fn read(directory: &Path, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
+        let directory = place(directory, environment)?;
+        match guarded::check_directory(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(failed("read", &directory))?,
+        }
+        let mut content = read_content(&directory);
+        for _ in 0..3 {
+            // Someone who writes may have condensed the journal between two reads.
+            if content.is_ok() {
+                break;
+            }
+            content = read_content(&directory);
+        }
+        let records = content?.records;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let ledger = load_ledger(records)?;
+        same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        Ok(Some(ledger))
+    }
+}
+
+impl Store for FileStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        match self.state.borrow_mut().records.take() {
+            Some(records) => Ok(records),
+            None => read_content(&self.directory).map(|content| content.records),
+        }
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.state.borrow_mut().write(records)
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        let mut state = self.state.borrow_mut();
+        if std::mem::replace(&mut state.poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        write_summary(&self.directory, ledger, &state.head)?;
+        let path = self.directory.join(journal_name(ledger.serial));
+        state.journal = open_journal(&path, None)?;
+        guarded::sync_directory(&self.directory).map_err(failed("write", &self.directory))?;
+        state.journal_path = path;
+        state.poisoned = false;
+        prune(&self.directory)
+    }
+}
+
+impl State {
+    /// Appends one line, durably.
+    fn write(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        let fail = |source| failed("write", &self.journal_path)(source);
+        let (line, head) = line::write(records, &self.head).map_err(|error| fail(error.into()))?;
+        // A failed sync is never repeated: the kernel may have dropped what it could not write.
+        self.journal.write_all(&line).and_then(|()| self.journal.sync_data()).map_err(fail)?;
+        self.head = head;
+        self.records = None;
+        self.poisoned = false;
+        Ok(())
+    }
+}
+
+fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+    let place = directory.join(environment);
+    if is_legal_segment(environment) {
+        return Ok(place);
+    }
+    let source = io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
+    Err(failed("use", &place)(source))
+}
+
+/// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
+fn take_lock(directory: &Path, opening: &Opening<'_>) -> Result<File, StoreError> {
+    let path = directory.join("lock");
+    let fail = || failed("lock", &path);
+    let mut options = OpenOptions::new();
+    let mut lock = guarded::open(&path, options.read(true).write(true).create(true)).map_err(fail())?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = (&lock).take(200).read_to_string(&mut holder);
+            let holder: String = holder.lines().next().unwrap_or_default().to_owned();
+            let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
+            return Err(StoreError::Locked { holder });
+        }
+        Err(TryLockError::Error(error)) => return Err(fail()(error)),
+    }
+    let since = opening.now.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let holder = format!("{}, process {}, since {since}\n", opening.who, std::process::id());
+    lock.set_len(0)
+        .and_then(|()| lock.seek(SeekFrom::Start(0)))
+        .and_then(|_| lock.write_all(holder.as_bytes()))
+        .and_then(|()| lock.sync_data())
+        .map_err(failed("write", &path))?;
+    Ok(lock)
+}
+
+/// Opens the journal for appending; `whole` cuts off a torn end.
+fn open_journal(path: &Path, whole: Option<u64>) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    let file = guarded::open(path, options.append(true).create(true)).map_err(failed("write", path))?;
+    let length = file.metadata().map_err(failed("read", path))?.len();
+    let whole = whole.unwrap_or(0);
+    if length != whole {
+        file.set_len(whole).and_then(|()| file.sync_all()).map_err(failed("write", path))?;
+    }
+    Ok(file)
+}
+
+fn check_owner(records: &[Record], identity: &Identity) -> Result<(), StoreError> {
+    let (stack, environment) = match records.first() {
+        Some(Record::Born { stack, environment, .. }) => (stack, environment),
+        Some(Record::Condensed(ledger)) => (&ledger.identity.stack, &ledger.identity.environment),
+        // Replay refuses it.
+        _ => return Ok(()),
+    };
+    same_owner(stack, environment, &identity.stack, &identity.environment)
+}
+
+fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str) -> Result<(), StoreError> {
+    if stack == wanted && environment == wanted_in {
+        return Ok(());
+    }
+    Err(StoreError::Foreign {
+        found: format!("{stack}/{environment}"),
+        wanted: format!("{wanted}/{wanted_in}"),
+    })
+}
+
+/// Reads the newest summary and the journal after it.
+fn read_content(directory: &Path) -> Result<Content, StoreError> {
+    let names = guarded::names(directory).map_err(failed("read", directory))?;
+    let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
+    let summary = newest("ledger-", ".json");
+    let journal = newest("journal-", ".log");
+    let serial = summary.unwrap_or(0);
+    if let Some(journal) = journal.filter(|journal| *journal > serial) {
+        return Err(StoreError::Corrupt {
+            place: directory.join(journal_name(journal)).display().to_string(),
+            reason: "the ledger that it goes on from is missing".to_owned(),
+        });
+    }
+    let (mut records, head) = match summary {
+        Some(serial) => {
+            let (ledger, head) = read_summary(&directory.join(summary_name(serial)), serial)?;
+            (vec![Record::Condensed(Box::new(ledger))], head)
+        }
+        None => (Vec::new(), line::first_head()),
+    };
+    let path = directory.join(journal_name(serial));
+    let Some(bytes) = guarded::read(&path).map_err(failed("read", &path))? else {
+        return Ok(Content { records, serial, head, whole: None });
+    };
+    let lines = line::read(&bytes, head).map_err(|damage| StoreError::Corrupt {
+        place: format!("{}, line {}", path.display(), damage.line),
+        reason: damage.reason.to_owned(),
+    })?;
+    records.extend(lines.records);
+    Ok(Content { records, serial, head: lines.head, whole: Some(lines.whole as u64) })
+}
+
+fn read_summary(path: &Path, serial: u64) -> Result<(Ledger, Head), StoreError> {
+    let corrupt =
+        |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
+    let bytes = guarded::read(path).map_err(failed("read", path))?.unwrap_or_default();
+    let end = bytes.len().saturating_sub(DIGEST_KEY.len() + 64 + 3);
+    let (content, tail) = bytes.split_at(end);
+    let digest = tail.strip_prefix(DIGEST_KEY).and_then(|rest| rest.strip_suffix(b"\"}\n"));
+    let expected = line::hex(&Sha256::digest(content).into());
+    if digest != Some(expected.as_bytes()) {
+        return Err(corrupt("its digest does not match"));
+    }
+    let summary: Summary =
+        serde_json::from_slice(&bytes).map_err(|_| corrupt("it holds no ledger that this version knows"))?;
+    if summary.format != FORMAT || summary.ledger.serial != serial {
+        return Err(corrupt("it is of another version, or not where it belongs"));
+    }
+    let head = super::entry::key_as_hex::parse(&summary.head).ok_or_else(|| corrupt("its head is no digest"))?;
+    Ok((summary.ledger, head.0))
+}
+
+/// Writes a summary beside its place, makes it durable, and puts it there.
+fn write_summary(directory: &Path, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
+    let path = directory.join(summary_name(ledger.serial));
+    let beside = directory.join(format!("{}.new", summary_name(ledger.serial)));
+    stream_summary(&beside, ledger, head).map_err(failed("write", &beside))?;
+    guarded::rename(&beside, &path)
+        .and_then(|()| guarded::sync_directory(directory))
+        .map_err(failed("write", &path))
+}
+
+fn stream_summary(path: &Path, ledger: &Ledger, head: &Head) -> io::Result<()> {
+    guarded::remove(path)?;
+    let file = guarded::open(path, OpenOptions::new().write(true).create_new(true))?;
+    let mut out = BufWriter::with_capacity(1 << 16, Digesting { inner: file, digest: Sha256::new() });
+    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", line::hex(head))?;
+    serde_json::to_writer(&mut out, ledger)?;
+    let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let mut tail = DIGEST_KEY.to_vec();
+    tail.extend_from_slice(line::hex(&digest.finalize().into()).as_bytes());
+    tail.extend_from_slice(b"\"}\n");
+    inner.write_all(&tail)?;
+    inner.sync_all()
+}
+
+/// A file, and the digest of what was written to it.
+struct Digesting {
+    inner: File,
+    digest: Sha256,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.digest.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Removes summaries, and the journals that follow them, but the newest few.
+fn prune(directory: &Path) -> Result<(), StoreError> {
+    let names = guarded::names(directory).map_err(failed("read", directory))?;
+    let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
+    serials.sort_unstable();
+    let Some(oldest) = serials.len().checked_sub(KEPT).map(|at| serials[at]) else { return Ok(()) };
+    for name in &names {
+        let serial = serial_of(name, "ledger-", ".json").or_else(|| serial_of(name, "journal-", ".log"));
+        if serial.is_some_and(|serial| serial < oldest) {
+            let path = directory.join(name);
+            guarded::remove(&path).map_err(failed("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn journal_name(serial: u64) -> String {
+    format!("journal-{serial}.log")
+}
+
+fn summary_name(serial: u64) -> String {
+    format!("ledger-{serial}.json")
+}
+
+fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
+    name.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
+}
+
+#[cfg(test)]
+#[path = "file/tests.rs"]
+mod tests;

@@ -1,0 +1,173 @@
+//! Journal lines: `LENGTH DIGEST JSON`, one for each append, each digest made over the one before.
+//! Pure.
+//!
+//! A line holds all records of one append, so that they are durable together or not at all. JSON has
+//! no raw line break; so a break ends a line, and what follows the last one was torn off.
+
+use sha2::{Digest, Sha256};
+
+use super::record::Record;
+
+/// The digest of everything up to a line.
+pub(super) type Head = [u8; 32];
+
+/// Characters before the JSON: length, space, digest, space.
+const PREFIX: usize = 8 + 1 + 64 + 1;
+
+/// What a journal holds.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// All records of whole lines.
+    pub records: Vec<Record>,
+    /// The digest of the last whole line.
+    pub head: Head,
+    /// Bytes of whole lines; what follows was torn off and never acknowledged.
+    pub whole: usize,
+}
+
+/// A line that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What does not fit.
+    pub reason: &'static str,
+}
+
+/// The digest that the first journal of a ledger starts with.
+pub(super) fn first_head() -> Head {
+    Sha256::digest(b"stead journal 1").into()
+}
+
+/// Returns the line of one append, and the digest after it.
+pub(super) fn write(records: &[Record], before: &Head) -> Result<(Vec<u8>, Head), serde_json::Error> {
+    let json = serde_json::to_vec(records)?;
+    let head = digest(before, &json);
+    let mut line = format!("{:08x} {} ", json.len(), hex(&head)).into_bytes();
+    line.extend_from_slice(&json);
+    line.push(b'\n');
+    Ok((line, head))
+}
+
+/// Reads a journal that starts after `before`. Only the end may be missing.
+pub(super) fn read(bytes: &[u8], before: Head) -> Result<Lines, Damage> {
+    let mut lines = Lines { records: Vec::new(), head: before, whole: 0 };
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let damage = |reason| Damage { line: number + 1, reason };
+        let Some(whole) = line.strip_suffix(b"\n") else {
+            return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
+        };
+        let (length, digest_text, json) = split(whole).ok_or_else(|| damage("it has no length and digest"))?;
+        if length != json.len() {
+            return Err(damage("its length is another"));
+        }
+        let head = digest(&lines.head, json);
+        if digest_text != hex(&head).as_bytes() {
+            return Err(damage("its digest does not match"));
+        }
+        let records: Vec<Record> =
+            serde_json::from_slice(json).map_err(|_| damage("it holds no records that this version knows"))?;
+        lines.records.extend(records);
+        lines.head = head;
+        lines.whole += line.len();
+    }
+    Ok(lines)
+}
+
+/// Tells whether the end of a line is missing, and nothing else is wrong that can be seen.
+fn is_torn(line: &[u8]) -> bool {
+    match split(line) {
+        Some((length, _, json)) => json.len() <= length,
+        None => line.len() < PREFIX,
+    }
+}
+
+fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+    let (prefix, json) = line.split_at_checked(PREFIX)?;
+    let (length, digest) = (prefix.get(..8)?, prefix.get(9..PREFIX - 1)?);
+    let spaced = prefix.get(8) == Some(&b' ') && prefix.last() == Some(&b' ');
+    let lower = length.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
+    (spaced && lower).then_some((length, digest, json))
+}
+
+fn digest(before: &Head, json: &[u8]) -> Head {
+    Sha256::new().chain_update(before).chain_update(json).finalize().into()
+}
+
+/// Returns a digest as 64 hexadecimal digits.
+pub(super) fn hex(head: &Head) -> String {
+    use std::fmt::Write;
+    head.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::address::{Address, Name};
+    use proptest::prelude::*;
+
+    fn appends() -> impl Strategy<Value = Vec<Vec<Record>>> {
+        let record = ("[a-z]{1,4}", "[ -~äß\u{2028}\n]{0,8}").prop_map(|(name, account)| {
+            if account.len() % 2 == 0 {
+                Record::Account { account: Name::new(account) }
+            } else {
+                Record::Forgotten { address: Address::new("vm", &name) }
+            }
+        });
+        prop::collection::vec(prop::collection::vec(record, 1..3), 1..4)
+    }
+
+    fn journal(appends: &[Vec<Record>]) -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut head, mut ends) = (Vec::new(), first_head(), vec![0]);
+        for records in appends {
+            let (line, after) = write(records, &head).unwrap();
+            bytes.extend(line);
+            head = after;
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_prefix_is_a_whole_number_of_appends(appends in appends()) {
+            let (bytes, ends) = journal(&appends);
+            for cut in 0..=bytes.len() {
+                let lines = read(&bytes[..cut], first_head()).unwrap();
+                let whole = ends.iter().rposition(|end| *end <= cut).unwrap();
+                prop_assert_eq!(lines.records, appends[..whole].concat());
+                prop_assert_eq!(lines.whole, ends[whole]);
+            }
+        }
+
+        #[test]
+        fn every_flipped_bit_is_seen(appends in appends(), torn in any::<bool>()) {
+            let (mut bytes, ends) = journal(&appends);
+            let whole = if torn { ends[ends.len() - 2] } else { bytes.len() };
+            if torn {
+                bytes.truncate(whole + (bytes.len() - whole) / 2);
+            }
+            for bit in 0..whole * 8 {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                prop_assert!(read(&bytes, first_head()).is_err(), "bit {} of {}", bit, whole * 8);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_cannot_change_places() {
+        let appends = [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
+        let (bytes, ends) = journal(&appends);
+        let swapped = [&bytes[ends[1]..], &bytes[..ends[1]]].concat();
+        assert_eq!(read(&swapped, first_head()).unwrap_err().line, 1);
+        assert_eq!(read(&bytes[ends[1]..], first_head()).unwrap_err().reason, "its digest does not match");
+    }
+}

@@ -1,0 +1,316 @@
+//! Replay: what a record does to a ledger, and which records are legal. Pure.
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::entry::{key_as_hex, Entry, Identity, Intent, IntentAction, Ledger, Owned};
+use super::record::{ClosedOutcome, Record};
+use super::store::StoreError;
+use crate::model::address::Address;
+use crate::model::value::Value;
+
+/// A record that is no legal move from where the ledger stands.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("record {serial} is no legal move: {reason}")]
+pub struct IllegalRecord {
+    /// Its number.
+    pub serial: u64,
+    /// Why not.
+    pub reason: &'static str,
+}
+
+/// Replays records into a ledger. The first one says whose it is.
+///
+/// # Errors
+/// When there are none, or one is no legal move: the ledger was not written by stead alone.
+pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, StoreError> {
+    let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
+    let mut records = records.into_iter();
+    let mut ledger = match records.next() {
+        Some(Record::Condensed(ledger)) => *ledger,
+        Some(born @ Record::Born { .. }) => {
+            let identity = identity(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
+            let mut ledger = Ledger::new(identity);
+            ledger.serial = 1;
+            ledger
+        }
+        Some(_) => return Err(corrupt("record 1".to_owned(), "the ledger does not begin with its birth")),
+        None => return Err(corrupt("the ledger".to_owned(), "it has no records")),
+    };
+    for record in records {
+        ledger
+            .record(&record)
+            .map_err(|illegal| corrupt(format!("record {}", illegal.serial), illegal.reason))?;
+    }
+    Ok(ledger)
+}
+
+fn identity(born: &Record) -> Option<Identity> {
+    let Record::Born { lineage, stack, environment, key } = born else { return None };
+    Some(Identity {
+        lineage: *lineage,
+        stack: stack.clone(),
+        environment: environment.clone(),
+        account: None,
+        key: key_as_hex::parse(key)?,
+    })
+}
+
+impl Ledger {
+    /// Makes a record part of the ledger.
+    ///
+    /// # Errors
+    /// When it is no legal move; the ledger is as before then.
+    pub fn record(&mut self, record: &Record) -> Result<(), IllegalRecord> {
+        let serial = self.serial + 1;
+        self.check(record).map_err(|reason| IllegalRecord { serial, reason })?;
+        self.serial = serial;
+        self.follow(record);
+        Ok(())
+    }
+
+    /// Says which records are legal: the one place that knows.
+    fn check(&self, record: &Record) -> Result<(), &'static str> {
+        match record {
+            Record::Condensed(_) | Record::Born { .. } => Err("only the first record says whose ledger it is"),
+            Record::Account { account } => match &self.identity.account {
+                Some(known) if known != account => Err("the ledger belongs to another account"),
+                _ => Ok(()),
+            },
+            Record::Begin { plan, .. } => {
+                allow(!self.applied_plans.contains(plan), "the plan was applied before")
+            }
+            Record::Intent(intent) => self.check_intent(intent),
+            Record::Bound { op, object } => {
+                let intent = self.intents.get(op).ok_or("there is no such open intent")?;
+                self.check_birth(intent)?;
+                let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
+                allow(!baseline.contains(&object.id), "the object was there before the request")
+            }
+            Record::Closed { op, outcome } => self.check_closed(*op, *outcome),
+            Record::Gone { op, address, id } => self.check_gone(*op, address, id),
+            Record::Applied { address, entry } => {
+                let known = self.entries.get(address).ok_or("there is no such entry")?;
+                allow(known.kind == entry.kind, "the entry is of another kind")
+            }
+            Record::Merged { address, .. } => {
+                allow(self.entries.contains_key(address), "there is no such entry")
+            }
+            Record::Adopted { address, entry } => {
+                allow(entry.current.is_some(), "there is no object to adopt")?;
+                allow(self.current(address).is_none(), "the address has an object already")?;
+                self.check_quiet(address)
+            }
+            Record::Forgotten { address } => {
+                allow(self.entries.contains_key(address), "there is no such entry")?;
+                self.check_quiet(address)
+            }
+            Record::Moved { from, to } => {
+                allow(self.entries.contains_key(from), "there is no entry to move")?;
+                allow(!self.entries.contains_key(to), "there is an entry at the new address")?;
+                self.check_quiet(from)?;
+                self.check_quiet(to)
+            }
+            Record::Asked(question) => {
+                let open = self.intents.get(&question.intent.op).ok_or("there is no such open intent")?;
+                allow(*open == question.intent, "the question is about another request")
+            }
+            Record::Answered { op, object } => self.check_answered(*op, object.as_ref()),
+            Record::Ended { .. } => Ok(()),
+        }
+    }
+
+    fn check_intent(&self, intent: &Intent) -> Result<(), &'static str> {
+        let op = &intent.op;
+        let is_new = !self.intents.contains_key(op) && !self.watched.contains_key(op);
+        allow(is_new && !self.questions.contains_key(op), "the operation's id was used before")?;
+        self.check_quiet(&intent.address)?;
+        let entry = self.entries.get(&intent.address);
+        allow(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
+        match &intent.action {
+            IntentAction::Create { .. } => self.check_birth(intent),
+            IntentAction::Update { id, .. } => {
+                let current = entry.and_then(|entry| entry.current.as_ref());
+                allow(current.is_some_and(|object| object.id == *id), "the object is not the address's")
+            }
+            IntentAction::Delete { object } => {
+                allow(entry.is_some_and(|entry| owns(entry, &object.id)), "the object is not the address's")
+            }
+        }
+    }
+
+    /// A creation must not drop an object that the address has.
+    fn check_birth(&self, intent: &Intent) -> Result<(), &'static str> {
+        let IntentAction::Create { deposes, .. } = &intent.action else {
+            return Err("only a creation makes an object");
+        };
+        match (self.current(&intent.address), deposes) {
+            (Some(_), false) => Err("the address has an object already"),
+            (None, true) => Err("the address has no object to depose"),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_closed(&self, op: Uuid, outcome: ClosedOutcome) -> Result<(), &'static str> {
+        let watched = self.watched.get(&op).filter(|_| outcome != ClosedOutcome::Done);
+        let intent = self.intents.get(&op).or(watched).ok_or("there is no such open intent")?;
+        match (&intent.action, outcome) {
+            (IntentAction::Create { .. }, ClosedOutcome::Done) => Err("a creation that is done names its object"),
+            (IntentAction::Delete { .. }, ClosedOutcome::Done) => Err("a deletion that is done says what is gone"),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_gone(&self, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
+        let entry = self.entries.get(address).ok_or("there is no such entry")?;
+        allow(owns(entry, id), "the object is not the address's")?;
+        let Some(op) = op else { return Ok(()) };
+        let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
+        match &intent.action {
+            IntentAction::Delete { object } if object.id == id && intent.address == *address => Ok(()),
+            _ => Err("the intent was to do something else"),
+        }
+    }
+
+    fn check_answered(&self, op: Uuid, object: Option<&Owned>) -> Result<(), &'static str> {
+        let asked = self.questions.get(&op).map(|question| &question.intent);
+        let intent = self.intents.get(&op).or(asked).ok_or("there is no such intent or question")?;
+        if object.is_some() { self.check_birth(intent) } else { Ok(()) }
+    }
+
+    /// One request at a time for each address, and none while a human is asked.
+    fn check_quiet(&self, address: &Address) -> Result<(), &'static str> {
+        let open = self.intents.values().any(|intent| intent.address == *address);
+        allow(!open, "another request for the address is open")?;
+        let asked = self.questions.values().any(|question| question.intent.address == *address);
+        allow(!asked, "a question about the address is open")
+    }
+
+    fn current(&self, address: &Address) -> Option<&Owned> {
+        self.entries.get(address)?.current.as_ref()
+    }
+
+    /// Does what a legal record says.
+    fn follow(&mut self, record: &Record) {
+        match record {
+            Record::Condensed(_) | Record::Born { .. } | Record::Begin { .. } => {}
+            Record::Account { account } => self.identity.account = Some(account.clone()),
+            Record::Intent(intent) => {
+                self.intents.insert(intent.op, intent.clone());
+            }
+            Record::Bound { op, object } => {
+                let intent = self.intents.remove(op);
+                self.bind(intent, object);
+            }
+            Record::Closed { op, outcome } => self.close(*op, *outcome),
+            Record::Gone { op, address, id } => {
+                op.and_then(|op| self.intents.remove(&op));
+                self.drop_object(address, id);
+            }
+            Record::Applied { address, entry } => {
+                if let Some(known) = self.entries.get_mut(address) {
+                    let (current, deposed) = (known.current.take(), std::mem::take(&mut known.deposed));
+                    *known = Entry { current, deposed, ..(**entry).clone() };
+                }
+            }
+            Record::Merged { address, attributes } => {
+                let Some(entry) = self.entries.get_mut(address) else { return };
+                for (name, value) in attributes {
+                    if *value == Value::Null {
+                        entry.applied.remove(name);
+                    } else {
+                        entry.applied.insert(name.clone(), value.clone());
+                    }
+                }
+            }
+            Record::Adopted { address, entry } => self.settle_in(address, (**entry).clone()),
+            Record::Forgotten { address } => {
+                self.entries.remove(address);
+            }
+            Record::Moved { from, to } => self.rename(from, to),
+            Record::Asked(question) => {
+                self.intents.remove(&question.intent.op);
+                self.questions.insert(question.intent.op, (**question).clone());
+            }
+            Record::Answered { op, object } => {
+                let asked = self.questions.remove(op).map(|question| question.intent);
+                let intent = self.intents.remove(op).or(asked);
+                if let Some(object) = object {
+                    self.bind(intent, object);
+                }
+            }
+            Record::Ended { plan, complete, at, .. } => {
+                self.applied_plans.insert(*plan);
+                if *complete {
+                    self.last_applied = Some(*at);
+                }
+            }
+        }
+    }
+
+    /// The object of a creation becomes the address's; the one before it steps down.
+    fn bind(&mut self, intent: Option<Intent>, object: &Owned) {
+        let Some(Intent { address, action: IntentAction::Create { entry, .. }, .. }) = intent else { return };
+        let mut entry = Entry { deposed: Vec::new(), ..*entry };
+        entry.current = Some(object.clone());
+        self.settle_in(&address, entry);
+    }
+
+    /// Puts an entry at an address. What was live there before is still to be deleted.
+    fn settle_in(&mut self, address: &Address, mut entry: Entry) {
+        if let Some(known) = self.entries.remove(address) {
+            entry.deposed = known.deposed;
+            entry.deposed.extend(known.current);
+        }
+        self.entries.insert(address.clone(), entry);
+    }
+
+    fn close(&mut self, op: Uuid, outcome: ClosedOutcome) {
+        self.watched.remove(&op);
+        let Some(intent) = self.intents.remove(&op) else { return };
+        let creates = matches!(intent.action, IntentAction::Create { .. });
+        if creates && outcome == ClosedOutcome::PresumedAbsent {
+            self.watched.insert(op, intent);
+        }
+    }
+
+    /// An entry without any object is no entry.
+    fn drop_object(&mut self, address: &Address, id: &str) {
+        let Some(entry) = self.entries.get_mut(address) else { return };
+        if entry.current.as_ref().is_some_and(|object| object.id == id) {
+            entry.current = None;
+        } else {
+            entry.deposed.retain(|object| object.id != id);
+        }
+        if entry.current.is_none() && entry.deposed.is_empty() {
+            self.entries.remove(address);
+        }
+    }
+
+    /// Moves an entry, and every mention of it.
+    fn rename(&mut self, from: &Address, to: &Address) {
+        let Some(entry) = self.entries.remove(from) else { return };
+        self.entries.insert(to.clone(), entry);
+        for entry in self.entries.values_mut() {
+            let parent = entry.parent.iter_mut();
+            for address in parent.chain(&mut entry.depends_on).filter(|address| *address == from) {
+                address.clone_from(to);
+            }
+        }
+        for intent in self.watched.values_mut().filter(|intent| intent.address == *from) {
+            intent.address.clone_from(to);
+        }
+    }
+}
+
+fn owns(entry: &Entry, id: &str) -> bool {
+    entry.current.iter().chain(&entry.deposed).any(|object| object.id == id)
+}
+
+fn allow(legal: bool, reason: &'static str) -> Result<(), &'static str> {
+    if legal { Ok(()) } else { Err(reason) }
+}
+
+#[cfg(test)]
+#[path = "replay/tests.rs"]
+mod tests;
