@@ -5,13 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::change::Plan;
+use super::blocks::Blocks;
+use super::bookkeeping::bookkeeping;
+use super::change::{Base, Block, Plan};
+use super::clash;
+use super::classify::classify;
+use super::cost::Bill;
+use super::drift::drift;
+use super::effects::{Linked, effects};
+use super::fingerprint::fingerprint;
+use super::guards;
+use super::image::image;
+use super::lines::{Facts, line};
+use super::order::{Ordered, critical_path, order};
+use super::project::Projects;
+use super::rules;
+use super::scope::Scope;
+use super::survey::Survey;
+use super::verdict::{Verdict, sealed_expression};
 use crate::config::stack::Stack;
 use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
+use crate::model::expression::Expression;
 use crate::model::schema::Registry;
-use crate::model::snapshot::{Snapshot, Wanted};
+use crate::model::snapshot::Snapshot;
+
+pub use super::wanted::wanted;
 
 /// Everything that a plan is made from.
 #[derive(Clone, Copy)]
@@ -53,19 +73,94 @@ pub struct Options {
     pub project: Option<Name>,
 }
 
-/// Returns what must be read from the live world, and the catalog tables, before `make`.
-#[must_use]
-pub fn wanted<'a>(
-    _registry: Registry,
-    _stack: &Stack,
-    _ledger: &Ledger,
-    _options: &Options,
-) -> (Wanted, BTreeSet<&'a str>) {
-    unimplemented!("PLAN")
-}
-
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
-pub fn make(_inputs: &Inputs<'_>) -> Plan {
-    unimplemented!("PLAN")
+pub fn make(inputs: &Inputs<'_>) -> Plan {
+    let survey = Survey::new(*inputs);
+    let mut blocks = Blocks::new(&survey);
+    let scope = Scope::new(&survey);
+    let projects = Projects::new(&survey, &mut blocks);
+    let verdicts = classify(&survey, &scope, &projects, &mut blocks);
+    guards::check(&survey, &verdicts, &mut blocks);
+    clash::collisions(&survey, &verdicts, &mut blocks);
+    clash::rules(&survey, &verdicts, &mut blocks);
+    rules::check(&survey, &verdicts, &mut blocks);
+    let ordered = order(&survey, &verdicts);
+    if ordered.knotted {
+        let text = "What goes and what comes wait for each other in a circle.".to_owned();
+        let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
+        blocks.of("cycle", None, text, help.to_owned());
+    }
+    let base = base(&survey, &projects, &verdicts, &ordered);
+    assemble(&survey, verdicts, ordered, base, blocks.finish())
+}
+
+fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
+    let Inputs { stack, ledger, snapshot, options, .. } = survey.inputs;
+    let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
+    let image = |n| image(&survey.subjects[n], &verdicts[n], survey.key());
+    Base {
+        stack: stack.name.clone(),
+        environment: stack.environment.name.clone(),
+        account: snapshot.account.clone().unwrap_or_default(),
+        project: projects.id(survey),
+        lineage: ledger.identity.lineage,
+        serial: ledger.serial,
+        config: stack.digest.clone(),
+        objects: (0..survey.subjects.len()).filter(touched).filter_map(image).collect(),
+        made_at: survey.inputs.now,
+        nonce: survey.inputs.nonce,
+        destroy: options.destroy,
+    }
+}
+
+fn assemble(
+    survey: &Survey<'_>,
+    verdicts: Vec<Verdict<'_>>,
+    ordered: Ordered,
+    base: Base,
+    blocks: Vec<Block>,
+) -> Plan {
+    let linked = Linked::new(survey, &verdicts);
+    let outputs = outputs(survey);
+    let mut bill = Bill::new(survey);
+    let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unchanged = 0;
+    for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
+        let subject = &survey.subjects[n];
+        drifts.extend(drift(survey, subject, &verdict));
+        corrections.extend(bookkeeping(survey, subject, &verdict));
+        let cost = bill.add(subject, &verdict);
+        let facts = Facts { steps, cost, effects: effects(subject, &verdict, &linked) };
+        match line(survey, n, verdict, facts, &ordered.steps) {
+            Some(change) => changes.push(change),
+            None => unchanged += usize::from(subject.resource.is_some()),
+        }
+    }
+    changes.sort_by_key(|change| change.action);
+    let mut plan = Plan {
+        base,
+        changes,
+        critical_path: critical_path(&ordered.steps),
+        steps: ordered.steps,
+        drift: drifts,
+        cost: bill.finish(),
+        unchanged,
+        blocks,
+        outputs,
+        bookkeeping: corrections,
+        requests: survey.inputs.snapshot.requests,
+        fingerprint: String::new(),
+    };
+    plan.fingerprint = fingerprint(&plan);
+    plan
+}
+
+/// Returns the outputs, without the text of their secrets.
+fn outputs(survey: &Survey<'_>) -> BTreeMap<Name, Expression> {
+    if survey.inputs.options.destroy {
+        return BTreeMap::new();
+    }
+    let all = survey.inputs.stack.outputs.iter();
+    all.map(|(name, output)| (name.clone(), sealed_expression(&output.expression, survey.key()))).collect()
 }

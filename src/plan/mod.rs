@@ -1,4 +1,33 @@
 //! Stack, ledger and snapshot → `Plan`. Pure.
 
+mod blocks;
+mod bookkeeping;
+mod calls;
 pub mod change;
+mod clash;
+mod classify;
+mod compare;
+mod cost;
+mod diff;
+mod drift;
+mod effects;
+mod fingerprint;
+mod guards;
+mod image;
+mod lines;
+mod lookup;
 pub mod make;
+mod names;
+mod order;
+mod project;
+mod replace;
+mod rules;
+pub mod saved;
+mod scope;
+mod survey;
+mod verdict;
+mod want;
+mod wanted;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! `Blocks`: why a plan cannot be applied, gathered while it is made.
+
+use super::change::Block;
+use super::survey::{Subject, Survey};
+use crate::model::address::Address;
+use crate::model::source::{Place, Span};
+
+/// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
+const FREEZING: &[&str] = &["question", "unread", "unknown_kind"];
+
+/// The blocks of one plan.
+pub(super) struct Blocks<'s, 'a> {
+    survey: &'s Survey<'a>,
+    all: Vec<Block>,
+}
+
+impl<'s, 'a> Blocks<'s, 'a> {
+    /// Starts without any.
+    pub fn new(survey: &'s Survey<'a>) -> Self {
+        Self { survey, all: Vec::new() }
+    }
+
+    /// Adds one about a subject, at its block or at a better place.
+    pub fn about(
+        &mut self,
+        code: &'static str,
+        subject: &Subject<'_>,
+        span: Option<Span>,
+        text: String,
+        help: String,
+    ) {
+        let source =
+            span.or_else(|| subject.block.map(|block| block.span)).and_then(|span| self.place(span));
+        let address = Some(subject.address.clone());
+        self.all.push(Block { code: code.into(), address, text, help, source });
+    }
+
+    /// Adds one about an address without a subject, or about the whole plan.
+    pub fn of(&mut self, code: &'static str, address: Option<&Address>, text: String, help: String) {
+        self.all.push(Block { code: code.into(), address: address.cloned(), text, help, source: None });
+    }
+
+    /// Returns them, by code and address.
+    pub fn finish(mut self) -> Vec<Block> {
+        self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
+        self.all.dedup();
+        self.all
+    }
+
+    fn place(&self, span: Span) -> Option<Place> {
+        self.survey.inputs.stack.sources.place(span)
+    }
+}
+
+impl Block {
+    /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
+    /// rest can be applied.
+    #[must_use]
+    pub fn only_freezes(&self) -> bool {
+        FREEZING.contains(&self.code.as_str())
+    }
+}

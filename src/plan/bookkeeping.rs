@@ -1,0 +1,84 @@
+//! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
+
+use super::change::Bookkeeping;
+use super::compare::{same, sealed};
+use super::diff::Diff;
+use super::order::remember;
+use super::survey::{Adoption, Live, Subject, Survey, certificate, key_of};
+use super::verdict::{Act, Verdict};
+use crate::ledger::entry::{Entry, Owned};
+use crate::model::value::Attributes;
+
+/// Returns the corrections of one subject.
+pub(super) fn bookkeeping(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Vec<Bookkeeping> {
+    let mut found = Vec::new();
+    if verdict.act == Act::Frozen {
+        return found;
+    }
+    let address = subject.address;
+    let absent = |owned: &&Owned| survey.inputs.snapshot.absent.contains(&key_of(subject.kind.name, owned));
+    let deposed: &[Owned] = subject.entry.map_or(&[], |entry| &entry.deposed);
+    found.extend(deposed.iter().filter(absent).map(|o| Bookkeeping::Gone(address.clone(), o.id.clone())));
+    if let Live::Gone(owned) = subject.live {
+        found.push(Bookkeeping::Gone(address.clone(), owned.id.clone()));
+    }
+    let empty = subject.entry.is_some() && matches!(subject.live, Live::None) && deposed.is_empty();
+    if verdict.act == Act::Forget || (subject.resource.is_none() && verdict.act == Act::Keep && empty) {
+        found.push(Bookkeeping::Forget(address.clone()));
+    }
+    if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
+        found.extend(remembered(survey, subject, verdict));
+    }
+    found
+}
+
+/// Returns what is to be remembered otherwise although the object does not change. An update
+/// remembers by itself in the end, so only an adoption comes before it.
+fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Bookkeeping> {
+    let object = subject.object()?;
+    let update = verdict.act == Act::Update;
+    if update && subject.adoption.is_none() {
+        return None;
+    }
+    let diff = Diff::new(survey, subject)?;
+    let remember = remember(survey, subject);
+    let current = match subject.adoption {
+        Some(Adoption::Asked | Adoption::Confirmed) => certificate(object, false),
+        Some(Adoption::Recovered(_)) => certificate(object, true),
+        None => subject.owned()?.clone(),
+    };
+    let entry = Entry {
+        kind: subject.kind.name.into(),
+        current: Some(current),
+        deposed: subject.entry.map(|entry| entry.deposed.clone()).unwrap_or_default(),
+        parent: subject.parent().cloned(),
+        applied: applied(survey, verdict, &diff),
+        depends_on: remember.depends_on,
+        protect: remember.protect,
+        keep_on_remove: remember.keep_on_remove,
+        unfinished: update,
+    };
+    let same = subject.entry.is_some_and(|before| *before == entry);
+    (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
+}
+
+/// Returns the written attributes that are as they should be. What was applied in other words, but
+/// means the same, stays in its words.
+fn applied(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> Attributes {
+    let differs =
+        |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
+    let settled =
+        verdict.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
+    settled
+        .map(|want| {
+            let value = sealed(want.stored(), survey.key());
+            let before = diff.applied(want.attribute);
+            let kept = before.filter(|before| same(&want.attribute.ty, before, &value)).cloned();
+            (want.attribute.name.into(), kept.unwrap_or(value))
+        })
+        .collect()
+}

@@ -1,0 +1,249 @@
+//! Names and networks that two objects cannot share: with objects of others, and in time with
+//! objects of this plan that are to go.
+
+use std::collections::HashMap;
+
+use super::blocks::Blocks;
+use super::change::ProjectOf;
+use super::replace::network;
+use super::survey::{Subject, Survey, is_leaving};
+use super::verdict::{Act, Verdict, Want};
+use crate::model::address::Name;
+use crate::model::schema::{Check, Kind, Rule, Scope};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+
+/// Where an object stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Home {
+    /// In the account.
+    Account,
+    /// In this project, or under this parent.
+    In(Name),
+}
+
+/// What cannot be shared: kind, where (project or parent), and the values.
+type Taken<'a> = (&'a str, Home, String);
+
+/// Returns pairs of subjects: the first goes, and only then can the second be made, because the two
+/// cannot share a name.
+pub(super) fn successors(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(usize, usize)> {
+    let mut going: HashMap<Taken<'_>, usize> = HashMap::new();
+    for (n, subject) in survey.subjects.iter().enumerate().filter(|(n, _)| verdicts[*n].act == Act::Delete)
+    {
+        let Some(object) = subject.object() else { continue };
+        for attributes in unique(subject.kind) {
+            let values = attributes.iter().map(|name| object.attributes.get(*name));
+            going.extend(taken(subject.kind, place(subject.kind, object), values).map(|key| (key, n)));
+        }
+    }
+    let mut pairs = Vec::new();
+    if going.is_empty() {
+        return pairs;
+    }
+    for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.act == Act::Create) {
+        let subject = &survey.subjects[n];
+        for attributes in unique(subject.kind) {
+            let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
+            let key = taken(subject.kind, home(survey, subject, verdict), values);
+            pairs.extend(key.and_then(|key| going.get(&key)).map(|old| (*old, n)));
+        }
+    }
+    pairs
+}
+
+/// Blocks what would be made beside an object of the same name that nobody of this stack owns.
+pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    for object in &survey.unowned {
+        let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+        if !is_leaving(kind, object) {
+            let name = std::iter::once(object.attributes.get("name"));
+            there.extend(taken(kind, place(kind, object), name).map(|key| (key, *object)));
+        }
+    }
+    if there.is_empty() {
+        return;
+    }
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
+        let Some(want) = verdict.want("name") else { continue };
+        let name = std::iter::once(Some(&want.value));
+        let key = taken(subject.kind, home(survey, subject, verdict), name);
+        let Some(object) = key.and_then(|key| there.get(&key)) else { continue };
+        let text = format!(
+            "A {} named `{}` exists already ({}), and this stack did not make it.",
+            subject.kind.name, want.value, object.id
+        );
+        let help =
+            format!("Take it over with --adopt {}={}, or choose another name.", subject.address, object.id);
+        blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+    }
+}
+
+/// Blocks what the service would refuse because of objects that this stack does not own.
+pub(super) fn rules(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for kind in survey.inputs.registry.kinds {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NoOverlap { attribute } => overlaps(survey, verdicts, kind, rule, attribute, blocks),
+                Check::AtMost { count } => crowds(survey, verdicts, kind, rule, count, blocks),
+                Check::Unique { attributes } if attributes != ["name"] => {
+                    repeats(survey, verdicts, kind, rule, attributes, blocks);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn repeats(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    attributes: &[&str],
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
+        let values = attributes.iter().map(|name| object.attributes.get(*name));
+        there.extend(taken(kind, place(kind, object), values).map(|key| (key, *object)));
+    }
+    for (subject, verdict) in making(survey, verdicts, kind, attributes).filter(|_| !there.is_empty()) {
+        let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
+        let key = taken(kind, home(survey, subject, verdict), values);
+        if let Some(object) = key.and_then(|key| there.get(&key)) {
+            broken(
+                subject,
+                rule,
+                &format!("{} has the same {}", object.id, attributes.join(" and ")),
+                blocks,
+            );
+        }
+    }
+}
+
+fn overlaps(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    attribute: &str,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    // Networks nest or are apart: sorted by start, then by length, one overlaps its predecessor's
+    // widest or nothing. A new one is looked up between its neighbours.
+    let foreign = survey.unowned.iter().filter(|object| object.kind == kind.name);
+    let mut there: Vec<(ipnet::Ipv4Net, &Object)> =
+        foreign.filter_map(|object| Some((network(object.attributes.get(attribute)?)?, *object))).collect();
+    there.sort_by_key(|(net, _)| (net.network(), net.prefix_len()));
+    there.dedup_by(|inner, outer| outer.0.contains(&inner.0));
+    for (subject, verdict) in making(survey, verdicts, kind, &[attribute]).filter(|_| !there.is_empty()) {
+        let Some(net) = verdict.want(attribute).and_then(|want| network(&want.value)) else { continue };
+        let next = there.partition_point(|(other, _)| other.network() <= net.network());
+        let neighbours = there[next.saturating_sub(1)..].iter().take(2);
+        let other = neighbours.into_iter().find(|(other, _)| other.contains(&net) || net.contains(other));
+        if let Some((other, object)) = other {
+            broken(subject, rule, &format!("{net} overlaps {other} of {}", object.id), blocks);
+        }
+    }
+}
+
+fn crowds(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    count: usize,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let mut under: HashMap<Name, usize> = HashMap::new();
+    let all = survey.inputs.snapshot.of_kind(kind.name);
+    all.filter_map(|object| object.parent.clone())
+        .for_each(|parent| *under.entry(parent).or_default() += 1);
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(s, _)| s.kind.name == kind.name)
+    {
+        let parent = subject.object().and_then(|object| object.parent.as_ref());
+        if let Some(count) = parent.filter(|_| verdict.act == Act::Delete).and_then(|p| under.get_mut(p)) {
+            *count -= 1;
+        }
+    }
+    for (subject, verdict) in making(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == Act::Create) {
+        let Some(Home::In(parent)) = home(survey, subject, verdict) else { continue };
+        let present = under.entry(parent).or_default();
+        *present += 1;
+        if *present > count {
+            broken(subject, rule, &format!("there would be {present}"), blocks);
+        }
+    }
+}
+
+/// Subjects of a kind that get a new object, or other values in one of these attributes.
+fn making<'s, 'a>(
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    kind: &'static Kind,
+    attributes: &'s [&str],
+) -> impl Iterator<Item = (&'s Subject<'a>, &'s Verdict<'a>)> {
+    let changes = |verdict: &Verdict<'_>| {
+        verdict.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
+    };
+    survey.subjects.iter().zip(verdicts).filter(move |(subject, verdict)| {
+        subject.kind.name == kind.name && (verdict.is_new() || changes(verdict))
+    })
+}
+
+fn broken(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
+    let text = format!("{} ({}: {what})", rule.says, subject.address);
+    blocks.about("rule", subject, None, text, format!("See `stead explain {}`.", rule.code));
+}
+
+fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {
+    let by_id = (kind.api.id == "name").then_some(&["name"] as &[&str]);
+    kind.rules
+        .iter()
+        .filter_map(|rule| match rule.check {
+            Check::Unique { attributes } => Some(attributes),
+            _ => None,
+        })
+        .chain(by_id)
+}
+
+/// Returns where an object stands.
+fn place(kind: &Kind, object: &Object) -> Option<Home> {
+    match kind.scope {
+        Scope::Account => Some(Home::Account),
+        Scope::Project => object.project.clone().map(Home::In),
+        Scope::Child { .. } => object.parent.clone().map(Home::In),
+    }
+}
+
+/// Returns where a new object will stand; `None` where that does not exist yet.
+fn home(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Home> {
+    let at = |address| {
+        let other = &survey.subjects[*survey.index.get(address)?];
+        other.object().map(|object| Home::In(object.id.clone()))
+    };
+    match (subject.kind.scope, &verdict.project) {
+        (Scope::Account, _) => Some(Home::Account),
+        (Scope::Child { .. }, _) => at(subject.parent()?),
+        (Scope::Project, ProjectOf::Id(project)) => Some(Home::In(project.clone())),
+        (Scope::Project, ProjectOf::Resource(address)) => at(address),
+        (Scope::Project, ProjectOf::None) => None,
+    }
+}
+
+fn taken<'v>(
+    kind: &'static Kind,
+    home: Option<Home>,
+    values: impl Iterator<Item = Option<&'v Value>>,
+) -> Option<Taken<'static>> {
+    let home = home?;
+    let mut all = String::new();
+    for value in values {
+        let value = value.filter(|value| !value.is_unknown() && **value != Value::Null)?;
+        all.push_str(&value.to_string());
+        all.push('\0');
+    }
+    Some((kind.name, home, all))
+}

@@ -1,0 +1,299 @@
+//! Classification: one `Verdict` for each subject, dependencies first.
+
+use std::collections::HashSet;
+
+use super::blocks::Blocks;
+use super::change::Cause;
+use super::diff::Diff;
+use super::guards;
+use super::lookup::Outlook;
+use super::project::Projects;
+use super::replace;
+use super::scope::Scope;
+use super::survey::{Adoption, Live, Subject, Survey, questioned};
+use super::verdict::{Act, Difference, Verdict, Want};
+use super::want;
+use crate::config::stack::{OnRemove, Resource};
+use crate::model::address::Address;
+use crate::model::graph::Graph;
+
+/// Decides for every subject.
+pub(super) fn classify<'a>(
+    survey: &Survey<'a>,
+    scope: &Scope,
+    projects: &Projects,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Vec<Verdict<'a>> {
+    let mut judge =
+        Judge { survey, scope, projects, asked: questioned(&survey.inputs), verdicts: Vec::new() };
+    judge.verdicts.resize_with(survey.subjects.len(), || None);
+    for n in dependencies_first(survey, blocks) {
+        let verdict = judge.wanted(n, blocks);
+        judge.verdicts[n] = Some(verdict);
+    }
+    for (n, subject) in survey.subjects.iter().enumerate() {
+        if judge.verdicts[n].is_none() {
+            judge.verdicts[n] = Some(judge.removed(n, subject, blocks));
+        }
+    }
+    let mut verdicts: Vec<_> = judge
+        .verdicts
+        .into_iter()
+        .map(|v| v.unwrap_or_else(|| Verdict::plain(Act::Frozen, Cause::Config)))
+        .collect();
+    keep_what_is_held(survey, &mut verdicts);
+    verdicts
+}
+
+/// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
+/// cycles; should one come through, its knots are blocked and left out.
+fn dependencies_first(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Vec<usize> {
+    let mut graph = Graph::default();
+    let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
+    for (n, subject) in survey.subjects.iter().enumerate() {
+        subject.needs.iter().for_each(|need| graph.order(nodes[*need], nodes[n]));
+    }
+    let wanted = |n: &usize| survey.subjects[*n].resource.is_some();
+    match graph.sorted() {
+        Ok(order) => order.into_iter().filter_map(|id| graph.get(id).copied()).filter(wanted).collect(),
+        Err(knots) => {
+            for id in knots.into_iter().flatten() {
+                let Some(subject) = graph.get(id).map(|n| &survey.subjects[*n]) else { continue };
+                let text = format!("{} depends on itself.", subject.address);
+                blocks.about("cycle", subject, None, text, "Take one reference out of the circle.".into());
+            }
+            Vec::new()
+        }
+    }
+}
+
+struct Judge<'s, 'a> {
+    survey: &'s Survey<'a>,
+    scope: &'s Scope,
+    projects: &'s Projects,
+    asked: HashSet<&'a Address>,
+    verdicts: Vec<Option<Verdict<'a>>>,
+}
+
+impl<'a> Judge<'_, 'a> {
+    fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+        let subject = &self.survey.subjects[n];
+        let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
+        let outlook = Outlook { survey: self.survey, verdicts: &self.verdicts };
+        let wants = want::wants(self.survey, subject, resource, &outlook, blocks);
+        let mut verdict = if self.is_frozen(n, subject, blocks) {
+            Verdict::plain(Act::Frozen, Cause::Config)
+        } else {
+            self.by_object(subject, resource, &wants, blocks)
+        };
+        verdict.wants = wants;
+        verdict.project = self.projects.of(subject, &outlook);
+        let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
+        verdict.downstream = needs.into_iter().any(|need| need.downstream || need.deletes_first());
+        if verdict.removes() {
+            self.order(subject, &mut verdict, blocks);
+        }
+        verdict
+    }
+
+    fn by_object(
+        &self,
+        subject: &Subject<'a>,
+        resource: &'a Resource,
+        wants: &[Want<'a>],
+        blocks: &mut Blocks<'_, 'a>,
+    ) -> Verdict<'a> {
+        match subject.live {
+            Live::None => {
+                let lost = subject.entry.is_some_and(|entry| entry.current.is_none());
+                let create =
+                    Verdict::plain(Act::Create, if lost { Cause::Unfinished } else { Cause::Config });
+                if lost {
+                    create.because("an earlier apply deleted the old one and did not get further")
+                } else {
+                    create
+                }
+            }
+            Live::Gone(_) => {
+                Verdict::plain(Act::Create, Cause::Drift).because("the object is gone from the service")
+            }
+            Live::Unseen(_) => {
+                guards::unread(subject, blocks);
+                Verdict::plain(Act::Frozen, Cause::Drift)
+            }
+            Live::Leaving(_) => {
+                let mut verdict = Verdict::plain(Act::Replace { create_first: false }, Cause::Drift)
+                    .because("the service is deleting the object; a new one follows when it is gone");
+                verdict.broken = true;
+                verdict
+            }
+            Live::Present(_) => self.present(subject, resource, wants, blocks),
+        }
+    }
+
+    fn present(
+        &self,
+        subject: &Subject<'a>,
+        resource: &'a Resource,
+        wants: &[Want<'a>],
+        blocks: &mut Blocks<'_, 'a>,
+    ) -> Verdict<'a> {
+        let Some(diff) = Diff::new(self.survey, subject) else {
+            return Verdict::plain(Act::Frozen, Cause::Drift);
+        };
+        let mut differences = diff.differences(wants);
+        let rehomed = self.rehomed(subject, resource);
+        let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
+        let broken = has_failed(subject);
+        if broken && !guards::may_replace_failed(subject, blocks) {
+            return Verdict::plain(Act::Frozen, Cause::Unfinished);
+        }
+        let must = broken || forced.is_some() || differences.iter().any(Difference::forces_replacement);
+        if !must {
+            differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
+        }
+        let act = match (must, differences.is_empty()) {
+            (true, _) => Act::Replace { create_first: true },
+            (false, true) => Act::Keep,
+            (false, false) => Act::Update,
+        };
+        let mut verdict = Verdict::plain(act, cause(&differences));
+        if broken {
+            verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
+        } else if let Some(reason) = forced {
+            verdict = Verdict::plain(act, Cause::Upstream).because(reason);
+        } else if must {
+            verdict.reason = Some(immutable(&differences));
+        }
+        verdict.broken = broken;
+        verdict.rehomed = rehomed.is_some();
+        verdict.differences = differences;
+        guards::check_adoption(subject, &verdict, blocks);
+        verdict
+    }
+
+    /// Returns why the new object will stand elsewhere: under a new parent, or in another project.
+    fn rehomed(&self, subject: &Subject<'a>, resource: &Resource) -> Option<String> {
+        let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
+        if let Some(parent) = &resource.parent
+            && verdict(parent).is_some_and(Verdict::is_new)
+        {
+            return Some(format!("{parent} is made anew, and it goes with the old one"));
+        }
+        self.projects.moved(subject, &Outlook { survey: self.survey, verdicts: &self.verdicts })
+    }
+
+    /// Returns why an object that goes with another one is made anew rather than changed.
+    fn taken_along(&self, subject: &Subject<'a>, differences: &[Difference<'_>]) -> Option<String> {
+        subject.needs.iter().find_map(|need| {
+            let (owner, verdict) = (&self.survey.subjects[*need], self.verdicts[*need].as_ref()?);
+            let (_, attribute) =
+                owner.kind.takes_along.iter().find(|(kind, _)| *kind == subject.kind.name)?;
+            let follows = differences.iter().any(|difference| difference.attribute.name == *attribute);
+            (verdict.removes() && follows).then(|| format!("it goes when the old {} goes", owner.address))
+        })
+    }
+
+    fn order(&self, subject: &Subject<'a>, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+        if matches!(subject.live, Live::Leaving(_)) {
+            return;
+        }
+        let held_first = subject
+            .held
+            .iter()
+            .chain(&subject.needs)
+            .any(|n| self.verdicts[*n].as_ref().is_some_and(Verdict::deletes_first));
+        let (create_first, why) =
+            replace::order(subject, verdict, verdict.downstream && held_first, blocks);
+        verdict.act = Act::Replace { create_first };
+        if let Some(why) = why {
+            let reason = verdict.reason.take().unwrap_or_default();
+            verdict.reason = Some(format!("{reason}; the old one goes first, because {why}"));
+        }
+    }
+
+    fn is_frozen(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> bool {
+        if !self.scope.contains(n) {
+            return true;
+        }
+        if self.asked.contains(subject.address) {
+            guards::question(self.survey, subject, blocks);
+            return true;
+        }
+        subject.needs.iter().any(|need| {
+            self.verdicts[*need].as_ref().is_none_or(|v| v.act == Act::Frozen && self.scope.contains(*need))
+        })
+    }
+
+    fn removed(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+        if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
+            return Verdict::plain(Act::Frozen, Cause::Config);
+        }
+        let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
+        let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
+        match subject.live {
+            Live::Unseen(_) if !keep => {
+                guards::unread(subject, blocks);
+                Verdict::plain(Act::Frozen, Cause::Drift)
+            }
+            Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
+            _ if keep => Verdict::plain(Act::Forget, Cause::Config).because("it stays, as on_remove says"),
+            _ => {
+                let why = if self.survey.inputs.options.destroy {
+                    "everything is destroyed"
+                } else {
+                    "its block is gone"
+                };
+                Verdict::plain(Act::Delete, Cause::Config).because(why)
+            }
+        }
+    }
+}
+
+/// What a frozen resource still holds is not deleted under it.
+fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let frozen = |n: &usize| verdicts[*n].act == Act::Frozen && survey.subjects[*n].owned().is_some();
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(frozen).collect();
+    while let Some(n) = queue.pop() {
+        for held in &survey.subjects[n].held {
+            if verdicts[*held].act == Act::Delete {
+                verdicts[*held].act = Act::Frozen;
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+fn has_failed(subject: &Subject<'_>) -> bool {
+    let failed = subject.kind.api.ready.map(|ready| ready.failed);
+    failed.zip(subject.status()).is_some_and(|(failed, status)| failed.contains(&status))
+}
+
+fn failure(subject: &Subject<'_>) -> String {
+    format!("its status is {}, which it does not leave by itself", subject.status().unwrap_or("failed"))
+}
+
+fn immutable(differences: &[Difference<'_>]) -> String {
+    let mut names: Vec<&str> =
+        differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
+    names.dedup();
+    format!("the API cannot change {} in place", names.join(", "))
+}
+
+/// Returns the cause of a change from those of its differences.
+fn cause(differences: &[Difference<'_>]) -> Cause {
+    let has = |cause| differences.iter().any(|difference| difference.cause == cause);
+    match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {
+        (true, ..) | (_, true, true, _) => Cause::Both,
+        (_, true, ..) => Cause::Config,
+        (_, _, true, _) => Cause::Drift,
+        (.., true) => Cause::Unfinished,
+        _ if differences.is_empty() => Cause::Config,
+        _ => Cause::Upstream,
+    }
+}
+
+/// Tells whether an object becomes the resource's by this plan.
+pub(super) fn is_adopted(subject: &Subject<'_>) -> bool {
+    matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)))
+}

@@ -1,0 +1,122 @@
+//! The monthly bill: prices of the kind's table over the catalog, exact to the end, then rounded
+//! half-even to cents, line by line, so that the lines add up.
+
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+
+use super::change::{Cost, LineCost};
+use super::lookup::foreseen;
+use super::names::Names;
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Verdict};
+use crate::model::catalog::CatalogRecord;
+use crate::model::schema::{Factor, Kind, Price, PriceTerm};
+use crate::model::value::Value;
+
+/// The bill while it is added up.
+pub(super) struct Bill<'s, 'a> {
+    survey: &'s Survey<'a>,
+    pinned: Option<Names<'a>>,
+    cost: Cost,
+    moved: BTreeSet<(String, Decimal, Decimal)>,
+}
+
+impl<'s, 'a> Bill<'s, 'a> {
+    /// Starts at nothing.
+    pub fn new(survey: &'s Survey<'a>) -> Self {
+        let pinned = survey.inputs.pinned.map(Names::new);
+        let cost = Cost { priced_at: survey.inputs.catalog.read_at, ..Cost::default() };
+        Self { survey, pinned, cost, moved: BTreeSet::new() }
+    }
+
+    /// Adds a subject and returns its line.
+    pub fn add(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> LineCost {
+        let kind = subject.kind;
+        let line =
+            LineCost { monthly_before: self.before(subject), monthly_after: self.after(subject, verdict) };
+        let stays = !matches!(verdict.act, Act::Delete | Act::Forget)
+            && (verdict.is_new() || subject.object().is_some());
+        if matches!(kind.price, Price::Sum(_)) && stays && line.monthly_after.is_none() {
+            self.cost.unpriced += 1;
+        }
+        self.cost.monthly_before += line.monthly_before.unwrap_or_default();
+        self.cost.monthly_after += line.monthly_after.unwrap_or_default();
+        line
+    }
+
+    /// Returns the whole bill.
+    pub fn finish(self) -> Cost {
+        Cost { moved: self.moved.into_iter().collect(), ..self.cost }
+    }
+
+    fn before(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+        let object = subject.object()?;
+        self.price(subject.kind, &|name| object.attributes.get(name).cloned())
+    }
+
+    fn after(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Decimal> {
+        match verdict.act {
+            Act::Delete | Act::Forget => None,
+            Act::Keep | Act::Frozen if subject.object().is_none() => None,
+            _ => self.price(subject.kind, &|name| foreseen(subject, verdict, name)),
+        }
+    }
+
+    fn price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+        let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
+        let sum: Option<Decimal> = terms.iter().map(|term| self.term(term, value)).sum();
+        sum.map(|sum| sum.round_dp(2))
+    }
+
+    fn term(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+        let record = match term.chosen_by {
+            Some(attribute) => self.survey.names.find(term.table, &value(attribute)?)?,
+            None => self.survey.names.single(term.table)?,
+        };
+        let price = record.number(term.field)?;
+        self.compare(term, record, price);
+        term.factors
+            .iter()
+            .try_fold(price, |product, factor| product.checked_mul(multiplier(factor, record, value)?))
+    }
+
+    /// Notes a price that is not the pinned one.
+    fn compare(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
+        let Some(pinned) = &self.pinned else { return };
+        let before = match term.chosen_by {
+            Some(_) => pinned.find(term.table, &Value::Text(record.slug.clone())),
+            None => pinned.single(term.table),
+        };
+        let Some(before) = before.and_then(|before| before.number(term.field)) else { return };
+        if before != price {
+            let name = format!("{} {}", term.table, record.slug);
+            self.moved.insert((name.trim_end().to_owned(), before, price));
+        }
+    }
+}
+
+fn multiplier(
+    factor: &Factor,
+    record: &CatalogRecord,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<Decimal> {
+    let number = |name: &str| match value(name) {
+        Some(Value::Unknown(_)) => None,
+        found => Some(found.and_then(|value| value.as_decimal()).unwrap_or_default()),
+    };
+    match factor {
+        Factor::Count(attribute) => number(attribute),
+        Factor::Over { attribute, field } => {
+            Some((number(attribute)? - record.number(field).unwrap_or_default()).max(Decimal::ZERO))
+        }
+        Factor::PercentWhen { attribute, percent, except, by } => {
+            if value(attribute).is_none_or(|value| value.as_bool() != Some(true)) {
+                return Some(Decimal::ZERO);
+            }
+            let chosen = value(by).unwrap_or_default();
+            let except = except.iter().find(|(word, _)| chosen.as_text() == Some(word));
+            Some(Decimal::new(except.map_or(*percent, |(_, percent)| *percent), 2))
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The three-way diff of one object: what is written, what was last applied, what is live.
+//!
+//! Only written attributes are compared. What the service does not return is compared with what was
+//! last applied, so that it cannot differ for ever.
+
+use super::change::Cause;
+use super::compare::{is_unset, part_type, same, sealed, sealed_like};
+use super::names::Names;
+use super::survey::{Adoption, Subject, Survey};
+use super::verdict::{Difference, Want};
+use crate::config::stack::Resource;
+use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+
+/// The attributes of one object that a diff looks at.
+pub(super) struct Diff<'s, 'a> {
+    survey: &'s Survey<'a>,
+    subject: &'s Subject<'a>,
+    object: &'a Object,
+    applied: Option<&'a Attributes>,
+}
+
+impl<'s, 'a> Diff<'s, 'a> {
+    /// Looks at a subject that has an object.
+    pub fn new(survey: &'s Survey<'a>, subject: &'s Subject<'a>) -> Option<Self> {
+        let recovered = match subject.adoption {
+            Some(Adoption::Recovered(entry)) => Some(&entry.applied),
+            _ => None,
+        };
+        let applied = recovered.or_else(|| subject.entry.map(|entry| &entry.applied));
+        Some(Self { survey, subject, object: subject.object()?, applied })
+    }
+
+    /// Returns what differs, in the order of the kind's table.
+    pub fn differences(&self, wants: &[Want<'a>]) -> Vec<Difference<'a>> {
+        let mut found = Vec::new();
+        for want in wants {
+            match (&want.attribute.ty, &want.value) {
+                (Type::Map(_) | Type::Record(_), Value::Map(_)) => self.by_key(want, &mut found),
+                _ => found.extend(self.whole(want)),
+            }
+        }
+        found
+    }
+
+    /// Returns the live value of an attribute, sealed where the last applied one is; `None` where the
+    /// service does not tell.
+    pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
+        let live = returned(attribute, self.object)?;
+        let model = model.or_else(|| self.applied(attribute));
+        Some(match model {
+            Some(model) if attribute.secret || model.is_secret() => {
+                sealed_like(model, &live, self.survey.key())
+            }
+            _ => live,
+        })
+    }
+
+    /// Returns what was last applied.
+    pub fn applied(&self, attribute: &Attribute) -> Option<&'a Value> {
+        self.applied?.get(attribute.name)
+    }
+
+    fn whole(&self, want: &Want<'a>) -> Option<Difference<'a>> {
+        let attribute = want.attribute;
+        let target = sealed(want.stored(), self.survey.key());
+        let applied = self.applied(attribute);
+        if want.value == Value::Null && leaves_alone(attribute, applied) {
+            return None;
+        }
+        let live = self.live(attribute, Some(&target));
+        let sides = Sides { ty: &attribute.ty, want: &target, applied, live: live.as_ref() };
+        let (before, cause) = sides.judge(ignores(self.survey, self.subject, attribute.name), attribute)?;
+        let names = &self.survey.names;
+        let last = applied.filter(|a| !same(&attribute.ty, a, &before) && !same(&attribute.ty, a, &target));
+        Some(Difference {
+            attribute,
+            path: attribute.name.into(),
+            after: if want.id.is_some() { want.value.clone() } else { target.clone() },
+            last_applied: last.map(|value| shown(attribute, value, names)),
+            before: shown(attribute, &before, names),
+            cause: self.explain(want, cause, applied),
+            setting: want.setting,
+        })
+    }
+
+    fn by_key(&self, want: &Want<'a>, found: &mut Vec<Difference<'a>>) {
+        let attribute = want.attribute;
+        let target = sealed(&want.value, self.survey.key());
+        let applied = self.applied(attribute);
+        let live = self.live(attribute, Some(&target));
+        let ignored = ignores(self.survey, self.subject, attribute.name);
+        let (Value::Map(written), before) = (&target, map(applied)) else { return };
+        let live_map = live.as_ref().map(|live| map(Some(live)));
+        let gone =
+            before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
+        for key in written.keys().chain(gone) {
+            let Some(ty) = part_type(&attribute.ty, key) else { continue };
+            let target = written.get(key).unwrap_or(&Value::Null);
+            let applied = before.and_then(|map| map.get(key));
+            let live = live_map.map(|map| map.and_then(|map| map.get(key)).unwrap_or(&Value::Null));
+            let sides = Sides { ty, want: target, applied, live };
+            let Some((before, cause)) = sides.judge(ignored, attribute) else { continue };
+            found.push(Difference {
+                attribute,
+                path: smol_str::format_smolstr!("{}.{key}", attribute.name),
+                last_applied: applied.filter(|a| !same(ty, a, &before) && !same(ty, a, target)).cloned(),
+                before,
+                after: target.clone(),
+                cause: self.explain(want, cause, applied),
+                setting: want.setting,
+            });
+        }
+    }
+
+    /// A difference that another resource's change brings is that resource's doing.
+    fn explain(&self, want: &Want<'a>, cause: Cause, applied: Option<&Value>) -> Cause {
+        let unfinished = self.subject.entry.is_some_and(|entry| entry.unfinished);
+        let follows = want.setting.is_none() || (applied.is_some() && self.referred_before(want));
+        match cause {
+            Cause::Config if follows => Cause::Upstream,
+            Cause::Config | Cause::Drift if unfinished => Cause::Unfinished,
+            cause => cause,
+        }
+    }
+
+    /// Tells whether the object was already built on everything that a written value refers to: then
+    /// it is not the reference that changed, but what it refers to.
+    fn referred_before(&self, want: &Want<'a>) -> bool {
+        let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
+        let number = |address: &_| self.survey.index.get(address);
+        setting
+            .expression
+            .addresses()
+            .into_iter()
+            .all(|address| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok()))
+    }
+}
+
+fn map(value: Option<&Value>) -> Option<&Attributes> {
+    match value {
+        Some(Value::Map(map)) => Some(map),
+        _ => None,
+    }
+}
+
+/// Returns what the service tells of an attribute, in the language's words.
+pub(super) fn returned(attribute: &Attribute, object: &Object) -> Option<Value> {
+    if !attribute.is_readable() {
+        return None;
+    }
+    let live = object.attributes.get(attribute.name)?;
+    if attribute.read_as.is_empty() {
+        return Some(live.clone());
+    }
+    // A state on the way between two (`stopping`) says nothing yet.
+    let word = live.as_text()?;
+    let read = attribute.read_as.iter().find(|(from, to)| *from == word || *to == word);
+    read.map(|(_, to)| Value::text(to))
+}
+
+/// Returns a stored value as people read it: catalog ids by name.
+pub(super) fn shown(attribute: &Attribute, value: &Value, names: &Names<'_>) -> Value {
+    match attribute.ty {
+        Type::Catalog(table) => names
+            .find(table, value)
+            .map_or_else(|| value.clone(), |record| Value::Text(record.slug.clone())),
+        _ => value.clone(),
+    }
+}
+
+/// A `null` for an attribute whose default the service chooses asks for nothing once it was asked
+/// for; and what can only grow cannot be given back.
+fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
+    let unsettable = matches!(
+        attribute.ty,
+        Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)
+    );
+    !unsettable && (attribute.grow_only || applied.is_none_or(is_unset))
+}
+
+/// Tells whether live differences of an attribute are nobody's business.
+pub(super) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
+    let today = survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let holds = |resource: &Resource| {
+        resource.lifecycle.ignore_drift.iter().any(|ignored| {
+            ignored.attribute == attribute && ignored.until.is_none_or(|until| today <= until)
+        })
+    };
+    subject.resource.is_some_and(holds)
+}
+
+/// The three values of one attribute.
+struct Sides<'v> {
+    ty: &'v Type,
+    want: &'v Value,
+    applied: Option<&'v Value>,
+    live: Option<&'v Value>,
+}
+
+impl Sides<'_> {
+    /// Returns the value that counts as present and why it is not the wanted one; `None` when it is.
+    fn judge(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
+        let live = self.live.filter(|_| !ignore || self.applied.is_none());
+        let start = match attribute.presence {
+            Presence::Default(literal) if self.applied.is_none() => Some(literal.value()),
+            _ => None,
+        };
+        let Some(present) = live.or(self.applied).or(start.as_ref()) else {
+            return (!is_unset(self.want)).then_some((Value::Null, Cause::Config));
+        };
+        if !self.want.is_unknown() && same(self.ty, self.want, present) {
+            return None;
+        }
+        let edited = self.applied.is_none_or(|applied| !same(self.ty, self.want, applied));
+        let drifted = self.applied.zip(live).is_some_and(|(applied, live)| !same(self.ty, applied, live));
+        let cause = match (edited, drifted) {
+            (true, true) => Cause::Both,
+            (true, false) => Cause::Config,
+            (false, _) => Cause::Drift,
+        };
+        Some((present.clone(), cause))
+    }
+}

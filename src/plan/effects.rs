@@ -1,0 +1,95 @@
+//! What a change does besides, in sentences, from the words of the kinds' tables.
+
+use std::collections::HashMap;
+
+use super::change::Consequence;
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Verdict};
+use crate::model::address::Name;
+use crate::model::schema::{Effect, OnChange, Type};
+
+/// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
+pub(super) struct Linked<'a> {
+    by_id: HashMap<&'a str, Vec<(Name, String)>>,
+}
+
+impl<'a> Linked<'a> {
+    /// Finds the live links of objects that this stack does not own.
+    pub fn new(survey: &Survey<'a>, verdicts: &[Verdict<'_>]) -> Self {
+        let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
+        if !verdicts.iter().any(Verdict::removes) {
+            return Self { by_id };
+        }
+        for object in &survey.unowned {
+            let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+            for attribute in kind.attributes.iter().filter(|a| matches!(a.change, OnChange::Link { .. })) {
+                let (Type::Reference(of), Some(value)) =
+                    (attribute.ty, object.attributes.get(attribute.name))
+                else {
+                    continue;
+                };
+                let name = object
+                    .attributes
+                    .get("name")
+                    .map_or_else(|| object.id.to_string(), ToString::to_string);
+                let text = format!("{} {name}", object.kind);
+                if let Some(id) = value.as_text().filter(|id| !id.is_empty()) {
+                    by_id.entry(id).or_default().push((of.into(), text));
+                }
+            }
+        }
+        Self { by_id }
+    }
+
+    fn of(&self, subject: &Subject<'_>) -> impl Iterator<Item = &str> {
+        let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
+        let kind = subject.kind.name;
+        found.into_iter().flatten().filter(move |(of, _)| of == kind).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Returns the effects of a change, worst first, each once.
+pub(super) fn effects(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    linked: &Linked<'_>,
+) -> Vec<Consequence> {
+    let mut found: Vec<(Effect, String)> = Vec::new();
+    let kind = subject.kind;
+    match verdict.act {
+        Act::Update => {
+            for difference in &verdict.differences {
+                for effect in difference.attribute.effects {
+                    found.push((
+                        *effect,
+                        format!("{}, because {} changes", effect.text(), difference.attribute.name),
+                    ));
+                }
+            }
+        }
+        Act::Replace { .. } => {
+            let all = kind.on_delete.iter().chain(kind.on_replace);
+            found.extend(all.map(|effect| (*effect, with_the_old(*effect))));
+        }
+        Act::Delete => {
+            found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
+        }
+        Act::Forget => found.push((Effect::LeftBehind, Effect::LeftBehind.text().to_owned())),
+        Act::Create | Act::Keep | Act::Frozen => {}
+    }
+    if verdict.removes() {
+        found.extend(linked.of(subject).map(|other| {
+            (Effect::LeftBehind, format!("{other} is detached and stays, live and billed, unmanaged"))
+        }));
+    }
+    found.sort();
+    found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
+    found.into_iter().map(|(code, text)| Consequence { code, text }).collect()
+}
+
+fn with_the_old(effect: Effect) -> String {
+    match effect {
+        Effect::DataLoss => "the old object's data is lost for good".to_owned(),
+        other => other.text().to_owned(),
+    }
+}

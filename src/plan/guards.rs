@@ -1,0 +1,213 @@
+//! Guards: what a plan shows and an apply refuses, each with the ways out.
+
+use super::blocks::Blocks;
+use super::classify::is_adopted;
+use super::survey::{Adoption, Live, Subject, Survey};
+use super::verdict::{Act, Difference, Verdict};
+use crate::model::address::{Address, Name};
+use crate::model::schema::Type;
+use crate::model::value::Value;
+
+/// Deletions up to here are never too many.
+const FEW: usize = 3;
+/// More than this share of the managed objects is too many, in per cent.
+const SHARE: usize = 30;
+
+/// Checks what has been decided as a whole.
+pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
+            protected(subject, verdict, blocks);
+            provisional(subject, blocks);
+        }
+    }
+    held(survey, verdicts, blocks);
+    budget(survey, verdicts, blocks);
+    adoptions(survey, blocks);
+    for address in &survey.strangers {
+        let text = format!("The ledger has {address}, of a kind that this version does not know.");
+        blocks.of("unknown_kind", Some(address), text, "Use the version of stead that made it.".into());
+    }
+}
+
+fn protected(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+    if !subject.is_protected() {
+        return;
+    }
+    let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let text = format!("{} is protected and would be {what}{reason}.", subject.address);
+    let help = if subject.block.is_some() {
+        "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude."
+    } else {
+        "Its protection is remembered: write the block again with `lifecycle: { protect: false }`, \
+         apply, and then remove it."
+    };
+    let span = subject.block.and_then(|block| block.lifecycle.protect_span);
+    blocks.about("protected", subject, span, text, help.to_owned());
+}
+
+fn provisional(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let Some(owned) = subject.owned().filter(|owned| owned.provisional) else { return };
+    if matches!(subject.adoption, Some(Adoption::Confirmed)) {
+        return;
+    }
+    let text = format!(
+        "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
+        subject.address, owned.id
+    );
+    let help = format!("Look at it, and say that it is yours: --adopt {}={}.", subject.address, owned.id);
+    blocks.about("provisional", subject, None, text, help);
+}
+
+/// What goes must not be held by something that the plan leaves alone.
+fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
+        let frozen =
+            |m: &&usize| verdicts[**m].act == Act::Frozen && survey.subjects[**m].owned().is_some();
+        let Some(holder) = survey.holders[n].iter().find(frozen).map(|m| &survey.subjects[*m]) else {
+            continue;
+        };
+        let subject = &survey.subjects[n];
+        let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+        let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
+        let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
+        blocks.about("held", subject, None, text, help);
+    }
+}
+
+fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    let options = survey.inputs.options;
+    if options.destroy || options.allow_deletes {
+        return;
+    }
+    let counts = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| match verdict.act {
+        Act::Delete => true,
+        Act::Replace { .. } => subject.kind.data_bearing,
+        _ => false,
+    };
+    let managed = survey.subjects.iter().filter(|subject| subject.owned().is_some()).count();
+    let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
+    if deletions >= FEW && deletions * 100 > managed * SHARE {
+        let text = format!("{deletions} of {managed} managed objects would be deleted.");
+        let help =
+            "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.";
+        blocks.of("deletion_budget", None, text, help.to_owned());
+    }
+}
+
+fn adoptions(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    for (address, id) in &survey.inputs.options.adopt {
+        let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
+        let Some((text, help)) = unadoptable(survey, subject, address, id) else { continue };
+        blocks.of("adopt", Some(address), text, help);
+    }
+}
+
+fn unadoptable(
+    survey: &Survey<'_>,
+    subject: Option<&Subject<'_>>,
+    address: &Address,
+    id: &Name,
+) -> Option<(String, String)> {
+    let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
+        let help = format!("Write the block {address} first.");
+        return Some((format!("{address} is not in the configuration."), help));
+    };
+    if let Some(owned) = subject.owned() {
+        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
+        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
+    }
+    let Some(object) = subject.object() else {
+        let help = "Look it up with `stead ls --unmanaged`.".to_owned();
+        return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
+    };
+    let owner = survey.subjects.iter().find(|other| {
+        other.kind.name == subject.kind.name && other.owned().is_some_and(|owned| owned.id == object.id)
+    })?;
+    let help = format!("Give the address {address} to {} by a `moved` entry.", owner.address);
+    Some((format!("{id} belongs to {} already.", owner.address), help))
+}
+
+/// An adopted object is never replaced: it would be deleted without ever having been managed.
+pub(super) fn check_adoption(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+    if !is_adopted(subject) || !verdict.removes() {
+        return;
+    }
+    let names: Vec<&str> =
+        verdict.differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
+    let text = format!(
+        "Adopting {} would replace it at once: {} cannot be changed in place.",
+        subject.address,
+        if names.is_empty() { "what differs".to_owned() } else { names.join(", ") }
+    );
+    let help = "Write what the live object has, adopt it, and change it afterwards.".to_owned();
+    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    blocks.about("adopt", subject, span.map(|setting| setting.span), text, help);
+}
+
+/// Tells whether a difference may stay; what can only grow must not shrink.
+pub(super) fn may_change(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    difference: &Difference<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) -> bool {
+    let attribute = difference.attribute;
+    let numbers = if attribute.grow_only {
+        difference.before.as_decimal().zip(difference.after.as_decimal())
+    } else {
+        attribute.catalog_grow_only.and_then(|field| {
+            let Type::Catalog(table) = attribute.ty else { return None };
+            let number = |named: &Value| survey.names.find(table, named)?.number(field);
+            let live = || subject.object()?.attributes.get(field)?.as_decimal();
+            number(&difference.before).or_else(live).zip(number(&difference.after))
+        })
+    };
+    let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
+    let (address, path) = (subject.address, &difference.path);
+    let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
+    let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
+    let help = format!(
+        "Write {} (or `stead drift --accept {address}.{path}`); or make a new, smaller one under another \
+         name, move what it holds, and remove this one.",
+        difference.before
+    );
+    blocks.about("grow_only", subject, difference.setting.map(|setting| setting.span), text, help);
+    false
+}
+
+/// Tells whether a failed object may be replaced. One that holds data is left to a human, unless it
+/// never got as far as holding any.
+pub(super) fn may_replace_failed(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) -> bool {
+    if !subject.kind.data_bearing || subject.entry.is_some_and(|entry| entry.unfinished) {
+        return true;
+    }
+    let status = subject.status().unwrap_or("failed");
+    let text =
+        format!("{} is {status}, and it may still hold data: it is not replaced unasked.", subject.address);
+    let help = "Repair or restore it; or save its data, delete it by hand, and plan again.".to_owned();
+    blocks.about("failed", subject, None, text, help);
+    false
+}
+
+/// An owned object was neither seen nor proven gone.
+pub(super) fn unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let id = subject.owned().map_or("", |owned| owned.id.as_str());
+    let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
+    let help = "Plan again; look at the key's projects when it stays so.".to_owned();
+    blocks.about("unread", subject, None, text, help);
+}
+
+/// What became of an earlier request is for a human to say.
+pub(super) fn question(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let questions = &survey.inputs.ledger.questions;
+    let Some((op, question)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
+        return;
+    };
+    let help = format!(
+        "Look, and say it: `stead resolve {op} adopt ID` or `stead resolve {op} absent`. Until then it and \
+         what depends on it stay as they are."
+    );
+    blocks.about("question", subject, None, question.text.clone(), help);
+}

@@ -1,0 +1,62 @@
+//! Before-images: what the plan looked at in each object that it touches, as keyed digests, so that
+//! a saved plan can tell which field has moved without holding any value.
+
+use std::collections::BTreeMap;
+
+use super::change::BeforeImage;
+use super::compare::canonical;
+use super::diff::returned;
+use super::survey::Subject;
+use super::verdict::Verdict;
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Kind};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::Object;
+
+/// The birth date stands for the whole object: another one has another date.
+const BORN: &str = "created_at";
+
+/// Returns the image of a touched subject's object.
+pub(super) fn image(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    key: &FingerprintKey,
+) -> Option<BeforeImage> {
+    let object = subject.object()?;
+    let written = verdict.wants.iter().map(|want| want.attribute);
+    let applied = subject.entry.into_iter().flat_map(|entry| entry.applied.keys());
+    let remembered = applied.filter_map(|name| subject.kind.attribute(name));
+    let mut attributes: BTreeMap<Name, String> = written
+        .chain(remembered)
+        .filter_map(|attribute| Some((attribute.name.into(), digest(attribute, object, key)?)))
+        .collect();
+    attributes.extend(object.created_at.as_ref().map(|born| (BORN.into(), keyed(born, key))));
+    Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
+}
+
+/// Returns the first attribute in which an object is not what the image shows.
+pub(super) fn moved(
+    image: &BeforeImage,
+    kind: &Kind,
+    object: &Object,
+    key: &FingerprintKey,
+) -> Option<Name> {
+    let differs = |(name, before): &(&Name, &String)| {
+        let now = match kind.attribute(name) {
+            _ if *name == BORN => object.created_at.as_ref().map(|born| keyed(born, key)),
+            Some(attribute) => digest(attribute, object, key),
+            None => None,
+        };
+        now.as_ref() != Some(*before)
+    };
+    image.attributes.iter().find(differs).map(|(name, _)| name.clone())
+}
+
+fn digest(attribute: &Attribute, object: &Object, key: &FingerprintKey) -> Option<String> {
+    let value = canonical(&attribute.ty, &returned(attribute, object)?);
+    Some(keyed(&serde_json::to_string(&value).ok()?, key))
+}
+
+fn keyed(text: &str, key: &FingerprintKey) -> String {
+    Secret::new(text).fingerprint(key).unwrap_or_default().to_string()
+}

@@ -1,0 +1,157 @@
+//! The lines of a plan: what people read of each subject that changes.
+
+use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step};
+use super::compare::sealed;
+use super::survey::{Adoption, Subject, Survey};
+use super::verdict::{Act, Difference, Verdict, Want};
+use crate::config::stack::Setting;
+use crate::model::address::{Address, Name};
+use crate::model::schema::Effect;
+use crate::model::source::{Place, Span};
+use crate::model::value::Value;
+
+/// What a line says besides what its verdict says.
+pub(super) struct Facts {
+    /// Numbers of its steps.
+    pub steps: Vec<usize>,
+    /// Its price.
+    pub cost: LineCost,
+    /// Its effects.
+    pub effects: Vec<Consequence>,
+}
+
+/// Returns the line of a subject; `None` when nothing becomes of it.
+pub(super) fn line(
+    survey: &Survey<'_>,
+    n: usize,
+    verdict: Verdict<'_>,
+    facts: Facts,
+    all: &[Step],
+) -> Option<Change> {
+    let subject = &survey.subjects[n];
+    let action = action(subject, &verdict, &facts)?;
+    let left_over = action == Action::Delete && verdict.act != Act::Delete;
+    let id = match (left_over, facts.steps.first().map(|step| &all[*step].operation)) {
+        (true, Some(Operation::Delete { object, .. })) => Some(object.id.clone()),
+        _ => subject.object().map(|object| object.id.clone()),
+    };
+    let create_first = match verdict.act {
+        Act::Replace { create_first } => Some(create_first),
+        _ => None,
+    };
+    Some(Change {
+        address: subject.address.clone(),
+        kind: subject.kind.name.into(),
+        id,
+        action,
+        create_first: create_first.filter(|_| action == Action::Replace),
+        cause: if left_over { Cause::Unfinished } else { verdict.cause },
+        reason: reason(subject, &verdict, left_over),
+        seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
+        hits: hits(survey, n, &verdict),
+        source: subject.block.and_then(|block| place(survey, block.span)),
+        effects: facts.effects,
+        cost: facts.cost,
+        steps: facts.steps,
+        attributes: attributes(survey, verdict),
+    })
+}
+
+fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {
+    match verdict.act {
+        Act::Keep | Act::Update if subject.adoption.is_some() => Some(Action::Adopt),
+        Act::Replace { .. }
+            if matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_))) =>
+        {
+            Some(Action::Adopt)
+        }
+        Act::Keep => (!facts.steps.is_empty()).then_some(Action::Delete),
+        Act::Frozen => None,
+        Act::Create => Some(Action::Create),
+        Act::Update => Some(Action::Update),
+        Act::Replace { .. } => Some(Action::Replace),
+        Act::Delete => Some(Action::Delete),
+        Act::Forget => Some(Action::Forget),
+    }
+}
+
+fn reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Option<String> {
+    if left_over {
+        return Some("an earlier replacement left the old object behind".to_owned());
+    }
+    match subject.adoption {
+        Some(Adoption::Recovered(_)) => Some("an earlier apply made it and could not record it".to_owned()),
+        Some(Adoption::Asked) => Some("it exists already and is taken over".to_owned()),
+        Some(Adoption::Confirmed) => Some("it is confirmed to be this resource's".to_owned()),
+        None => verdict.reason.clone(),
+    }
+}
+
+fn attributes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange> {
+    match verdict.act {
+        Act::Create => verdict.wants.into_iter().filter_map(|want| birth(survey, want)).collect(),
+        Act::Update | Act::Replace { .. } => {
+            verdict.differences.into_iter().map(|difference| change(survey, difference)).collect()
+        }
+        Act::Keep | Act::Frozen | Act::Delete | Act::Forget => Vec::new(),
+    }
+}
+
+fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
+    if want.value == Value::Null {
+        return None;
+    }
+    let (source, set_by) = origin(survey, want.setting);
+    Some(AttributeChange {
+        path: want.attribute.name.into(),
+        before: Value::Null,
+        after: if want.value.is_secret() { sealed(&want.value, survey.key()) } else { want.value },
+        forces_replacement: false,
+        source,
+        set_by,
+        cause: Cause::Config,
+        last_applied: None,
+    })
+}
+
+fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
+    let (source, set_by) = origin(survey, difference.setting);
+    AttributeChange {
+        forces_replacement: difference.forces_replacement(),
+        path: difference.path,
+        before: difference.before,
+        after: difference.after,
+        source,
+        set_by,
+        cause: difference.cause,
+        last_applied: difference.last_applied,
+    }
+}
+
+fn origin(survey: &Survey<'_>, setting: Option<&Setting>) -> (Option<Place>, Option<Name>) {
+    let source = setting.and_then(|setting| place(survey, setting.span));
+    (source, setting.and_then(|setting| setting.set_by.clone()))
+}
+
+fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {
+    survey.inputs.stack.sources.place(span)
+}
+
+/// Returns the resources that feel a change.
+fn hits(survey: &Survey<'_>, n: usize, verdict: &Verdict<'_>) -> Vec<Address> {
+    let disturbs =
+        |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
+    let felt = match verdict.act {
+        Act::Replace { .. } | Act::Delete => true,
+        Act::Update => verdict.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs)),
+        _ => false,
+    };
+    if !felt {
+        return Vec::new();
+    }
+    let both = survey.users[n].iter().chain(&survey.holders[n]);
+    let mut found: Vec<Address> = both.map(|m| survey.subjects[*m].address.clone()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}

@@ -1,0 +1,90 @@
+//! `Outlook`: the world as it will be, as expressions see it while the plan is made.
+//!
+//! A written attribute is what the block says (a catalog attribute its written name), any other is
+//! what is live. A resource without an object, or whose object is to be replaced, has its written
+//! attributes; its id and all else wait for it.
+
+use super::compare::is_unset;
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Verdict};
+use crate::model::address::Address;
+use crate::model::expression::Lookup;
+use crate::model::schema::{Effect, Presence};
+use crate::model::value::{Attributes, Value};
+
+/// What expressions see while the verdicts are made, dependencies first.
+pub(super) struct Outlook<'s, 'a> {
+    /// The world as it is.
+    pub survey: &'s Survey<'a>,
+    /// What is decided so far.
+    pub verdicts: &'s [Option<Verdict<'a>>],
+}
+
+impl<'a> Outlook<'_, 'a> {
+    fn at(&self, address: &Address) -> Option<(&Subject<'a>, &Verdict<'a>)> {
+        let n = *self.survey.index.get(address)?;
+        Some((&self.survey.subjects[n], self.verdicts[n].as_ref()?))
+    }
+}
+
+impl Lookup for Outlook<'_, '_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let waits = || Value::Unknown(vec![address.clone()]);
+        let Some((subject, verdict)) = self.at(address) else { return waits() };
+        match attribute.filter(|name| *name != "id") {
+            None => id(subject, verdict).unwrap_or_else(waits),
+            Some(name) => foreseen(subject, verdict, name).unwrap_or_else(waits),
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let Some((subject, verdict)) = self.at(address) else { return (Attributes::new(), false) };
+        let mut whole = true;
+        let mut found = Attributes::new();
+        let names = subject.kind.attributes.iter().map(|attribute| attribute.name);
+        for (name, value) in names
+            .map(|name| (name, foreseen(subject, verdict, name)))
+            .chain(std::iter::once(("id", id(subject, verdict))))
+        {
+            match value {
+                Some(value) if !value.is_unknown() => {
+                    found.insert(name.into(), value);
+                }
+                _ => whole = false,
+            }
+        }
+        (found, whole)
+    }
+}
+
+fn id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
+    if subject.kind.api.id != "id" {
+        return foreseen(subject, verdict, subject.kind.api.id);
+    }
+    let object = subject.object().filter(|_| !verdict.is_new())?;
+    Some(Value::Text(object.id.clone()))
+}
+
+/// Returns the value that an attribute will have, where that is known.
+pub(super) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+    // What is left out of the plan stays as it is.
+    let stays = verdict.act == Act::Frozen && subject.object().is_some();
+    if let Some(want) = verdict.want(name).filter(|_| !stays) {
+        return Some(want.value.clone());
+    }
+    let attribute = subject.kind.attribute(name);
+    let Some(object) = subject.object().filter(|_| !verdict.is_new()) else {
+        return match attribute?.presence {
+            Presence::Default(literal) => Some(literal.value()),
+            _ => None,
+        };
+    };
+    let live = object.attributes.get(name).cloned().unwrap_or_default();
+    let moves = verdict.act == Act::Update && attribute.is_some_and(|a| !a.is_writable());
+    let unsettled = moves && (is_unset(&live) || changes_address(verdict));
+    (!unsettled).then_some(live)
+}
+
+fn changes_address(verdict: &Verdict<'_>) -> bool {
+    verdict.differences.iter().any(|d| d.attribute.effects.contains(&Effect::AddressChange))
+}

@@ -1,0 +1,295 @@
+//! Steps and their order: what is made comes after what it needs; what goes comes after everything
+//! that held it has let go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::calls;
+use super::change::{CriticalPath, Operation, Remember, Step};
+use super::clash::successors;
+use super::survey::{Subject, Survey, key_of};
+use super::verdict::{Act, Verdict, Want};
+use crate::ledger::entry::Owned;
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::graph::{Graph, NodeId};
+use crate::model::schema::{Attribute, OnChange};
+use crate::model::value::Value;
+
+/// The shortest time that a step is given, in seconds.
+const PATIENCE: u32 = 300;
+/// How many times its usual duration a step is given.
+const SLACK: u32 = 20;
+
+/// The steps of one subject, as nodes.
+#[derive(Default, Clone)]
+struct Nodes {
+    release: Option<NodeId>,
+    create: Option<NodeId>,
+    update: Option<NodeId>,
+    delete: Option<NodeId>,
+    deposed: Vec<NodeId>,
+}
+
+/// Steps in order, and the numbers of each subject's own.
+pub(super) struct Ordered {
+    /// The steps; each comes after those that it waits for.
+    pub steps: Vec<Step>,
+    /// By subject.
+    pub of: Vec<Vec<usize>>,
+    /// The steps wait for each other in a circle: there are none then.
+    pub knotted: bool,
+}
+
+/// Returns all steps in order.
+pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
+    let mut work =
+        Work { survey, verdicts, graph: Graph::default(), drafts: Vec::new(), nodes: Vec::new() };
+    work.nodes.resize(survey.subjects.len(), Nodes::default());
+    for n in 0..survey.subjects.len() {
+        work.add_steps(n);
+    }
+    for n in 0..survey.subjects.len() {
+        work.make_after_needs(n);
+        work.replace_in_order(n);
+        work.delete_after_holders(n);
+    }
+    for (old, new) in successors(survey, verdicts) {
+        work.follow(work.nodes[old].delete, work.nodes[new].create);
+    }
+    work.number()
+}
+
+struct Work<'s, 'a> {
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    graph: Graph<usize>,
+    drafts: Vec<Option<Step>>,
+    nodes: Vec<Nodes>,
+}
+
+impl<'a> Work<'_, 'a> {
+    fn add_steps(&mut self, n: usize) {
+        let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
+        if verdict.act != Act::Frozen {
+            for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
+                if !self.survey.inputs.snapshot.absent.contains(&key_of(subject.kind.name, owned)) {
+                    let node = self.add(n, delete(owned, true));
+                    self.nodes[n].deposed.push(node);
+                }
+            }
+        }
+        match verdict.act {
+            Act::Create => {
+                let create = self.create(n, false);
+                self.nodes[n].create = Some(self.add(n, create));
+            }
+            Act::Replace { create_first } => {
+                let create = self.create(n, create_first);
+                self.nodes[n].create = Some(self.add(n, create));
+                self.nodes[n].delete =
+                    subject.owned().map(|owned| self.add(n, delete(owned, create_first)));
+            }
+            Act::Update => self.add_update(n),
+            Act::Delete => {
+                self.nodes[n].delete = subject.owned().map(|owned| self.add(n, delete(owned, false)));
+            }
+            Act::Keep | Act::Frozen | Act::Forget => {}
+        }
+    }
+
+    /// An update is one step, or two when a link must be undone before its other end goes.
+    fn add_update(&mut self, n: usize) {
+        let subject = &self.survey.subjects[n];
+        let links: Vec<&'static Attribute> = self.links_to_release(n);
+        let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
+        let undone: Vec<_> = links.iter().filter_map(|link| calls::release(subject, link)).collect();
+        if !undone.is_empty() {
+            let mut desired = remembered(subject);
+            desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
+            let remember = subject.entry.map(|entry| Remember {
+                depends_on: entry.depends_on.clone(),
+                protect: entry.protect,
+                keep_on_remove: entry.keep_on_remove,
+            });
+            let object = subject.object().map(crate::model::snapshot::Object::key);
+            let remember = remember.unwrap_or_default();
+            let release = Operation::Update { object, calls: undone, desired, remember };
+            self.nodes[n].release = Some(self.add(n, release));
+        }
+        let calls = calls::calls(self.survey, subject, &self.verdicts[n], &names);
+        let object = subject.object().map(crate::model::snapshot::Object::key);
+        let (desired, remember) = (self.desired(n), self.remember(n));
+        self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
+    }
+
+    /// Returns the links that change and whose present other end is deleted before it is made anew.
+    fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
+        let subject = &self.survey.subjects[n];
+        let leads_to_deleted = |attribute: &Attribute| {
+            let live = calls::present(subject, attribute);
+            subject.held.iter().any(|held| {
+                let other = &self.survey.subjects[*held];
+                let id = other.object().map(|object| object.id.as_str());
+                self.verdicts[*held].deletes_first() && id.is_some() && id == live.as_text()
+            })
+        };
+        let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
+        changed
+            .filter(|attribute| matches!(attribute.change, OnChange::Link { .. }))
+            .filter(|attribute| leads_to_deleted(attribute))
+            .collect()
+    }
+
+    fn create(&self, n: usize, deposes: bool) -> Operation {
+        Operation::Create {
+            desired: self.desired(n),
+            project: self.verdicts[n].project.clone(),
+            parent: self.survey.subjects[n].resource.and_then(|resource| resource.parent.clone()),
+            remember: self.remember(n),
+            deposes,
+        }
+    }
+
+    fn desired(&self, n: usize) -> BTreeMap<Name, Expression> {
+        let key = self.survey.key();
+        let written = |want: &&Want<'a>| want.setting.is_some();
+        let wants = self.verdicts[n].wants.iter().filter(written);
+        wants.map(|want| (want.attribute.name.into(), want.expression(key))).collect()
+    }
+
+    fn remember(&self, n: usize) -> Remember {
+        remember(self.survey, &self.survey.subjects[n])
+    }
+
+    fn add(&mut self, n: usize, operation: Operation) -> NodeId {
+        let subject = &self.survey.subjects[n];
+        let (seconds, timeout_seconds) = durations(subject, &operation);
+        let step = Step {
+            address: subject.address.clone(),
+            kind: subject.kind.name.into(),
+            operation,
+            after: Vec::new(),
+            seconds,
+            timeout_seconds,
+        };
+        self.drafts.push(Some(step));
+        self.graph.add(n)
+    }
+
+    fn follow(&mut self, before: Option<NodeId>, after: Option<NodeId>) {
+        if let (Some(before), Some(after)) = (before, after) {
+            self.graph.order(before, after);
+        }
+    }
+
+    fn make_after_needs(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        for need in &self.survey.subjects[n].needs {
+            let ready = self.nodes[*need].create.or(self.nodes[*need].update);
+            self.follow(ready, own.create);
+            self.follow(ready, own.update);
+        }
+    }
+
+    fn replace_in_order(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        self.follow(own.release, own.update);
+        match self.verdicts[n].act {
+            Act::Replace { create_first: true } => self.follow(own.create, own.delete),
+            Act::Replace { create_first: false } => self.follow(own.delete, own.create),
+            _ => {}
+        }
+    }
+
+    fn delete_after_holders(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        for held in &self.survey.subjects[n].held {
+            let first = self.verdicts[*held].deletes_first();
+            let going = self.nodes[*held].delete;
+            self.follow(own.delete, going);
+            self.follow(own.release, going);
+            if !first {
+                self.follow(own.update, going);
+            }
+            own.deposed.iter().for_each(|deposed| self.follow(Some(*deposed), going));
+            for deposed in self.nodes[*held].deposed.clone() {
+                self.follow(own.delete.filter(|_| !first), Some(deposed));
+                self.follow(own.update.filter(|_| !first), Some(deposed));
+            }
+        }
+    }
+
+    /// Numbers the steps so that each comes after those that it waits for.
+    fn number(mut self) -> Ordered {
+        let mut of = vec![Vec::new(); self.survey.subjects.len()];
+        let Ok(sorted) = self.graph.sorted() else {
+            return Ordered { steps: Vec::new(), of, knotted: true };
+        };
+        let mut numbers = vec![0; sorted.len()];
+        let mut steps = Vec::with_capacity(sorted.len());
+        for (number, node) in sorted.into_iter().enumerate() {
+            numbers[node.index()] = number;
+            let mut after: Vec<usize> = self.graph.before(node).map(|b| numbers[b.index()]).collect();
+            after.sort_unstable();
+            after.dedup();
+            let draft = self.drafts.get_mut(node.index()).and_then(Option::take);
+            let Some((n, mut step)) = self.graph.get(node).copied().zip(draft) else { continue };
+            step.after = after;
+            of[n].push(number);
+            steps.push(step);
+        }
+        Ordered { steps, of, knotted: false }
+    }
+}
+
+/// Returns what the ledger is to remember of a wanted subject.
+pub(super) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
+    let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
+    let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
+    Remember {
+        depends_on,
+        protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
+        keep_on_remove: lifecycle
+            .is_some_and(|lifecycle| lifecycle.on_remove == crate::config::stack::OnRemove::Keep),
+    }
+}
+
+fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
+    let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
+    applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
+}
+
+fn delete(owned: &Owned, deposed: bool) -> Operation {
+    Operation::Delete { object: owned.clone(), deposed }
+}
+
+/// Returns how long a step usually takes and how long it may take.
+fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
+    let estimate = subject.kind.estimate;
+    let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
+    let (seconds, allowed) = match operation {
+        Operation::Create { .. } => (estimate.create, timeouts.create),
+        Operation::Update { calls, .. } => {
+            let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+            (estimate.update.saturating_mul(count), timeouts.update)
+        }
+        Operation::Delete { .. } => (estimate.delete, timeouts.delete),
+    };
+    let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
+    (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(SLACK).max(PATIENCE)))
+}
+
+/// Returns the longest chain of steps.
+pub(super) fn critical_path(steps: &[Step]) -> CriticalPath {
+    let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let before = step.after.iter().max_by_key(|n| (best[**n].0, std::cmp::Reverse(**n)));
+        let seconds = before.map_or(0, |n| best[*n].0).saturating_add(step.seconds);
+        best.push((seconds, before.copied()));
+    }
+    let last = (0..steps.len()).max_by_key(|n| (best[*n].0, std::cmp::Reverse(*n)));
+    let mut path: Vec<usize> = std::iter::successors(last, |n| best[*n].1).collect();
+    path.reverse();
+    CriticalPath { seconds: last.map_or(0, |n| best[n].0), steps: path }
+}

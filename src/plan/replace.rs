@@ -1,0 +1,80 @@
+//! Which comes first in a replacement: the new object or the deletion of the old one.
+
+use ipnet::Ipv4Net;
+
+use super::blocks::Blocks;
+use super::compare::same;
+use super::survey::Subject;
+use super::verdict::Verdict;
+use crate::model::schema::{Check, ReplaceOrder};
+use crate::model::value::Value;
+
+/// Returns whether the new one comes first, and if not, why not when a reader would ask.
+///
+/// `forced`: what the old object holds must itself go before it comes anew.
+pub(super) fn order(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    forced: bool,
+    blocks: &mut Blocks<'_, '_>,
+) -> (bool, Option<String>) {
+    let written = subject.resource.and_then(|resource| resource.lifecycle.replace);
+    match written.unwrap_or(subject.kind.replace) {
+        ReplaceOrder::Never => {
+            refuse(subject, verdict, blocks);
+            (false, None)
+        }
+        ReplaceOrder::DeleteFirst => (false, None),
+        ReplaceOrder::CreateFirst if forced => {
+            (false, Some("what it stands on is deleted before it is made anew".to_owned()))
+        }
+        ReplaceOrder::CreateFirst => {
+            let clash = clash(subject, verdict);
+            (clash.is_none(), clash)
+        }
+    }
+}
+
+fn refuse(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+    let reason = verdict.reason.as_deref().unwrap_or("an attribute changes that no call can change");
+    let text = format!("{} would be replaced, and its lifecycle says never: {reason}.", subject.address);
+    let help = "Take the change back, or set `lifecycle.replace` to create_first or delete_first.";
+    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    blocks.about("replace_never", subject, span.map(|setting| setting.span), text, help.to_owned());
+}
+
+/// Returns why the two cannot stand side by side.
+fn clash(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
+    let stays = |name: &str| !verdict.rehomed && unchanged(subject, verdict, name);
+    if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
+        return Some(format!("two cannot have the same {}", subject.kind.api.id));
+    }
+    subject.kind.rules.iter().find_map(|rule| match rule.check {
+        Check::Unique { attributes } => {
+            let all = attributes.iter().all(|name| stays(name));
+            all.then(|| format!("two cannot have the same {}", attributes.join(" and ")))
+        }
+        Check::NoOverlap { attribute } => {
+            overlaps(subject, verdict, attribute).then(|| format!("their {attribute} would overlap"))
+        }
+        _ => None,
+    })
+}
+
+fn unchanged(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> bool {
+    let Some(attribute) = subject.kind.attribute(name) else { return false };
+    let live = subject.object().and_then(|object| object.attributes.get(name)).unwrap_or(&Value::Null);
+    let want = verdict.want(name);
+    want.is_none_or(|want| !want.value.is_unknown() && same(&attribute.ty, want.stored(), live))
+}
+
+fn overlaps(subject: &Subject<'_>, verdict: &Verdict<'_>, attribute: &str) -> bool {
+    let live = subject.object().and_then(|object| network(object.attributes.get(attribute)?));
+    let want = verdict.want(attribute).map_or(live, |want| network(&want.value));
+    live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
+}
+
+/// Returns a value as a network.
+pub(super) fn network(value: &Value) -> Option<Ipv4Net> {
+    value.as_text()?.parse().ok()
+}

@@ -1,0 +1,363 @@
+//! `Survey`: stack, ledger and snapshot joined by address: one `Subject` for each resource that is
+//! wanted, owned or both, and who needs and holds whom.
+
+use std::collections::{HashMap, HashSet};
+
+use super::make::Inputs;
+use super::names::Names;
+use crate::config::stack::Resource;
+use crate::ledger::entry::{Entry, IntentAction, Owned};
+use crate::ledger::resolve;
+use crate::model::address::Address;
+use crate::model::schema::{Kind, Scope, Type};
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+
+/// Everything that is known of one address.
+pub(super) struct Subject<'a> {
+    /// The address.
+    pub address: &'a Address,
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// The block that is to hold; `None` when it was removed, or when everything is.
+    pub resource: Option<&'a Resource>,
+    /// The block as written, for places and lifecycle words; also when everything is removed.
+    pub block: Option<&'a Resource>,
+    /// What is remembered.
+    pub entry: Option<&'a Entry>,
+    /// The object.
+    pub live: Live<'a>,
+    /// The object becomes the resource's by this plan.
+    pub adoption: Option<Adoption<'a>>,
+    /// What the block refers to.
+    pub needs: Vec<usize>,
+    /// What the object was built on, and what it refers to: that cannot go before it lets go.
+    pub held: Vec<usize>,
+}
+
+/// The state of a subject's object.
+#[derive(Clone, Copy)]
+pub(super) enum Live<'a> {
+    /// None is owned.
+    None,
+    /// It is there.
+    Present(&'a Object),
+    /// It is there, on its way out.
+    Leaving(&'a Object),
+    /// It is proven gone.
+    Gone(&'a Owned),
+    /// It is owned, and was neither seen nor proven gone.
+    Unseen(&'a Owned),
+}
+
+/// Why an object becomes a resource's.
+#[derive(Clone, Copy)]
+pub(super) enum Adoption<'a> {
+    /// It was asked for.
+    Asked,
+    /// An earlier apply made it and could not record it; the entry is the one it would have recorded.
+    Recovered(&'a Entry),
+    /// It was found by an earlier apply; now a human says that it is the right one.
+    Confirmed,
+}
+
+/// The three inputs joined.
+pub(super) struct Survey<'a> {
+    /// What the plan is made from.
+    pub inputs: Inputs<'a>,
+    /// By address.
+    pub subjects: Vec<Subject<'a>>,
+    /// The number of each address.
+    pub index: HashMap<&'a Address, usize>,
+    /// By subject: whose blocks refer to it.
+    pub users: Vec<Vec<usize>>,
+    /// By subject: whose objects hold its object.
+    pub holders: Vec<Vec<usize>>,
+    /// Names and prices, found at once.
+    pub names: Names<'a>,
+    /// Live objects that nobody of this stack owns.
+    pub unowned: Vec<&'a Object>,
+    /// Entries of kinds that the tables do not have.
+    pub strangers: Vec<&'a Address>,
+}
+
+impl<'a> Survey<'a> {
+    /// Joins the inputs.
+    pub fn new(inputs: Inputs<'a>) -> Self {
+        let (mut subjects, strangers) = join(&inputs);
+        let index: HashMap<&Address, usize> =
+            subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
+        let taken = owned_keys(&subjects);
+        let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| !taken.contains_key(*key));
+        let unowned = unowned.map(|(_, object)| object).collect();
+        follow_parents(&mut subjects, &index, &inputs);
+        link(&mut subjects, &index, &taken, &inputs);
+        let users = reversed(&subjects, |subject| &subject.needs);
+        let holders = reversed(&subjects, |subject| &subject.held);
+        let names = Names::new(inputs.catalog);
+        Self { inputs, subjects, index, users, holders, names, unowned, strangers }
+    }
+
+    /// Returns the key of the fingerprints of secrets.
+    pub fn key(&self) -> &'a FingerprintKey {
+        &self.inputs.ledger.identity.key
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// Returns the object, if it is there to be read.
+    pub fn object(&self) -> Option<&'a Object> {
+        match self.live {
+            Live::Present(object) | Live::Leaving(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Returns the owned object, if one is owned.
+    pub fn owned(&self) -> Option<&'a Owned> {
+        self.entry.and_then(|entry| entry.current.as_ref())
+    }
+
+    /// Tells whether a remembered or written word stops deletion.
+    pub fn is_protected(&self) -> bool {
+        self.block
+            .map_or_else(|| self.entry.is_some_and(|entry| entry.protect), |block| block.lifecycle.protect)
+    }
+
+    /// Returns the parent's address, for a child.
+    pub fn parent(&self) -> Option<&'a Address> {
+        let written = self.resource.and_then(|resource| resource.parent.as_ref());
+        written.or_else(|| self.entry.and_then(|entry| entry.parent.as_ref()))
+    }
+
+    /// Returns the status, of a kind that has one.
+    pub fn status(&self) -> Option<&'a str> {
+        self.object()?.status(self.kind.api.ready?.attribute)
+    }
+}
+
+/// Returns the key of an owned object.
+pub(super) fn key_of(kind: &str, owned: &Owned) -> ObjectKey {
+    ObjectKey { kind: kind.into(), parent: owned.parent.clone(), id: owned.id.clone() }
+}
+
+/// Returns the certificate of a live object that is to be owned.
+pub(super) fn certificate(object: &Object, provisional: bool) -> Owned {
+    Owned {
+        id: object.id.clone(),
+        parent: object.parent.clone(),
+        project: object.project.clone(),
+        created_at: object.created_at.clone(),
+        provisional,
+    }
+}
+
+fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
+    let (stack, ledger) = (inputs.stack, inputs.ledger);
+    let removed = ledger.entries.keys().filter(|address| !stack.resources.contains_key(*address));
+    let mut addresses: Vec<&Address> = stack.resources.keys().chain(removed).collect();
+    addresses.sort_unstable();
+    let recovered = recovered(inputs);
+    let mut strangers = Vec::new();
+    let mut subjects = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        let block = stack.resources.get(address);
+        let entry = ledger.entries.get(address);
+        let kind = block.map(|block| block.kind);
+        let Some(kind) = kind.or_else(|| inputs.registry.kind(&entry?.kind)) else {
+            strangers.push(address);
+            continue;
+        };
+        let (live, adoption) = match entry.and_then(|entry| entry.current.as_ref()) {
+            Some(owned) => (look(inputs, kind, owned), confirmation(inputs, address, owned)),
+            None => adopted(inputs, address, kind, &recovered),
+        };
+        subjects.push(Subject {
+            address,
+            kind,
+            resource: block.filter(|_| !inputs.options.destroy),
+            block,
+            entry,
+            live,
+            adoption,
+            needs: Vec::new(),
+            held: Vec::new(),
+        });
+    }
+    (subjects, strangers)
+}
+
+fn look<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
+    let key = key_of(kind.name, owned);
+    match inputs.snapshot.objects.get(&key) {
+        Some(object) if is_leaving(kind, object) => Live::Leaving(object),
+        Some(object) => Live::Present(object),
+        None if inputs.snapshot.absent.contains(&key) => Live::Gone(owned),
+        None => Live::Unseen(owned),
+    }
+}
+
+/// Tells whether an object is on its way out.
+pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_some_and(|ready| {
+        object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))
+    })
+}
+
+fn confirmation<'a>(inputs: &Inputs<'a>, address: &Address, owned: &Owned) -> Option<Adoption<'a>> {
+    let asked = inputs.options.adopt.get(address).is_some_and(|id| *id == owned.id);
+    (asked && owned.provisional).then_some(Adoption::Confirmed)
+}
+
+fn adopted<'a>(
+    inputs: &Inputs<'a>,
+    address: &'a Address,
+    kind: &'static Kind,
+    recovered: &HashMap<&'a Address, (&'a Object, &'a Entry)>,
+) -> (Live<'a>, Option<Adoption<'a>>) {
+    if let Some(id) = inputs.options.adopt.get(address) {
+        let found = inputs.snapshot.of_kind(kind.name).find(|object| object.id == *id);
+        return found.map_or((Live::None, None), |object| (Live::Present(object), Some(Adoption::Asked)));
+    }
+    match recovered.get(address) {
+        Some((object, entry)) => (Live::Present(object), Some(Adoption::Recovered(entry))),
+        None => (Live::None, None),
+    }
+}
+
+/// Returns what open creations are known to have made: exactly one object could have come of it.
+fn recovered<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
+    let mut found = HashMap::new();
+    for intent in inputs.ledger.intents.values() {
+        let IntentAction::Create { entry, .. } = &intent.action else { continue };
+        let objects = inputs.snapshot.of_kind(&intent.kind);
+        if let [object] = resolve::candidates(intent, inputs.ledger, objects)[..] {
+            found.insert(&intent.address, (object, entry.as_ref()));
+        }
+    }
+    found
+}
+
+/// Objects of this stack, with the subject that owns each.
+fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
+    let mut keys = HashMap::new();
+    for (i, subject) in subjects.iter().enumerate() {
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        for owned in subject.owned().into_iter().chain(deposed) {
+            keys.insert(key_of(subject.kind.name, owned), i);
+        }
+        if let Live::Present(object) = subject.live {
+            keys.insert(object.key(), i);
+        }
+    }
+    keys
+}
+
+/// A child whose parent object is gone is gone with it: no list shows it and no read proves it.
+fn follow_parents<'a>(
+    subjects: &mut [Subject<'a>],
+    index: &HashMap<&'a Address, usize>,
+    inputs: &Inputs<'a>,
+) {
+    for i in 0..subjects.len() {
+        let (Live::Unseen(owned), Some((of, _))) = (subjects[i].live, subjects[i].kind.child_of()) else {
+            continue;
+        };
+        let Some(id) = owned.parent.clone() else { continue };
+        let parent = subjects[i].parent().and_then(|address| index.get(address));
+        let current = parent.and_then(|p| subjects[*p].owned()).is_some_and(|owned| owned.id == id);
+        let key = ObjectKey { kind: of.into(), parent: None, id };
+        let seen = inputs.snapshot.objects.contains_key(&key);
+        if inputs.snapshot.absent.contains(&key) || (!current && !seen) {
+            subjects[i].live = Live::Gone(owned);
+        }
+    }
+}
+
+fn link<'a>(
+    subjects: &mut [Subject<'a>],
+    index: &HashMap<&'a Address, usize>,
+    taken: &HashMap<ObjectKey, usize>,
+    inputs: &Inputs<'a>,
+) {
+    for (i, subject) in subjects.iter_mut().enumerate() {
+        if let Some(resource) = subject.resource {
+            subject.needs = numbers(needed(resource, inputs), index, i);
+        }
+        let remembered =
+            subject.entry.into_iter().flat_map(|entry| entry.depends_on.iter().chain(&entry.parent));
+        let mut held = numbers(remembered, index, i);
+        if let Some(object) = subject.object() {
+            held.extend(
+                referred(subject.kind, object).filter_map(|key| taken.get(&key)).filter(|n| **n != i),
+            );
+            held.sort_unstable();
+            held.dedup();
+        }
+        subject.held = held;
+    }
+}
+
+/// Returns every address that a block refers to: in its attributes, as its parent, its project, or
+/// by `depends_on`.
+fn needed<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item = &'a Address> {
+    let project = resource.kind.scope == Scope::Project;
+    let shared = inputs.stack.project.as_ref().filter(|_| project && resource.project.is_none());
+    let expressions = resource.attributes.values().map(|setting| &setting.expression);
+    expressions
+        .chain(&resource.project)
+        .flat_map(|expression| expression.addresses())
+        .chain(&resource.parent)
+        .chain(&resource.depends_on)
+        .chain(shared)
+}
+
+fn numbers<'a>(
+    addresses: impl Iterator<Item = &'a Address>,
+    index: &HashMap<&'a Address, usize>,
+    except: usize,
+) -> Vec<usize> {
+    let mut found: Vec<_> =
+        addresses.filter_map(|a| index.get(a).copied()).filter(|n| *n != except).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Returns the objects that a live object refers to.
+fn referred<'o>(kind: &'static Kind, object: &'o Object) -> impl Iterator<Item = ObjectKey> + 'o {
+    kind.attributes.iter().flat_map(move |attribute| {
+        let (of, value) = match (&attribute.ty, object.attributes.get(attribute.name)) {
+            (Type::Reference(of) | Type::Set { of: Type::Reference(of), .. }, Some(value)) => (*of, value),
+            (_, _) => ("", &Value::Null),
+        };
+        let items = match value {
+            Value::List(items) => items.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        items.iter().filter_map(Value::as_text).map(move |id| ObjectKey {
+            kind: of.into(),
+            parent: None,
+            id: id.into(),
+        })
+    })
+}
+
+fn reversed<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    of: impl Fn(&'s Subject<'a>) -> &'s Vec<usize>,
+) -> Vec<Vec<usize>> {
+    let mut back = vec![Vec::new(); subjects.len()];
+    for (i, subject) in subjects.iter().enumerate() {
+        for n in of(subject) {
+            back[*n].push(i);
+        }
+    }
+    back
+}
+
+/// Returns the addresses of open questions.
+pub(super) fn questioned<'a>(inputs: &Inputs<'a>) -> HashSet<&'a Address> {
+    inputs.ledger.questions.values().map(|question| &question.intent.address).collect()
+}

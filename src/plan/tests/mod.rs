@@ -1,0 +1,72 @@
+//! Tests of the plan, over a pure model of the world.
+
+mod diff;
+mod world;
+
+use serde_json::json;
+
+use super::change::{Action, Operation, Plan};
+pub use world::World;
+
+/// A plan in few words: a line for each change, one for each step, one for each block and drift.
+pub fn show(plan: &Plan) -> String {
+    let mut text = String::new();
+    for change in &plan.changes {
+        let sign = match (change.action, change.create_first) {
+            (Action::Replace, Some(true)) => "+/-",
+            (Action::Replace, _) => "-/+",
+            (Action::Delete, _) => "-",
+            (Action::Update, _) => "~",
+            (Action::Create, _) => "+",
+            (Action::Adopt, _) => "<",
+            (Action::Forget, _) => "x",
+            (Action::Move | Action::Read, _) => "?",
+        };
+        text += &format!("{sign} {} {:?}", change.address, change.cause).to_lowercase();
+        text += &change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        text.push('\n');
+        for attribute in change.attributes.iter().filter(|_| change.action != Action::Create) {
+            let forces = if attribute.forces_replacement { " !" } else { "" };
+            text += &format!("    {} {} → {}{forces}\n", attribute.path, attribute.before, attribute.after);
+        }
+    }
+    for (number, step) in plan.steps.iter().enumerate() {
+        let what = match &step.operation {
+            Operation::Create { .. } => "create".to_owned(),
+            Operation::Update { calls, .. } => {
+                calls.iter().map(|call| call.call.as_str()).collect::<Vec<_>>().join(" + ")
+            }
+            Operation::Delete { object, .. } => format!("delete {}", object.id),
+        };
+        text += &format!("{number} {} {what} after {:?}\n", step.address, step.after);
+    }
+    for drift in &plan.drift {
+        let path = drift.path.as_ref().map(|path| format!(".{path}")).unwrap_or_default();
+        text += &format!(
+            "≠ {}{path} {} → {} {:?}\n",
+            drift.address, drift.last_applied, drift.live, drift.class
+        );
+    }
+    for block in &plan.blocks {
+        text += &format!("! {}: {}\n", block.code, block.text);
+    }
+    text
+}
+
+/// A network, a machine in it, its volume, its schedule, and a database with a user.
+pub fn shop() -> World {
+    let mut world = World::new();
+    world
+        .write("project.shop", json!({}))
+        .write("vpc.main", json!({"cidr": "10.20.0.0/16"}))
+        .write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small", "vpc": "$vpc.main"}))
+        .write("volume.media", json!({"size": 100, "vm": "$vm.web"}))
+        .write("backup_schedule.nightly", json!({"vm": "$vm.web", "frequency": "daily"}))
+        .write(
+            "database.main",
+            json!({"plan": "pg-1", "engine": "postgres", "storage_gb": 40, "vpc": "$vpc.main", "public_allowlist": []}),
+        )
+        .write("database.main.users.reporting", json!({}));
+    world.stack.project = Some(crate::model::address::Address::new("project", "shop"));
+    world
+}

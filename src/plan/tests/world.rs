@@ -1,0 +1,558 @@
+//! `World`: a stack's inputs built by hand, and a pure model of apply: small enough to be believed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use serde_json::{Value as Json, json};
+use uuid::Uuid;
+
+use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::{Entry, Identity, Ledger, Owned};
+use crate::model::address::{Address, Name};
+use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::schema::{Kind, OnChange, Presence, Registry, Scope, Type};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::source::{Source, SourceId, Sources, Span};
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{Bookkeeping, Operation, Plan, ProjectOf, Remember};
+use crate::plan::compare::{is_unset, sealed};
+use crate::plan::make::{Inputs, Options, make};
+
+pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
+const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
+
+/// What a plan is made from, and what an apply changes.
+#[derive(Clone)]
+pub struct World {
+    pub registry: Registry,
+    pub stack: Stack,
+    pub ledger: Ledger,
+    pub live: BTreeMap<ObjectKey, Object>,
+    pub absent: BTreeSet<ObjectKey>,
+    pub catalog: Catalog,
+    pub pinned: Option<Catalog>,
+    pub options: Options,
+    pub now: Timestamp,
+    made: u32,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(REGISTRY)
+    }
+
+    pub fn with(registry: Registry) -> Self {
+        let mut sources = Sources::default();
+        sources.add(Source::new("shop.yaml", "stack: shop\n"));
+        Self {
+            registry,
+            stack: Stack {
+                name: "shop".into(),
+                environment: Environment { name: "prod".into(), confirm: Confirm::Ask },
+                resources: IndexMap::new(),
+                outputs: BTreeMap::new(),
+                project: None,
+                backend_required: false,
+                digest: "0".repeat(16),
+                sources,
+            },
+            ledger: Ledger {
+                identity: Identity {
+                    lineage: Uuid::from_u128(1),
+                    stack: "shop".into(),
+                    environment: "prod".into(),
+                    account: Some("account".into()),
+                    key: KEY,
+                },
+                serial: 1,
+                entries: BTreeMap::new(),
+                intents: BTreeMap::new(),
+                watched: BTreeMap::new(),
+                questions: BTreeMap::new(),
+                applied_plans: BTreeSet::new(),
+                last_applied: None,
+            },
+            live: BTreeMap::new(),
+            absent: BTreeSet::new(),
+            catalog: catalog(),
+            pinned: None,
+            options: Options::default(),
+            now: "2026-07-01T12:00:00Z".parse().unwrap(),
+            made: 0,
+        }
+    }
+
+    /// Writes a block, or writes it anew. `"$vpc.main"` is a reference.
+    pub fn write(&mut self, address: &str, attributes: Json) -> &mut Self {
+        let address = Address::parse(address).unwrap();
+        let (kind, parent) = self.kind_of(&address);
+        let mut written: BTreeMap<Name, Setting> = BTreeMap::new();
+        if kind.attribute("name").is_some() {
+            written.insert("name".into(), setting(&json!(address.last())));
+        }
+        for (name, value) in attributes.as_object().unwrap() {
+            assert!(kind.attribute(name).is_some(), "{} has no {name}", kind.name);
+            written.insert(name.as_str().into(), setting(value));
+        }
+        let resource = Resource {
+            address: address.clone(),
+            kind,
+            parent,
+            key: None,
+            attributes: written,
+            lifecycle: Lifecycle::default(),
+            depends_on: Vec::new(),
+            project: None,
+            deliver_secret: None,
+            span: SPAN,
+        };
+        self.stack.resources.insert(address, resource);
+        self.stack.resources.sort_keys();
+        self
+    }
+
+    pub fn secret(&mut self, address: &str, attribute: &str, text: &str) -> &mut Self {
+        let value = Value::Secret(Secret::new(text));
+        self.block(address).attributes.insert(
+            attribute.into(),
+            Setting { expression: Expression::Value(value), span: SPAN, set_by: None },
+        );
+        self
+    }
+
+    /// Writes one attribute of a block.
+    pub fn set(&mut self, address: &str, attribute: &str, value: Json) -> &mut Self {
+        let kind = self.block(address).kind;
+        assert!(kind.attribute(attribute).is_some(), "{} has no {attribute}", kind.name);
+        self.block(address).attributes.insert(attribute.into(), setting(&value));
+        self
+    }
+
+    /// Takes one attribute out of a block.
+    pub fn unset(&mut self, address: &str, attribute: &str) -> &mut Self {
+        self.block(address).attributes.remove(attribute).unwrap();
+        self
+    }
+
+    pub fn block(&mut self, address: &str) -> &mut Resource {
+        self.stack.resources.get_mut(address).unwrap()
+    }
+
+    pub fn lifecycle(&mut self, address: &str, change: impl FnOnce(&mut Lifecycle)) -> &mut Self {
+        change(&mut self.block(address).lifecycle);
+        self
+    }
+
+    pub fn remove(&mut self, address: &str) -> &mut Self {
+        self.stack.resources.shift_remove(address).unwrap();
+        self
+    }
+
+    fn kind_of(&self, address: &Address) -> (&'static Kind, Option<Address>) {
+        let parts: Vec<&str> = address.segments().collect();
+        match parts[..] {
+            [kind, name, collection, _] => {
+                let child = self.registry.child(kind, collection).unwrap();
+                (child, Some(Address::new(kind, name)))
+            }
+            _ => (self.registry.kind(parts[0]).unwrap(), None),
+        }
+    }
+
+    /// Changes an owned object behind stead's back.
+    pub fn mutate(&mut self, address: &str, attribute: &str, value: Json) -> &mut Self {
+        let key = self.key(address);
+        let value = Value::from_json(&value);
+        self.live.get_mut(&key).unwrap().attributes.insert(attribute.into(), value);
+        self
+    }
+
+    /// Deletes an owned object behind stead's back.
+    pub fn vanish(&mut self, address: &str) -> &mut Self {
+        let key = self.key(address);
+        self.live.remove(&key).unwrap();
+        self.absent.insert(key);
+        self
+    }
+
+    /// Adds an object that nobody of this stack owns.
+    pub fn stranger(&mut self, kind: &str, id: &str, attributes: Json) -> &mut Self {
+        let kind = self.registry.kind(kind).unwrap();
+        let Value::Map(attributes) = Value::from_json(&attributes) else { panic!("no map") };
+        let object = Object {
+            kind: kind.name.into(),
+            id: id.into(),
+            parent: None,
+            project: (kind.scope == Scope::Project).then(|| "default".into()),
+            created_at: Some("2026-01-01T00:00:00Z".into()),
+            attributes,
+            detailed: true,
+        };
+        self.live.insert(object.key(), object);
+        self
+    }
+
+    pub fn key(&self, address: &str) -> ObjectKey {
+        let entry = &self.ledger.entries[address];
+        let owned = entry.current.as_ref().unwrap();
+        ObjectKey { kind: entry.kind.clone(), parent: owned.parent.clone(), id: owned.id.clone() }
+    }
+
+    pub fn id(&self, address: &str) -> Name {
+        self.key(address).id
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            account: Some("account".into()),
+            default_project: Some("default".into()),
+            objects: self.live.clone(),
+            absent: self.absent.clone(),
+            ..Snapshot::default()
+        }
+    }
+
+    pub fn plan(&self) -> Plan {
+        let snapshot = self.snapshot();
+        let plan = make(&Inputs {
+            registry: self.registry,
+            stack: &self.stack,
+            ledger: &self.ledger,
+            snapshot: &snapshot,
+            catalog: &self.catalog,
+            pinned: self.pinned.as_ref(),
+            options: &self.options,
+            now: self.now,
+            nonce: Uuid::from_u128(9),
+        });
+        check_shape(&plan);
+        plan
+    }
+
+    /// Plans, applies, and expects that nothing is left to do.
+    pub fn settle(&mut self) -> Plan {
+        let plan = self.plan();
+        assert!(plan.blocks.is_empty(), "{:#?}", plan.blocks);
+        self.apply(&plan);
+        let next = self.plan();
+        assert!(is_empty(&next), "not settled: {}\n{:#?}", super::show(&next), next.bookkeeping);
+        plan
+    }
+
+    pub fn apply(&mut self, plan: &Plan) {
+        for correction in &plan.bookkeeping {
+            match correction.clone() {
+                Bookkeeping::Gone(address, id) => {
+                    let entry = self.ledger.entries.get_mut(&address).unwrap();
+                    entry.deposed.retain(|owned| owned.id != id);
+                    entry.current.take_if(|owned| owned.id == id);
+                }
+                Bookkeeping::Remember(address, entry) => {
+                    self.ledger.entries.insert(address, *entry);
+                }
+                Bookkeeping::Forget(address) => {
+                    self.ledger.entries.remove(&address).unwrap();
+                }
+            }
+        }
+        for step in &plan.steps {
+            let kind = self.registry.kind(&step.kind).unwrap();
+            self.step(kind, &step.address, &step.operation);
+        }
+        self.ledger.serial += 1;
+        self.ledger.applied_plans.insert(plan.base.nonce);
+    }
+
+    fn step(&mut self, kind: &'static Kind, address: &Address, operation: &Operation) {
+        match operation {
+            Operation::Create { desired, project, parent, remember, deposes } => {
+                let sent = self.evaluate(address, desired);
+                let owned = self.create(kind, &sent, project, parent.as_ref());
+                let entry = self.ledger.entries.entry(address.clone()).or_insert_with(|| entry(kind));
+                let old = entry.current.replace(owned);
+                assert_eq!(old.is_some(), *deposes, "{address}");
+                entry.deposed.extend(old);
+                entry.parent.clone_from(parent);
+                settle(entry, sent, remember);
+            }
+            Operation::Update { object, calls, desired, remember } => {
+                let key = object.clone().unwrap_or_else(|| self.key(address.as_str()));
+                for call in calls {
+                    assert!(kind.call(&call.call).is_some(), "{}", call.call);
+                    for (name, (before, after)) in &call.attributes {
+                        let after = self.resolve(address, name, after);
+                        let attribute = kind.attribute(name).unwrap();
+                        let live = self.live.get_mut(&key).unwrap();
+                        if attribute.is_readable() && !before.is_secret() {
+                            let now = live.attributes.get(name).cloned().unwrap_or_default();
+                            assert!(
+                                now == *before || is_unset(&now) && is_unset(before),
+                                "{address}.{name}"
+                            );
+                        }
+                        live.attributes.insert(name.clone(), after);
+                    }
+                }
+                let sent = self.evaluate(address, desired);
+                settle(self.ledger.entries.get_mut(address).unwrap(), sent, remember);
+            }
+            Operation::Delete { object, deposed } => {
+                let key = ObjectKey {
+                    kind: kind.name.into(),
+                    parent: object.parent.clone(),
+                    id: object.id.clone(),
+                };
+                self.live.remove(&key).expect("deleted once");
+                self.assert_unused(kind, &object.id);
+                let entry = self.ledger.entries.get_mut(address).unwrap();
+                if *deposed {
+                    entry.deposed.retain(|owned| owned.id != object.id);
+                } else {
+                    entry.current = None;
+                    if !self.stack.resources.contains_key(address) || self.options.destroy {
+                        self.ledger.entries.remove(address);
+                    }
+                }
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        kind: &'static Kind,
+        sent: &Attributes,
+        project: &ProjectOf,
+        parent: Option<&Address>,
+    ) -> Owned {
+        self.made += 1;
+        let mut attributes = sent.clone();
+        for attribute in kind.attributes {
+            let start = match attribute.presence {
+                Presence::Default(literal) => literal.value(),
+                Presence::Computed => Value::text(format!("{}-{}", attribute.name, self.made)),
+                Presence::Required | Presence::Optional | Presence::WriteOnly => Value::Null,
+            };
+            let slot = attributes.entry(attribute.name.into()).or_insert_with(|| start.clone());
+            if *slot == Value::Null {
+                *slot = start;
+            }
+            if attribute.presence == Presence::WriteOnly {
+                attributes.remove(attribute.name);
+            }
+        }
+        if let Some(ready) = kind.api.ready {
+            attributes.insert(ready.attribute.into(), Value::text(ready.wanted[0]));
+        }
+        let id = if kind.api.id == "id" {
+            format!("{}-{}", kind.name, self.made)
+        } else {
+            sent["name"].to_string()
+        };
+        let project = match project {
+            ProjectOf::None => None,
+            ProjectOf::Id(id) => Some(id.clone()),
+            ProjectOf::Resource(address) => Some(self.id(address.as_str())),
+        };
+        let object = Object {
+            kind: kind.name.into(),
+            id: id.into(),
+            parent: parent.map(|parent| self.id(parent.as_str())),
+            project,
+            created_at: Some(format!("2026-01-01T00:00:00.{}Z", self.made).into()),
+            attributes,
+            detailed: true,
+        };
+        for (_, name) in references(kind, &object) {
+            assert!(self.live.keys().any(|key| key.id == name), "{} refers to no {name}", object.id);
+        }
+        let owned = Owned {
+            id: object.id.clone(),
+            parent: object.parent.clone(),
+            project: object.project.clone(),
+            created_at: object.created_at.clone(),
+            provisional: false,
+        };
+        assert!(self.live.insert(object.key(), object).is_none(), "two of one name");
+        owned
+    }
+
+    /// What is deleted must not be referred to any more.
+    fn assert_unused(&self, kind: &Kind, id: &str) {
+        for object in self.live.values() {
+            let other = self.registry.kind(&object.kind).unwrap();
+            assert!(object.parent.as_deref() != Some(id), "{} stands under {id}", object.id);
+            for (of, name) in references(other, object) {
+                assert!(of != kind.name || name != id, "{} still refers to {id}", object.id);
+            }
+        }
+    }
+
+    fn evaluate(&self, address: &Address, desired: &BTreeMap<Name, Expression>) -> Attributes {
+        desired.iter().map(|(name, e)| (name.clone(), self.resolve(address, name, e))).collect()
+    }
+
+    fn resolve(&self, address: &Address, name: &str, expression: &Expression) -> Value {
+        let mut value = expression.evaluate(&Bound(self)).unwrap();
+        assert!(!value.is_unknown(), "{address}.{name} waits for {:?}", value.waits_for());
+        if value.is_secret() {
+            let written = &self.stack.resources[address].attributes[name].expression;
+            value = written.evaluate(&Bound(self)).unwrap();
+            assert!(format!("{expression:?}").contains("(secret)"));
+        }
+        value
+    }
+}
+
+/// What apply sees: bindings and live objects.
+struct Bound<'w>(&'w World);
+
+impl Lookup for Bound<'_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let key = self.0.key(address.as_str());
+        match attribute {
+            None => Value::Text(key.id),
+            Some(name) => self.0.live[&key].attributes.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        (self.0.live[&self.0.key(address.as_str())].attributes.clone(), true)
+    }
+}
+
+fn references(kind: &'static Kind, object: &Object) -> Vec<(&'static str, Name)> {
+    let mut found = Vec::new();
+    for attribute in kind.attributes {
+        let value = object.attributes.get(attribute.name).cloned().unwrap_or_default();
+        match (attribute.ty, value) {
+            (Type::Reference(of), Value::Text(id)) if !id.is_empty() => found.push((of, id)),
+            (Type::Set { of: Type::Reference(of), .. }, Value::List(ids)) => {
+                found.extend(ids.iter().map(|id| (*of, Name::new(id.as_text().unwrap()))));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn entry(kind: &Kind) -> Entry {
+    Entry {
+        kind: kind.name.into(),
+        current: None,
+        deposed: Vec::new(),
+        parent: None,
+        applied: Attributes::new(),
+        depends_on: Vec::new(),
+        protect: false,
+        keep_on_remove: false,
+        unfinished: false,
+    }
+}
+
+fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
+    entry.applied = sent.iter().map(|(name, value)| (name.clone(), sealed(value, &KEY))).collect();
+    entry.depends_on.clone_from(&remember.depends_on);
+    entry.protect = remember.protect;
+    entry.keep_on_remove = remember.keep_on_remove;
+    entry.unfinished = false;
+}
+
+fn setting(value: &Json) -> Setting {
+    Setting { expression: expression(value), span: SPAN, set_by: None }
+}
+
+pub fn expression(value: &Json) -> Expression {
+    match value {
+        Json::String(text) if text.starts_with('$') => {
+            let parts: Vec<&str> = text[1..].split('.').collect();
+            let known = |name: &&str| REGISTRY.kinds.iter().any(|k| k.attribute(name).is_some());
+            let (path, attribute) = match parts.split_last() {
+                Some((last, path)) if path.len() >= 2 && known(last) => {
+                    (path.join("."), Some(Name::new(last)))
+                }
+                _ => (parts.join("."), None),
+            };
+            Expression::Reference(Reference { address: Address::parse(&path).unwrap(), attribute })
+        }
+        Json::Array(items)
+            if items.iter().any(|item| item.as_str().is_some_and(|t| t.starts_with('$'))) =>
+        {
+            Expression::List(items.iter().map(expression).collect())
+        }
+        other => Expression::Value(Value::from_json(other)),
+    }
+}
+
+/// Tells whether a plan asks for nothing at all.
+pub fn is_empty(plan: &Plan) -> bool {
+    plan.changes.is_empty()
+        && plan.steps.is_empty()
+        && plan.bookkeeping.is_empty()
+        && plan.blocks.is_empty()
+}
+
+/// What every plan keeps to.
+fn check_shape(plan: &Plan) {
+    for (number, step) in plan.steps.iter().enumerate() {
+        assert!(step.after.iter().all(|before| *before < number), "{step:?}");
+    }
+    let mut seen = BTreeSet::new();
+    for change in &plan.changes {
+        assert!(change.steps.iter().all(|step| seen.insert(*step)), "{change:?}");
+        assert!(change.steps.iter().all(|step| plan.steps[*step].address == change.address));
+    }
+    assert_eq!(seen.len(), plan.steps.len(), "a step without a line");
+    let actions: Vec<_> = plan.changes.iter().map(|change| (change.action, &change.address)).collect();
+    assert!(actions.is_sorted(), "{actions:?}");
+    let lines: rust_decimal::Decimal =
+        plan.changes.iter().filter_map(|change| change.cost.monthly_after).sum();
+    assert!(lines <= plan.cost.monthly_after);
+}
+
+fn catalog() -> Catalog {
+    let record = |id: Json, slug: &str, fields: Json| {
+        let Value::Map(fields) = Value::from_json(&fields) else { panic!("no map") };
+        CatalogRecord { id: Value::from_json(&id), slug: slug.into(), fields }
+    };
+    let vm = |id: u32, slug: &str, storage: u32, price: &str| {
+        record(json!(id), slug, json!({"storage": storage, "monthly_price": price}))
+    };
+    let db = |id: u32, slug: &str, engine: &str, price: f64, free: bool| {
+        let fields = json!({"engine": engine, "monthly_price": price, "included_storage_gb": 10,
+            "storage_price_per_gb_month": "0.125", "is_free": free});
+        record(json!(id), slug, fields)
+    };
+    let tables = BTreeMap::from([
+        (
+            "vm".into(),
+            vec![vm(1, "small", 20, "6.00"), vm(2, "large", 80, "24.00"), vm(3, "flat", 10, "30.00")],
+        ),
+        (
+            "template".into(),
+            vec![
+                record(json!("t-22"), "ubuntu-22.04", json!({})),
+                record(json!("t-24"), "ubuntu-24.04", json!({})),
+            ],
+        ),
+        (
+            "database".into(),
+            vec![
+                db(11, "pg-1", "postgres", 15.0, false),
+                db(12, "pg-4", "postgres", 60.0, false),
+                db(13, "pg-free", "postgres", 0.0, true),
+                db(21, "my-1", "mysql", 20.0, false),
+            ],
+        ),
+        ("volume".into(), vec![record(json!(1), "volume", json!({"price_per_gb_month": "0.10"}))]),
+    ]);
+    Catalog { read_at: None, tables }
+}
+
+/// Tells whether an attribute of a kind is changed by a call.
+pub fn changes_in_place(kind: &Kind, attribute: &str) -> bool {
+    !matches!(kind.attribute(attribute).unwrap().change, OnChange::Replace | OnChange::Never)
+}

@@ -1,0 +1,101 @@
+//! `wants`: a block's attributes as values, as far as the live world tells: references followed,
+//! catalog names as ids, `null` as the API's default.
+
+use super::blocks::Blocks;
+use super::lookup::Outlook;
+use super::survey::{Subject, Survey};
+use super::verdict::Want;
+use crate::config::stack::{Resource, Setting};
+use crate::model::diagnostic::nearest;
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, OnChange, Presence, Type};
+use crate::model::value::Value;
+
+/// Returns the written attributes of a block, in the order of the kind's table.
+pub(super) fn wants<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    resource: &'a Resource,
+    outlook: &Outlook<'_, 'a>,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Vec<Want<'a>> {
+    let mut found = Vec::with_capacity(resource.attributes.len());
+    for attribute in subject.kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
+        match resource.attributes.get(attribute.name) {
+            Some(setting) => found.push(want(survey, subject, attribute, setting, outlook, blocks)),
+            None => found.extend(released(survey, subject, attribute)),
+        }
+    }
+    found
+}
+
+fn want<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    attribute: &'static Attribute,
+    setting: &'a Setting,
+    outlook: &Outlook<'_, 'a>,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Want<'a> {
+    let refers = !matches!(setting.expression, Expression::Value(_));
+    let value = setting.expression.evaluate(outlook).unwrap_or_else(|error| {
+        let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
+        blocks.about("expression", subject, Some(setting.span), text, "Correct the expression.".into());
+        Value::Unknown(Vec::new())
+    });
+    let value = match (value, attribute.presence) {
+        (Value::Null, Presence::Default(literal)) => literal.value(),
+        (value, _) => value,
+    };
+    let id = match attribute.ty {
+        Type::Catalog(table) => id(survey, subject, table, &value, setting, blocks),
+        _ => None,
+    };
+    Want { attribute, setting: Some(setting), value, id, refers }
+}
+
+fn id<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    table: &'static str,
+    named: &Value,
+    setting: &Setting,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Option<Value> {
+    if named.is_unknown() || *named == Value::Null {
+        return None;
+    }
+    if let Some(record) = survey.names.find(table, named) {
+        return Some(record.id.clone());
+    }
+    // What is live already may have left the catalog since: it can stay as it is.
+    if subject.entry.is_some_and(|entry| entry.applied.values().any(|value| value == named)) {
+        return Some(named.clone());
+    }
+    let text = format!("{}: the service's {table} catalog has no `{named}`.", subject.address);
+    let wrong = named.to_string();
+    let help = match nearest(&wrong, survey.names.slugs(table)) {
+        Some(name) => format!("Did you mean `{name}`? `stead catalog` lists them all."),
+        None => "`stead catalog` lists the names that there are.".to_owned(),
+    };
+    blocks.about("catalog", subject, Some(setting.span), text, help);
+    None
+}
+
+/// A link that stead made and no block mentions any more is undone when its other end is deleted:
+/// otherwise the deletion would be refused.
+fn released<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    attribute: &'static Attribute,
+) -> Option<Want<'a>> {
+    let OnChange::Link { .. } = attribute.change else { return None };
+    let linked = subject.entry?.applied.get(attribute.name)?;
+    let live = subject.object()?.attributes.get(attribute.name)?;
+    let leaves = |n: &usize| {
+        let other = &survey.subjects[*n];
+        other.resource.is_none() && other.object().is_some_and(|o| live.as_text() == Some(o.id.as_str()))
+    };
+    let gone = linked == live && subject.held.iter().any(leaves);
+    gone.then_some(Want { attribute, setting: None, value: Value::Null, id: None, refers: true })
+}

@@ -1,0 +1,151 @@
+//! `wanted`: what must be read from the live world before a plan can be made.
+
+use std::collections::BTreeSet;
+
+use super::make::Options;
+use super::survey::key_of;
+use crate::config::stack::{Resource, Stack};
+use crate::ledger::entry::{Entry, Ledger, Owned};
+use crate::model::address::Name;
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Check, Kind, OnChange, Price, Registry, Scope, Type};
+use crate::model::snapshot::{ObjectKey, Wanted};
+use crate::model::value::Value;
+
+/// The kind whose objects are projects.
+const PROJECT: &str = "project";
+
+/// Returns what must be read from the live world, and the catalog tables, before `make`.
+///
+/// Only kinds in use are listed. An id that was adopted is owned too, so that its absence is proven.
+#[must_use]
+pub fn wanted<'a>(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+) -> (Wanted, BTreeSet<&'a str>) {
+    let kinds = kinds_in_use(registry, stack, ledger, options);
+    let mut wanted = Wanted { projects: projects(stack, ledger, options, &kinds), ..Wanted::default() };
+    let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
+    wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
+    if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
+        wanted.kinds.insert(PROJECT.into());
+    }
+    for (address, entry) in &ledger.entries {
+        let Some(kind) = registry.kind(&entry.kind) else { continue };
+        for owned in entry.current.iter().chain(&entry.deposed) {
+            wanted.owned.push(key_of(kind.name, owned));
+            wanted.parents.extend(owned.parent.clone().map(|parent| (kind.name.into(), parent)));
+        }
+        let current = entry.current.as_ref().zip(stack.resources.get(address));
+        if let Some((owned, _)) = current.filter(|(_, resource)| needs_detail(resource)) {
+            wanted.details.insert(key_of(kind.name, owned));
+        }
+    }
+    for resource in stack.resources.values() {
+        let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));
+        wanted.parents.extend(parent.map(|owned| (resource.kind.name.into(), owned.id.clone())));
+    }
+    adopted(registry, stack, options, &mut wanted);
+    wanted.owned.sort();
+    wanted.owned.dedup();
+    (wanted, tables(&kinds))
+}
+
+/// Kinds with a block or an entry, and kinds whose objects can be linked to one that goes: what stays
+/// behind is to be told.
+fn kinds_in_use(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+) -> Vec<&'static Kind> {
+    let mut used: BTreeSet<&str> = stack.resources.values().map(|resource| resource.kind.name).collect();
+    used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
+    used.extend(ledger.intents.values().map(|intent| intent.kind.as_str()));
+    let going = |(address, _): &(&_, &Entry)| options.destroy || !stack.resources.contains_key(*address);
+    let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
+    let links_to_going = |kind: &Kind| {
+        kind.attributes.iter().any(|attribute| {
+            matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
+        })
+    };
+    let all = registry.kinds.iter().copied();
+    all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && links_to_going(kind)))
+        .collect()
+}
+
+fn needs_detail(resource: &Resource) -> bool {
+    let unlisted =
+        |name: &Name| resource.kind.attribute(name).is_some_and(|a| !a.listed && a.is_readable());
+    resource.attributes.keys().any(unlisted)
+}
+
+fn current(entry: &Entry) -> Option<&Owned> {
+    entry.current.as_ref()
+}
+
+fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wanted) {
+    for (address, id) in &options.adopt {
+        let Some(resource) = stack.resources.get(address) else { continue };
+        if registry.kind(resource.kind.name).is_none_or(|kind| kind.child_of().is_some()) {
+            continue;
+        }
+        let key = ObjectKey { kind: resource.kind.name.into(), parent: None, id: id.clone() };
+        if needs_detail(resource) {
+            wanted.details.insert(key.clone());
+        }
+        wanted.owned.push(key);
+    }
+}
+
+/// Returns the projects to read, where all of them are known and no rule looks over the whole account.
+fn projects(
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+    kinds: &[&'static Kind],
+) -> Option<Vec<Name>> {
+    let everywhere =
+        |kind: &&&Kind| kind.rules.iter().any(|rule| matches!(rule.check, Check::NoOverlap { .. }));
+    if kinds.iter().find(everywhere).is_some() {
+        return None;
+    }
+    let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());
+    let mut found = BTreeSet::new();
+    found.insert(match (&stack.project, &options.project) {
+        (Some(address), _) => id(address)?,
+        (None, Some(named)) => uuid::Uuid::parse_str(named).ok().map(|_| named.clone())?,
+        (None, None) => ledger.identity.account.clone()?,
+    });
+    for entry in ledger.entries.values() {
+        found.extend(entry.current.iter().chain(&entry.deposed).filter_map(|owned| owned.project.clone()));
+    }
+    found.extend(ledger.intents.values().filter_map(|intent| intent.project.clone()));
+    for resource in stack.resources.values().filter(|resource| resource.kind.scope == Scope::Project) {
+        found.extend(match &resource.project {
+            None => None,
+            Some(Expression::Reference(Reference { address, attribute: None })) => Some(id(address)?),
+            Some(Expression::Value(Value::Text(named))) if uuid::Uuid::parse_str(named).is_ok() => {
+                Some(named.clone())
+            }
+            Some(_) => return None,
+        });
+    }
+    Some(found.into_iter().collect())
+}
+
+fn tables<'a>(kinds: &[&'static Kind]) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        found.extend(kind.attributes.iter().filter_map(|attribute| match attribute.ty {
+            Type::Catalog(table) => Some(table),
+            _ => None,
+        }));
+        if let Price::Sum(terms) = kind.price {
+            found.extend(terms.iter().map(|term| term.table));
+        }
+    }
+    found
+}
