@@ -1,7 +1,31 @@
 //! Text to `Stack`: files → `Document` → names, variables and expressions → checks.
 
+pub mod codes;
+pub mod discover;
 pub mod document;
 pub mod kdl;
 pub mod load;
+pub mod lock;
 pub mod stack;
 pub mod yaml;
+
+mod attributes;
+mod body;
+mod digest;
+mod expand;
+mod files;
+mod format;
+mod header;
+mod index;
+mod lifecycle;
+mod locals;
+mod merge;
+mod names;
+mod order;
+mod problems;
+mod resolver;
+mod rules;
+mod scalar;
+mod template;
+mod variable_type;
+mod variables;

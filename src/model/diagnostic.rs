@@ -79,6 +79,13 @@ impl Diagnostic {
         self
     }
 
+    /// Makes a place the main one, before those that are there.
+    #[must_use]
+    pub fn first_at(mut self, span: Span) -> Self {
+        self.labels.insert(0, Label { span, text: String::new() });
+        self
+    }
+
     /// Adds sentences that say what and why.
     #[must_use]
     pub fn detail(mut self, text: impl Into<String>) -> Self {

@@ -49,6 +49,10 @@ pub struct Cel {
     pub bindings: BTreeMap<Name, Value>,
     /// The resources whose live attributes it reads. `vm.web.a` is bound at `vm` → `web` → `a`.
     pub objects: Vec<Address>,
+    /// Parts of the roots that wait for live objects themselves, by dotted path (`locals.host`,
+    /// `each.value`): computed first, then bound there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waiting: BTreeMap<Name, Expression>,
 }
 
 /// What an expression can see of the live world.
@@ -98,7 +102,10 @@ impl Expression {
                     }
                 }
                 Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
-                Expression::Cel(cel) => into.extend(&cel.objects),
+                Expression::Cel(cel) => {
+                    into.extend(&cel.objects);
+                    cel.waiting.values().for_each(|part| collect(part, into));
+                }
             }
         }
         let mut found = BTreeSet::new();
@@ -114,7 +121,9 @@ impl Expression {
             Self::Reference(_) => false,
             Self::Text(parts) | Self::List(parts) => parts.iter().any(Self::is_secret),
             Self::Map(map) => map.values().any(Self::is_secret),
-            Self::Cel(cel) => cel.bindings.values().any(Value::is_secret),
+            Self::Cel(cel) => {
+                cel.bindings.values().any(Value::is_secret) || cel.waiting.values().any(Self::is_secret)
+            }
         }
     }
 

@@ -1,0 +1,385 @@
+//! Values from nodes: as the schema types them, or as they are written where no schema says.
+
+use std::collections::BTreeMap;
+
+use super::codes;
+use super::document::{Entry, Node, NodeValue};
+use super::index::which_instance;
+use super::resolver::{Frame, Resolved, Resolver};
+use super::scalar::{self, Mismatch, type_name, value_name};
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+impl<'d> Resolver<'d> {
+    /// Resolves an attribute's value. `None` when there was a problem.
+    pub(super) fn attribute(
+        &self,
+        attribute: &Attribute,
+        node: &Node,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let resolved = self.typed(&attribute.ty, node, frame)?;
+        let null = matches!(resolved.expression, Expression::Value(Value::Null));
+        if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::NO_NULL, "`null` has nothing to go back to")
+                    .at(node.span, "")
+                    .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
+            );
+            return None;
+        }
+        Some(resolved)
+    }
+
+    /// Resolves a node to a value of a type. `null` is always let through.
+    pub(super) fn typed(&self, ty: &Type, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        match (&node.value, ty) {
+            (NodeValue::Null, _) => Some(Value::Null.into()),
+            (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
+                let resolved = self.text(&scalar.text, node.span, frame)?;
+                self.conform(ty, resolved, node.span, frame)
+            }
+            (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
+                let mut item = node.clone();
+                if let NodeValue::Scalar(scalar) = &mut item.value {
+                    scalar.sole_argument = false;
+                }
+                self.list(ty, of, std::slice::from_ref(&item), node.span, frame)
+            }
+            (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a single value"), node.span, frame)
+            }
+            (NodeValue::Scalar(scalar), ty) => match scalar::typed(scalar, ty) {
+                Ok(value) => Some(value.into()),
+                Err(slip) => self.mismatch(&slip, node.span, frame),
+            },
+            (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
+                self.list(ty, of, items, node.span, frame)
+            }
+            (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => self.list(ty, of, &[], node.span, frame),
+            (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
+                self.map(ty, node.entries().unwrap_or_default(), frame)
+            }
+            (NodeValue::Sequence(_), ty) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), node.span, frame)
+            }
+            (NodeValue::Mapping(_), ty) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
+            }
+            (NodeValue::Bare, ty) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
+            }
+        }
+    }
+
+    fn list(
+        &self,
+        ty: &Type,
+        of: &Type,
+        items: &[Node],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let mut origin = None;
+        let mut parts = Vec::with_capacity(items.len());
+        let mut good = true;
+        for item in items {
+            match self.typed(of, item, frame) {
+                Some(resolved) => {
+                    origin = origin.or(resolved.origin);
+                    parts.push(resolved.expression);
+                }
+                None => good = false,
+            }
+        }
+        if !good {
+            return None;
+        }
+        let expression = self.gathered(ty, parts, span, frame)?;
+        Some(Resolved { expression, origin })
+    }
+
+    /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
+    fn gathered(
+        &self,
+        ty: &Type,
+        mut parts: Vec<Expression>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
+        if let Type::Set { max, .. } = ty {
+            parts.sort_by_cached_key(sort_key);
+            parts.dedup();
+            if parts.len() > *max {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::TOO_MANY, "there are too many entries")
+                        .at(span, "")
+                        .detail(format!("It takes at most {max}, and these are {}.", parts.len())),
+                );
+                return None;
+            }
+        }
+        Some(match parts.iter().map(Expression::known).collect::<Option<Vec<_>>>() {
+            Some(values) => Expression::Value(Value::List(values.into_iter().cloned().collect())),
+            None => Expression::List(parts),
+        })
+    }
+
+    fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let mut origin = None;
+        let mut parts = BTreeMap::new();
+        let mut good = true;
+        for entry in entries {
+            let of = match ty {
+                Type::Map(of) => Some(*of),
+                Type::Record(fields) => fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty),
+                _ => None,
+            };
+            let Some(of) = of else {
+                let known: Vec<&str> = match ty {
+                    Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
+                    _ => Vec::new(),
+                };
+                self.problem(frame, unknown_key(entry, &known));
+                good = false;
+                continue;
+            };
+            match self.typed(of, &entry.value, frame) {
+                Some(resolved) => {
+                    origin = origin.or(resolved.origin);
+                    parts.insert(entry.key.clone(), resolved.expression);
+                }
+                None => good = false,
+            }
+        }
+        good.then(|| Resolved { expression: mapped(parts), origin })
+    }
+
+    /// Checks what a reference or an expression gave against the type that its place takes.
+    fn conform(
+        &self,
+        ty: &Type,
+        resolved: Resolved,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let origin = resolved.origin;
+        let expression = match resolved.expression {
+            Expression::Value(value) => match conformed(ty, value) {
+                Ok(Value::List(items)) => {
+                    self.gathered(ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
+                }
+                Ok(value) => Expression::Value(value),
+                Err(slip) => return self.mismatch(&slip, span, frame),
+            },
+            Expression::Reference(reference) => {
+                self.fits(ty, &reference, span, frame)?;
+                match ty {
+                    Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
+                        Expression::List(vec![Expression::Reference(reference)])
+                    }
+                    _ => Expression::Reference(reference),
+                }
+            }
+            Expression::List(parts) => match ty {
+                Type::List(of) | Type::Set { of, .. } => {
+                    let parts: Option<Vec<_>> = parts
+                        .into_iter()
+                        .map(|part| {
+                            let part = self.conform(of, part.into(), span, frame)?;
+                            Some(part.expression)
+                        })
+                        .collect();
+                    self.gathered(ty, parts?, span, frame)?
+                }
+                // The whole of a block with `for_each`, where one resource is taken.
+                Type::Reference(_) => {
+                    let first = parts.first().and_then(|part| part.addresses().into_iter().next());
+                    let block = first.and_then(|address| self.index.of_instance(address));
+                    self.problem(
+                        frame,
+                        match block {
+                            Some(block) => which_instance(block, None).first_at(span),
+                            None => mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span),
+                        },
+                    );
+                    return None;
+                }
+                ty => return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span, frame),
+            },
+            Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
+                return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a text"), span, frame);
+            }
+            other => other,
+        };
+        Some(Resolved { expression, origin })
+    }
+
+    /// Checks that a reference leads to what the type takes.
+    fn fits(&self, ty: &Type, reference: &Reference, span: Span, frame: Frame<'_, 'd>) -> Option<()> {
+        let block = self.index.of_instance(&reference.address)?;
+        let (of, inside) = match ty {
+            Type::List(of) | Type::Set { of, .. } if reference.attribute.is_none() => (**of, true),
+            ty => (*ty, false),
+        };
+        let found = match reference.attribute.as_deref() {
+            None | Some("id") => Type::Reference(block.kind.name),
+            Some(name) => block.kind.attribute(name)?.ty,
+        };
+        let whole = reference.attribute.is_none();
+        let fits = match (&of, &found) {
+            (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
+            (Type::Text { .. }, Type::Reference(_)) => !whole,
+            (Type::Boolean, found) => matches!(found, Type::Boolean),
+            (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
+            (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
+            (Type::List(_) | Type::Set { .. }, found) => {
+                !inside && matches!(found, Type::List(_) | Type::Set { .. })
+            }
+            (Type::Map(_) | Type::Record(_), found) => matches!(found, Type::Map(_) | Type::Record(_)),
+            (_, Type::Reference(_)) => !whole,
+            (_, Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => false,
+            _ => true,
+        };
+        if fits {
+            return Some(());
+        }
+        let what = match reference.attribute.as_deref() {
+            None => format!("{} is a {}", reference.address, block.kind.name),
+            Some(name) => format!("{}.{name} is {}", reference.address, type_name(&found)),
+        };
+        let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
+        let problem = Diagnostic::error(code, "a reference leads to the wrong thing")
+            .at(span, "")
+            .at(block.entry.key_span, format!("{} is declared here", block.address))
+            .detail(format!("It takes {}, and {what}.", type_name(&of)));
+        let problem = if whole && matches!(of, Type::Text { .. }) {
+            problem.help(format!("name one of its attributes: `${}.ATTRIBUTE`", reference.address))
+        } else {
+            problem
+        };
+        self.problem(frame, problem);
+        None
+    }
+
+    /// Reports a mismatch.
+    pub(super) fn mismatch<T>(&self, slip: &Mismatch, span: Span, frame: Frame<'_, 'd>) -> Option<T> {
+        self.problem(frame, mismatch(slip, span));
+        None
+    }
+
+    /// Resolves a node where no schema says its type.
+    pub(super) fn untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        match &node.value {
+            NodeValue::Null => Some(Value::Null.into()),
+            NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
+            NodeValue::Scalar(scalar) if scalar.text.contains('$') => self.text(&scalar.text, node.span, frame),
+            NodeValue::Scalar(scalar) => Some(scalar::untyped(scalar).into()),
+            NodeValue::Sequence(items) => {
+                let items: Option<Vec<_>> =
+                    items.iter().map(|item| Some(self.untyped(item, frame)?.expression)).collect();
+                let items = items?;
+                Some(match items.iter().map(Expression::known).collect::<Option<Vec<_>>>() {
+                    Some(values) => Value::List(values.into_iter().cloned().collect()).into(),
+                    None => Expression::List(items).into(),
+                })
+            }
+            NodeValue::Mapping(entries) => {
+                let parts: Option<BTreeMap<_, _>> = entries
+                    .iter()
+                    .map(|entry| Some((entry.key.clone(), self.untyped(&entry.value, frame)?.expression)))
+                    .collect();
+                Some(mapped(parts?).into())
+            }
+        }
+    }
+}
+
+/// Makes a map of its parts, known when they are.
+fn mapped(parts: BTreeMap<Name, Expression>) -> Expression {
+    if parts.values().all(|part| part.known().is_some()) {
+        let known = |(key, part)| match part {
+            Expression::Value(value) => (key, value),
+            _ => (key, Value::Null),
+        };
+        return Expression::Value(Value::Map(parts.into_iter().map(known).collect()));
+    }
+    Expression::Map(parts)
+}
+
+/// Returns an order for the entries of a set. Secrets have none and stay where they are.
+fn sort_key(part: &Expression) -> String {
+    match part {
+        Expression::Value(value) => value.to_string(),
+        Expression::Reference(reference) => {
+            format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default())
+        }
+        _ => String::from("~"),
+    }
+}
+
+/// Checks a computed value against a type, and gives it the type's form.
+fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
+    match (ty, value) {
+        (_, Value::Null) => Ok(Value::Null),
+        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+            items.into_iter().map(|item| conformed(of, item)).collect::<Result<_, _>>().map(Value::List)
+        }
+        (Type::Map(of), Value::Map(map)) => map
+            .into_iter()
+            .map(|(key, value)| Ok((key, conformed(of, value)?)))
+            .collect::<Result<_, _>>()
+            .map(Value::Map),
+        (Type::Record(fields), Value::Map(map)) => map
+            .into_iter()
+            .map(|(key, value)| {
+                let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
+                    Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
+                })?;
+                let value = conformed(of, value)?;
+                Ok((key, value))
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Map),
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
+            Err(Mismatch::wrong_type(&type_name(ty), value_name(&value)))
+        }
+        (ty, value) => {
+            let was_text = matches!(value, Value::Text(_));
+            scalar::checked(value, ty).map_err(|slip| match ty {
+                Type::Integer { .. } if was_text => slip.help("write `${int(…)}` around the expression"),
+                _ => slip,
+            })
+        }
+    }
+}
+
+/// Returns the problem of a mismatch at a place.
+pub(super) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
+    let mut problem = Diagnostic::error(slip.code, slip.summary).at(span, "").detail(slip.detail.clone());
+    problem.help.clone_from(&slip.help);
+    match &slip.fix {
+        Some(fix) => problem.fix(span, fix.clone()),
+        None => problem,
+    }
+}
+
+/// Returns the problem of a key that is not known.
+pub(super) fn unknown_key(entry: &Entry, known: &[&str]) -> Diagnostic {
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").at(entry.key_span, "");
+    match nearest(&entry.key, known.iter().copied()) {
+        Some(near) => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("did you mean `{near}`?"))
+            .fix(entry.key_span, near),
+        None => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("keys are: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,184 @@
+//! From a declared block to its `Resource`s: every attribute typed, every word read.
+
+use std::collections::BTreeMap;
+
+use super::codes;
+use super::document::Entry;
+use super::index::{Block, Each};
+use super::lifecycle::PROJECT;
+use super::problems::Instance;
+use super::resolver::{Frame, Resolver};
+use super::stack::{Lifecycle, Resource, Setting};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::{Kind, Presence, Scope};
+use crate::model::value::Value;
+
+/// Words that every block takes.
+const WORDS: &[&str] = &["deliver_secret", "depends_on", "for_each", "lifecycle", "project", "when"];
+
+impl<'d> Resolver<'d> {
+    /// Resolves every instance of every block. Broken ones are left out: their problems were reported.
+    pub(super) fn resources(&self) -> Vec<Resource> {
+        let mut resources = Vec::with_capacity(self.index.blocks().len());
+        for block in self.index.blocks() {
+            for (address, key, each) in block.instances() {
+                resources.push(self.resource(block, address, key, each));
+            }
+        }
+        resources.sort_by(|a, b| a.address.cmp(&b.address));
+        resources
+    }
+
+    fn resource(&self, block: &Block<'d>, address: Address, key: Option<Name>, each: Option<&Each<'d>>) -> Resource {
+        let mut resource = Resource {
+            address,
+            kind: block.kind,
+            parent: block.parent.as_ref().map(|parent| parent.address.clone()),
+            key,
+            attributes: BTreeMap::new(),
+            lifecycle: Lifecycle::default(),
+            depends_on: Vec::new(),
+            project: None,
+            deliver_secret: None,
+            span: block.entry.key_span,
+        };
+        let address = resource.address.clone();
+        let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
+        let instance = Instance { address: &address, key: key.as_ref() };
+        let frame = Frame { each, instance: Some(instance), early: None };
+        let mut written: Vec<&str> = Vec::new();
+        for entry in block.body() {
+            if written.contains(&entry.key.as_str()) {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::DECLARED_TWICE, format!("`{}` is set twice", entry.key))
+                        .at(entry.key_span, "")
+                        .help("keep one of the two"),
+                );
+            }
+            written.push(&entry.key);
+            self.entry(block, entry, frame, &mut resource);
+        }
+        self.complete(block, &written, frame, &mut resource);
+        resource
+    }
+
+    fn entry(&self, block: &Block<'d>, entry: &'d Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
+        let kind = block.kind;
+        if let Some(attribute) = kind.attribute(&entry.key) {
+            if !attribute.is_writable() {
+                self.problem(frame, computed(kind, entry));
+                return;
+            }
+            if let Some(resolved) = self.attribute(attribute, &entry.value, frame) {
+                let setting = Setting {
+                    expression: resolved.expression,
+                    span: entry.value.span,
+                    set_by: resolved.origin,
+                };
+                resource.attributes.insert(entry.key.clone(), setting);
+            }
+            return;
+        }
+        match entry.key.as_str() {
+            "for_each" | "when" => {}
+            "lifecycle" => resource.lifecycle = self.lifecycle(kind, &entry.value, frame),
+            "depends_on" => resource.depends_on = self.depends_on(&entry.value, frame),
+            "project" => resource.project = self.project_of(block, entry, frame),
+            "deliver_secret" => resource.deliver_secret = self.deliver_secret(kind, entry, frame),
+            other if self.registry.child(kind.name, other).is_some() => {}
+            _ => self.problem(frame, self.unknown(kind, entry)),
+        }
+    }
+
+    /// Fills in the name, and reports what is missing.
+    fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
+        for attribute in block.kind.attributes {
+            if written.contains(&attribute.name) {
+                continue;
+            }
+            if attribute.name == "name" && attribute.is_writable() {
+                let name = match &resource.key {
+                    Some(key) => format!("{}-{key}", block.entry.key),
+                    None => block.entry.key.to_string(),
+                };
+                match super::scalar::checked(Value::text(&name), &attribute.ty) {
+                    Ok(value) => {
+                        let setting = Setting { expression: value.into(), span: block.entry.key_span, set_by: None };
+                        resource.attributes.insert(Name::new_static("name"), setting);
+                    }
+                    Err(slip) => {
+                        let mut problem = super::attributes::mismatch(&slip, block.entry.key_span);
+                        problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
+                        problem.fix = None;
+                        self.problem(frame, problem.help("write a `name`"));
+                    }
+                }
+            } else if attribute.presence == Presence::Required {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::MISSING_ATTRIBUTE, format!("`{}` is missing", attribute.name))
+                        .at(block.entry.key_span, "")
+                        .detail(format!(
+                            "A {} needs `{}`, {}. {}",
+                            block.kind.name,
+                            attribute.name,
+                            super::scalar::type_name(&attribute.ty),
+                            attribute.summary
+                        ))
+                        .help(format!("add `{}: …`", attribute.name)),
+                );
+            }
+        }
+    }
+
+    fn unknown(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
+        let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
+        let collections = self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+        let mut known: Vec<&str> = attributes.chain(collections).chain(WORDS.iter().copied()).collect();
+        known.sort_unstable();
+        known.dedup();
+        let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
+            .at(entry.key_span, "")
+            .detail(format!("A {} has no `{}`.", kind.name, entry.key));
+        // `vpc_id` is the API's name of what the language calls `vpc`.
+        let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
+        match wire.or_else(|| nearest(&entry.key, known.iter().copied())) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+            None => problem.help(format!("keys are: {}", known.join(", "))),
+        }
+    }
+
+    /// Tells the project that project-scoped resources belong to, and reports those without one.
+    pub(super) fn project(&self, resources: &[Resource]) -> Option<Address> {
+        let projects: Vec<&Resource> =
+            resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
+        if let [only] = projects.as_slice() {
+            return Some(only.address.clone());
+        }
+        if projects.len() > 1 {
+            for resource in resources.iter().filter(|one| one.kind.scope == Scope::Project && one.project.is_none()) {
+                let said = self.index.of_instance(&resource.address).is_some_and(|block| block.get("project").is_some());
+                if said {
+                    continue;
+                }
+                self.problems.push_in(
+                    Some(Instance { address: &resource.address, key: resource.key.as_ref() }),
+                    Diagnostic::error(codes::PROJECT, "a resource does not say its project")
+                        .at(resource.span, "")
+                        .detail("The stack has several projects.")
+                        .help(format!("add `project: ${}`", projects[0].address)),
+                );
+            }
+        }
+        None
+    }
+}
+
+fn computed(kind: &Kind, entry: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::COMPUTED, "only the service sets this attribute")
+        .at(entry.key_span, "")
+        .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
+        .help("remove the line")
+}

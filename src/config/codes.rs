@@ -1,0 +1,89 @@
+//! The codes of configuration problems, `S0201` to `S0399`, and what each one means.
+
+/// A code and its meaning in one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// The code, as diagnostics carry it.
+    pub code: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub(super) const $name: &str = $code;)*
+        /// Every code, sorted.
+        pub const CODES: &[Code] = &[$(Code { code: $code, meaning: $meaning }),*];
+    };
+}
+
+codes! {
+    UNKNOWN_RESOURCE = "S0201", "A reference names a resource that no block declares.";
+    UNKNOWN_REFERENCED_ATTRIBUTE = "S0202", "A reference names an attribute that the kind does not have.";
+    WRONG_KIND = "S0203", "A reference leads to a resource of another kind than the attribute takes.";
+    WHICH_INSTANCE = "S0204", "A reference to a block with `for_each` names no instance, or one that does not exist.";
+    ABSENT_RESOURCE = "S0205", "A reference leads to a resource that this environment leaves out.";
+    DEPENDENCY_CYCLE = "S0206", "Resources wait for each other in a circle.";
+    LOCAL_CYCLE = "S0207", "Locals are defined by each other in a circle.";
+    NOT_KNOWN_YET = "S0208", "A place that must be decided while loading names a live object.";
+    UNKNOWN_VARIABLE = "S0209", "An expression names a variable that is not declared.";
+    UNKNOWN_LOCAL = "S0210", "An expression names a local that is not declared.";
+    UNKNOWN_ROOT = "S0211", "A `$` stands before a name that means nothing here.";
+    NO_EACH = "S0212", "`each` is used outside of `for_each`.";
+    AMBIGUOUS_DOLLAR = "S0213", "A `$name` stands inside a text, where only `${…}` is filled in.";
+    SYNTAX = "S0214", "An expression cannot be parsed.";
+    FAILED = "S0215", "An expression has no value.";
+    TOO_LONG = "S0216", "An expression needs too many steps.";
+    SECRET_DECIDES = "S0217", "A secret would decide what exists.";
+    UNKNOWN_KEY = "S0220", "A block has a key that its kind does not know.";
+    MISSING_ATTRIBUTE = "S0221", "A block lacks an attribute that its kind demands.";
+    WRONG_TYPE = "S0222", "A value has another type than its attribute takes.";
+    OUT_OF_BOUNDS = "S0223", "A value is too small, too large, too short or too long.";
+    WRONG_FORM = "S0224", "A text does not have the form that its attribute takes.";
+    UNKNOWN_WORD = "S0225", "A word is none of those that the attribute takes.";
+    NO_NULL = "S0226", "`null` stands where there is no default to go back to.";
+    COMPUTED = "S0227", "A block sets an attribute that only the service sets.";
+    TOO_MANY = "S0228", "A set or list has more entries than the service takes.";
+    UNKNOWN_BLOCK = "S0230", "A file has a top-level block that the language does not know.";
+    NOT_AVAILABLE = "S0231", "A block of the language is not available in this version.";
+    DECLARED_TWICE = "S0232", "The same name is declared in two places.";
+    LANGUAGE_VERSION = "S0233", "`stead: 1` is missing, or says another version.";
+    STACK_NAME = "S0234", "`stack: NAME` is missing, stands twice, or is no name.";
+    ILLEGAL_NAME = "S0235", "A name has characters that an address cannot hold.";
+    NOT_A_BLOCK = "S0236", "A map was expected.";
+    BACKEND_WORD = "S0237", "`backend` says something else than `required`.";
+    UNKNOWN_ENVIRONMENT = "S0240", "The chosen environment is not declared.";
+    WHICH_ENVIRONMENT = "S0241", "Several environments are declared and none is chosen.";
+    ENVIRONMENT_KEYS = "S0242", "An environment's block is wrong.";
+    VARIABLE_DECLARATION = "S0250", "A variable's declaration is wrong.";
+    MISSING_VARIABLE = "S0251", "A variable has no value.";
+    UNDECLARED_VARIABLE = "S0252", "A value is given for a variable that is not declared.";
+    VARIABLE_TYPE = "S0253", "A variable's value has the wrong type.";
+    VARIABLE_CHECK = "S0254", "A variable's value fails its check.";
+    SECRET_IN_FILE = "S0255", "A secret is written in a file of the stack.";
+    FOR_EACH = "S0260", "`for_each` is no set, list of texts, map or resource.";
+    INSTANCE_KEY = "S0261", "An instance's key is illegal or stands twice.";
+    WHEN = "S0262", "`when` is not true or false.";
+    LIFECYCLE = "S0270", "A `lifecycle` block is wrong.";
+    DURATION = "S0271", "A duration is not of the form `90s`, `30m`, `1h`.";
+    DELIVER_SECRET = "S0272", "`deliver_secret` is wrong, or nothing is there to deliver.";
+    CONFINED_PATH = "S0273", "A path leaves the stack's directory, or its file cannot be read.";
+    DEPENDS_ON = "S0274", "`depends_on` names something that is no resource of this stack.";
+    PROJECT = "S0275", "A resource's project is missing, or it has none.";
+    LOCK = "S0280", "`stead.lock` cannot be read.";
+    FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn codes_are_sorted_unique_and_explained() {
+        assert!(CODES.is_sorted_by(|a, b| a.code < b.code));
+        for code in CODES {
+            assert!(("S0201"..="S0399").contains(&code.code), "{}", code.code);
+            assert!(code.meaning.ends_with('.') && !code.meaning.contains('\n'), "{}", code.code);
+        }
+    }
+}

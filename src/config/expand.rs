@@ -1,0 +1,317 @@
+//! `for_each` and `when`: how many resources a block stands for.
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+
+use super::codes;
+use super::document::{Entry, Node, NodeValue};
+use super::index::{Block, Each, EachValue, Parent, State};
+use super::merge::{Merged, illegal_name, named_entries, not_a_block};
+use super::problems::Instance;
+use super::resolver::{Frame, Resolver};
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// A block on its way into the index.
+struct Pending<'d> {
+    kind: &'static Kind,
+    address: Address,
+    entry: &'d Entry,
+    parent: Option<Parent<'d>>,
+}
+
+impl<'d> Resolver<'d> {
+    /// Declares every block and child of the configuration.
+    pub(super) fn declare(&mut self, merged: &Merged<'d>) {
+        let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
+            entries.values().map(|entry| Pending {
+                kind,
+                address: Address::new(kind.name, &entry.key),
+                entry,
+                parent: None,
+            })
+        });
+        self.declare_in_turn(blocks.collect());
+        let mut next = 0;
+        while next < self.index.blocks().len() {
+            let children = self.children(next);
+            next += 1;
+            for child in children {
+                self.declare_block(child);
+            }
+        }
+    }
+
+    /// Declares top-level blocks, each after the one whose instances it goes through.
+    fn declare_in_turn(&mut self, blocks: Vec<Pending<'d>>) {
+        let mut waiting: HashMap<Address, Vec<Pending<'d>>> = HashMap::new();
+        let mut ready = Vec::new();
+        let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
+        for block in blocks {
+            match self.goes_through(&block).filter(|other| declared.contains(other)) {
+                Some(other) => waiting.entry(other).or_default().push(block),
+                None => ready.push(block),
+            }
+        }
+        while let Some(block) = ready.pop() {
+            let address = block.address.clone();
+            self.declare_block(block);
+            ready.extend(waiting.remove(&address).unwrap_or_default());
+        }
+        // What still waits goes round in a circle, or hangs on one.
+        for block in waiting.into_values().flatten() {
+            self.problems.push(
+                Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
+                    .at(block.entry.key_span, format!("the `for_each` of {} leads back here", block.address))
+                    .help("give one of the blocks keys of its own"),
+            );
+            self.insert(block, State::Broken);
+        }
+    }
+
+    /// Returns the block whose instances a block goes through: `for_each: $vm.web`.
+    fn goes_through(&self, block: &Pending<'d>) -> Option<Address> {
+        let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
+        let path = node.value.scalar()?.text.strip_prefix('$')?;
+        let (root, name) = path.split_once('.')?;
+        let known = self.registry.top_level().any(|kind| kind.name == root);
+        (known && is_legal_segment(name)).then(|| Address::new(root, name))
+    }
+
+    fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
+        let Pending { kind, address, entry, parent } = block;
+        self.index.insert(Block { kind, address, entry, parent, state });
+    }
+
+    fn declare_block(&mut self, block: Pending<'d>) {
+        let state = match named_entries(&block.entry.value) {
+            Some(body) => self.expand(&block, body).unwrap_or(State::Broken),
+            None => {
+                self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
+                State::Broken
+            }
+        };
+        self.insert(block, state);
+    }
+
+    /// Returns the children that stand in the instances of block number `n`.
+    fn children(&self, n: usize) -> Vec<Pending<'d>> {
+        let Some(block) = self.index.nth(n) else { return Vec::new() };
+        let mut children = Vec::new();
+        for kind in self.registry.children(block.kind.name) {
+            let Some((_, collection)) = kind.child_of() else { continue };
+            let Some(entry) = block.get(collection) else { continue };
+            let Some(entries) = named_entries(&entry.value) else {
+                self.problems.push(not_a_block(&entry.key, &entry.value));
+                continue;
+            };
+            let (good, bad): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_legal_segment(&entry.key));
+            bad.into_iter().for_each(|entry| self.problems.push(illegal_name(entry)));
+            for (address, _, each) in block.instances() {
+                children.extend(good.iter().map(|entry| Pending {
+                    kind,
+                    address: address.join(collection).join(&entry.key),
+                    entry,
+                    parent: Some(Parent { address: address.clone(), each: each.cloned() }),
+                }));
+            }
+        }
+        children
+    }
+
+    /// Returns how many resources a block stands for; `None` when that has a problem.
+    fn expand(&self, block: &Pending<'d>, body: &'d [Entry]) -> Option<State<'d>> {
+        let find = |key: &str| body.iter().find(|entry| entry.key == key);
+        let outer = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
+        let instance = Instance { address: &block.address, key: None };
+        let frame = Frame { each: outer, instance: Some(instance), early: Some("`for_each`") };
+        let Some(for_each) = find("for_each") else {
+            let when = match find("when") {
+                Some(when) => self.when(&when.value, Frame { early: Some("`when`"), ..frame })?,
+                None => true,
+            };
+            return Some(if when { State::One } else { State::Absent });
+        };
+        let keys = self.for_each(&for_each.value, frame)?;
+        let mut members = IndexMap::with_capacity(keys.len());
+        let mut good = true;
+        for (each, span) in keys {
+            if !is_legal_segment(&each.key) {
+                self.problems.push(illegal_key(&each.key, span));
+                good = false;
+                continue;
+            }
+            let key = each.key.clone();
+            let present = match find("when") {
+                Some(when) => {
+                    let address = block.address.join(&key);
+                    let instance = Instance { address: &address, key: Some(&key) };
+                    let frame =
+                        Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
+                    match self.when(&when.value, frame) {
+                        Some(present) => present,
+                        None => {
+                            good = false;
+                            continue;
+                        }
+                    }
+                }
+                None => true,
+            };
+            if members.insert(key.clone(), present.then_some(each)).is_some() {
+                self.problems.push(
+                    Diagnostic::error(codes::INSTANCE_KEY, "a key stands twice in `for_each`")
+                        .at(span, "")
+                        .detail(format!("The key `{key}` names two instances of {}.", block.address)),
+                );
+                good = false;
+            }
+        }
+        good.then_some(State::Keyed(members))
+    }
+
+    /// Returns the keys of a `for_each` with their values and places.
+    fn for_each(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+        if let NodeValue::Mapping(entries) = &node.value {
+            let each = |entry: &'d Entry| {
+                (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)
+            };
+            return Some(entries.iter().map(each).collect());
+        }
+        if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
+            let root = path.split('.').next().unwrap_or_default();
+            if self.registry.top_level().any(|kind| kind.name == root) {
+                let frame = Frame { early: None, ..frame };
+                return self.each_instance(path, node, frame);
+            }
+        }
+        if let NodeValue::Sequence(items) = &node.value {
+            let mut keys = Vec::with_capacity(items.len());
+            for item in items {
+                let value = self.known(item, frame)?;
+                keys.push((self.each_text(value, item.span, frame)?, item.span));
+            }
+            return Some(keys);
+        }
+        match self.known(node, frame)? {
+            Value::Map(map) => Some(
+                map.into_iter()
+                    .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
+                    .collect(),
+            ),
+            Value::List(items) => items
+                .into_iter()
+                .map(|item| Some((self.each_text(item, node.span, frame)?, node.span)))
+                .collect(),
+            Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
+                Some(vec![(self.each_text(Value::Text(text), node.span, frame)?, node.span)])
+            }
+            other => {
+                self.problem(frame, for_each_problem(&other, node.span));
+                None
+            }
+        }
+    }
+
+    fn each_text(&self, value: Value, span: Span, frame: Frame<'_, 'd>) -> Option<Each<'d>> {
+        match value {
+            Value::Text(_) | Value::Integer(_) => {
+                let key = Name::new(value.to_string());
+                Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
+            }
+            other => {
+                self.problem(frame, for_each_problem(&other, span));
+                None
+            }
+        }
+    }
+
+    /// Returns the keys of another block's instances; each value is the instance.
+    fn each_instance(&self, path: &str, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+        let names: Vec<Name> = path.split('.').map(Name::new).collect();
+        match self.path(&names, node.span, frame)?.expression {
+            Expression::List(parts) => Some(
+                parts
+                    .into_iter()
+                    .filter_map(|part| match part {
+                        Expression::Reference(reference) => {
+                            let key = Name::new(reference.address.last());
+                            Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
+                        }
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+            _ => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
+                        .at(node.span, "")
+                        .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
+                        .help("name a block that has `for_each` itself, or a variable or local"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Resolves a node that must be known now.
+    fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+        let expression = self.untyped(node, frame)?.expression;
+        match expression.known() {
+            Some(value) if value.is_secret() => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::SECRET_DECIDES, "a secret decides what exists")
+                        .at(node.span, "")
+                        .detail("Addresses and plans would show it.")
+                        .help("decide it by a value that is no secret"),
+                );
+                None
+            }
+            Some(value) => Some(value.clone()),
+            None => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
+                        .at(node.span, ""),
+                );
+                None
+            }
+        }
+    }
+
+    fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+        let value = self.known(node, frame)?;
+        if let Value::Bool(when) = value {
+            return Some(when);
+        }
+        let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
+        let found = super::scalar::value_name(&value);
+        self.problem(
+            frame,
+            problem
+                .detail(format!("This is {found}."))
+                .help("write an expression such as `${env == 'prod'}`"),
+        );
+        None
+    }
+}
+
+fn illegal_key(key: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
+        .at(span, "")
+        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)))
+        .help("use short keys, and put the text into the values of a map: `{ key: value }`")
+}
+
+fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
+        .at(span, "")
+        .detail(format!("It takes a set, a list of texts, a map or a block, and this is {}.", super::scalar::value_name(value)))
+}

@@ -1,0 +1,114 @@
+//! The forms of texts: networks, keys, login names, times.
+
+use ipnet::{IpNet, Ipv4Net};
+
+use super::codes;
+use super::scalar::{Mismatch, shown};
+use crate::model::schema::Format;
+
+/// Beginnings of login names that the service keeps for itself.
+const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
+/// Beginnings of OpenSSH public key types.
+const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
+
+/// Checks that a text has a form.
+pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
+    match format {
+        Format::Any => Ok(()),
+        Format::Cidr4 => network(text).map(|_| ()),
+        Format::AllowedCidr4 => {
+            if network(text)?.prefix_len() == 0 {
+                return Err(wrong("0.0.0.0/0 lets everyone in, and the service refuses it.".into())
+                    .help("name the networks, or leave the list empty"));
+            }
+            Ok(())
+        }
+        Format::SshPublicKey => ssh_key(text),
+        Format::DatabaseUser => login(text),
+        Format::Timestamp => text
+            .parse::<jiff::Timestamp>()
+            .map(|_| ())
+            .map_err(|_| wrong(format!("`{}` is no RFC 3339 time.", shown(text)))),
+    }
+}
+
+fn wrong(detail: String) -> Mismatch {
+    Mismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
+}
+
+/// Reads an IPv4 network without host bits.
+pub(super) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
+    let expected = || format!("An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.", shown(text));
+    match text.parse::<IpNet>() {
+        Ok(IpNet::V4(network)) if network.trunc() == network => Ok(network),
+        Ok(IpNet::V4(network)) => {
+            let network = network.trunc();
+            Err(wrong(format!("`{}` is an address inside the network {network}.", shown(text)))
+                .help(format!("write {network}"))
+                .fix(network.to_string()))
+        }
+        Ok(IpNet::V6(_)) => Err(wrong(expected()).help("the service takes IPv4 networks only")),
+        Err(_) if text.parse::<std::net::Ipv4Addr>().is_ok() => {
+            Err(wrong(expected()).help(format!("write {text}/32 for this one address")).fix(format!("{text}/32")))
+        }
+        Err(_) => Err(wrong(expected())),
+    }
+}
+
+fn ssh_key(text: &str) -> Result<(), Mismatch> {
+    if text.contains("PRIVATE KEY") {
+        return Err(wrong("This is a private key.".into()).help("give the public one, the file ending in .pub"));
+    }
+    let line = text.trim_end_matches(['\n', '\r']);
+    let mut parts = line.split(' ');
+    let known = parts.next().is_some_and(|first| KEY_TYPES.iter().any(|known| first.starts_with(known)));
+    let body = parts.next().unwrap_or_default();
+    let base64 = body.len() >= 16
+        && body.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    if known && base64 && !line.contains('\n') {
+        return Ok(());
+    }
+    Err(wrong("One line of an OpenSSH public key was expected: type, key, comment.".into()))
+}
+
+fn login(text: &str) -> Result<(), Mismatch> {
+    let legal = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !legal {
+        return Err(wrong(format!("`{}` is no login: a-z, 0-9 and _, not a digit first.", shown(text))));
+    }
+    match RESERVED_LOGINS.iter().find(|reserved| text.starts_with(**reserved)) {
+        Some(reserved) => Err(wrong(format!("The service keeps logins that begin with {reserved} for itself."))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFakeFakeFake me@example";
+        for (text, format) in [
+            ("10.20.0.0/16", Format::Cidr4),
+            ("203.0.113.0/24", Format::AllowedCidr4),
+            (key, Format::SshPublicKey),
+            ("reporting_1", Format::DatabaseUser),
+            ("2026-01-02T03:04:05Z", Format::Timestamp),
+        ] {
+            assert_eq!(check(text, format), Ok(()), "{text}");
+        }
+        for (text, format, detail) in [
+            ("10.20.0.1/16", Format::Cidr4, "`10.20.0.1/16` is an address inside the network 10.20.0.0/16."),
+            ("::/0", Format::Cidr4, "An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`."),
+            ("0.0.0.0/0", Format::AllowedCidr4, "0.0.0.0/0 lets everyone in, and the service refuses it."),
+            ("ssh-rsa", Format::SshPublicKey, "One line of an OpenSSH public key was expected: type, key, comment."),
+            ("app_x", Format::DatabaseUser, "The service keeps logins that begin with app_ for itself."),
+            ("1x", Format::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
+            ("soon", Format::Timestamp, "`soon` is no RFC 3339 time."),
+        ] {
+            assert_eq!(check(text, format).unwrap_err().detail, detail, "{text}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The second phase: what the stack says of itself, and the environment of this run.
+
+use super::codes;
+use super::document::{Entry, Node, NodeValue};
+use super::merge::{Entries, Merged, named_entries, not_a_block};
+use super::problems::Problems;
+use super::stack::{Confirm, Environment};
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+
+/// What the stack says of itself.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Its name.
+    pub(super) name: Name,
+    /// The local ledger is refused.
+    pub(super) backend_required: bool,
+}
+
+/// Reads `stead`, `stack` and `backend`.
+pub(super) fn header(merged: &Merged<'_>, problems: &Problems) -> Header {
+    for entry in &merged.stead {
+        if entry.value.scalar().is_none_or(|scalar| scalar.text != "1") {
+            problems.push(
+                Diagnostic::error(codes::LANGUAGE_VERSION, "this version of the language is not known")
+                    .at(entry.value.span, "")
+                    .detail("This program reads version 1.")
+                    .help("write `stead: 1`"),
+            );
+        }
+    }
+    if merged.stead.is_empty() {
+        problems.push(
+            Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not say its language version")
+                .help("put `stead: 1` (KDL: `stead 1`) at the top of one file"),
+        );
+    }
+    Header { name: name(merged, problems), backend_required: backend_required(merged, problems) }
+}
+
+fn name(merged: &Merged<'_>, problems: &Problems) -> Name {
+    let [first, others @ ..] = merged.stack.as_slice() else {
+        problems.push(
+            Diagnostic::error(codes::STACK_NAME, "the stack has no name")
+                .help("put `stack: NAME` (KDL: `stack NAME`) into one file"),
+        );
+        return Name::default();
+    };
+    for other in others {
+        problems.push(
+            Diagnostic::error(codes::STACK_NAME, "the stack is named twice")
+                .at(other.key_span, "named again here")
+                .at(first.key_span, "named here first")
+                .help("all stack files of a directory are one stack: keep one name"),
+        );
+    }
+    match first.value.scalar() {
+        Some(scalar) if is_legal_segment(&scalar.text) => scalar.text.clone(),
+        _ => {
+            problems.push(
+                Diagnostic::error(codes::STACK_NAME, "this is no name for a stack")
+                    .at(first.value.span, "")
+                    .detail("A stack's name holds a-z, 0-9, _ and - only.")
+                    .help("write `stack: shop`, for example"),
+            );
+            Name::default()
+        }
+    }
+}
+
+fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
+    let Some(entry) = merged.backend else { return false };
+    let required = entry.value.scalar().is_some_and(|scalar| scalar.text == "required");
+    if !required {
+        problems.push(
+            Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
+                .at(entry.value.span, "")
+                .detail("Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.")
+                .help("write `backend: required`, or remove the line"),
+        );
+    }
+    required
+}
+
+/// The chosen environment.
+#[derive(Debug)]
+pub(super) struct Chosen<'d> {
+    /// Its name and how it asks.
+    pub(super) environment: Environment,
+    /// The values that it gives to variables.
+    pub(super) vars: &'d [Entry],
+}
+
+/// Chooses the environment: the one asked for, the one marked `default`, or the only one.
+pub(super) fn environment<'d>(
+    merged: &Merged<'d>,
+    asked: Option<&Name>,
+    problems: &Problems,
+) -> Chosen<'d> {
+    let environments = &merged.environments;
+    let defaults: Vec<&&Entry> =
+        environments.values().filter(|entry| read(entry, problems).is_default).collect();
+    if let [first, second, ..] = defaults.as_slice() {
+        problems.push(
+            Diagnostic::error(codes::ENVIRONMENT_KEYS, "two environments are marked `default`")
+                .at(second.key_span, "also marked")
+                .at(first.key_span, "marked")
+                .help("keep one `default: true`"),
+        );
+    }
+    let found = match asked {
+        Some(name) if environments.is_empty() && name == "default" => None,
+        Some(name) => match environments.get(name) {
+            Some(entry) => Some(*entry),
+            None => {
+                problems.push(unknown(name, environments));
+                return nothing(name.clone());
+            }
+        },
+        None => match (defaults.first(), environments.len()) {
+            (Some(entry), _) => Some(**entry),
+            (None, 0) => None,
+            (None, 1) => environments.values().next().copied(),
+            (None, _) => {
+                problems.push(which(environments));
+                return nothing(Name::default());
+            }
+        },
+    };
+    let Some(entry) = found else { return nothing(Name::new_static("default")) };
+    let block = read(entry, problems);
+    Chosen { environment: Environment { name: entry.key.clone(), confirm: block.confirm }, vars: block.vars }
+}
+
+fn nothing<'d>(name: Name) -> Chosen<'d> {
+    Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[] }
+}
+
+fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, format!("there is no environment `{name}`"));
+    let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
+    let problem = match environments.values().next() {
+        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        None => return problem.help("the stack declares no environments: leave `--env` out"),
+    };
+    let known = names.join(", ");
+    match nearest(name, names) {
+        Some(near) => problem.help(format!("did you mean `{near}`? Environments are: {known}")),
+        None => problem.help(format!("environments are: {known}")),
+    }
+}
+
+fn which(environments: &Entries<'_>) -> Diagnostic {
+    let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
+    let problem = Diagnostic::error(codes::WHICH_ENVIRONMENT, "no environment is chosen")
+        .detail(format!("The stack has several: {}.", names.join(", ")))
+        .help("say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`");
+    match environments.values().next() {
+        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        None => problem,
+    }
+}
+
+struct Block<'d> {
+    is_default: bool,
+    confirm: Confirm,
+    vars: &'d [Entry],
+}
+
+fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
+    let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[] };
+    let Some(entries) = named_entries(&environment.value) else {
+        problems.push(not_a_block(&environment.key, &environment.value));
+        return block;
+    };
+    for entry in entries {
+        match entry.key.as_str() {
+            "default" => block.is_default = flag(&entry.value, problems),
+            "confirm" => match entry.value.scalar().map(|scalar| scalar.text.as_str()) {
+                Some("typed") => block.confirm = Confirm::Typed,
+                Some("ask") => {}
+                _ => problems.push(wrong(&entry.value, "`confirm` is `ask` or `typed`")),
+            },
+            "vars" => match named_entries(&entry.value) {
+                Some(vars) => block.vars = vars,
+                None => problems.push(not_a_block("vars", &entry.value)),
+            },
+            "set" => problems.push(
+                Diagnostic::error(codes::NOT_AVAILABLE, "`set` is not available in this version")
+                    .at(entry.key_span, "")
+                    .detail("The language has it, but this version of stead does not act on it.")
+                    .help("give the value through a variable: `vars: { NAME: VALUE }`"),
+            ),
+            other => {
+                let near = nearest(other, ["default", "confirm", "vars"]);
+                problems.push(
+                    Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment does not have this key")
+                        .at(entry.key_span, "")
+                        .help(near.map_or_else(
+                            || "an environment has `default`, `confirm` and `vars`".to_owned(),
+                            |near| format!("did you mean `{near}`?"),
+                        )),
+                );
+            }
+        }
+    }
+    block
+}
+
+fn flag(node: &Node, problems: &Problems) -> bool {
+    match &node.value {
+        NodeValue::Bare => true,
+        NodeValue::Scalar(scalar) if scalar.text == "true" => true,
+        NodeValue::Scalar(scalar) if scalar.text == "false" => false,
+        _ => {
+            problems.push(wrong(node, "`default` is `true` or `false`"));
+            false
+        }
+    }
+}
+
+fn wrong(node: &Node, text: &str) -> Diagnostic {
+    Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment's block is wrong")
+        .at(node.span, "")
+        .detail(format!("{text}."))
+}

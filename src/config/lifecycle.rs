@@ -1,0 +1,347 @@
+//! The words of a block that are no attributes: `lifecycle`, `depends_on`, `project`,
+//! `deliver_secret`.
+
+use std::time::Duration;
+
+use super::attributes::unknown_key;
+use super::codes;
+use super::document::{Entry, Node, NodeValue, Scalar};
+use super::files;
+use super::index::{Block, Found, Step};
+use super::merge::named_entries;
+use super::resolver::{Frame, Resolver};
+use super::stack::{IgnoreDrift, Lifecycle, OnRemove, SecretSink, Timeouts};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Kind, ReplaceOrder, Scope};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Keys of `lifecycle`.
+const KEYS: &[&str] = &["ignore_drift", "on_remove", "protect", "replace", "timeouts"];
+
+impl<'d> Resolver<'d> {
+    /// Reads a `lifecycle` block.
+    pub(super) fn lifecycle(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Lifecycle {
+        let mut lifecycle = Lifecycle::default();
+        let Some(entries) = named_entries(node) else {
+            self.lifecycle_problem(node.span, "`lifecycle` is a map.", "write `lifecycle: { protect: true }`", frame);
+            return lifecycle;
+        };
+        for entry in entries {
+            let value = &entry.value;
+            match entry.key.as_str() {
+                "protect" => {
+                    lifecycle.protect = self.protect(value, frame);
+                    lifecycle.protect_span = Some(entry.key_span);
+                }
+                "on_remove" => {
+                    let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
+                    lifecycle.on_remove = self.word(value, &words, frame).unwrap_or_default();
+                }
+                "replace" => {
+                    let words = [
+                        ("create_first", ReplaceOrder::CreateFirst),
+                        ("delete_first", ReplaceOrder::DeleteFirst),
+                        ("never", ReplaceOrder::Never),
+                    ];
+                    lifecycle.replace = self.word(value, &words, frame);
+                }
+                "ignore_drift" => {
+                    let items: Vec<&Node> = match &value.value {
+                        NodeValue::Sequence(items) => items.iter().collect(),
+                        NodeValue::Bare => Vec::new(),
+                        _ => vec![value],
+                    };
+                    lifecycle.ignore_drift =
+                        items.into_iter().filter_map(|item| self.ignored(kind, item, frame)).collect();
+                }
+                "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
+                "final_snapshot" => self.problem(
+                    frame,
+                    Diagnostic::error(codes::NOT_AVAILABLE, "`final_snapshot` is not available in this version")
+                        .at(entry.key_span, "")
+                        .help("remove the word"),
+                ),
+                _ => self.problem(frame, unknown_key(entry, KEYS)),
+            }
+        }
+        lifecycle
+    }
+
+    fn lifecycle_problem(&self, span: Span, detail: &str, help: &str, frame: Frame<'_, 'd>) {
+        self.problem(
+            frame,
+            Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help(help),
+        );
+    }
+
+    fn protect(&self, node: &Node, frame: Frame<'_, 'd>) -> bool {
+        let early = Frame { early: Some("`protect`"), ..frame };
+        let Some(resolved) = self.untyped(node, early) else { return true };
+        if let Some(Value::Bool(protect)) = resolved.expression.known() {
+            return *protect;
+        }
+        let help = "write `protect: true`, or an expression such as `${env == 'prod'}`";
+        self.lifecycle_problem(node.span, "`protect` is true or false.", help, frame);
+        true
+    }
+
+    fn word<T: Copy>(&self, node: &Node, words: &[(&str, T)], frame: Frame<'_, 'd>) -> Option<T> {
+        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let help = match nearest(text, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("write one of {}", known.join(", ")),
+        };
+        self.lifecycle_problem(node.span, &format!("It takes one of {}.", known.join(", ")), &help, frame);
+        None
+    }
+
+    fn ignored(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
+        let mut ignored = IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
+        let mut field = node;
+        if let Some(entries) = node.entries() {
+            for entry in entries {
+                let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+                match entry.key.as_str() {
+                    "field" => field = &entry.value,
+                    "reason" => ignored.reason = Some(text.to_owned()),
+                    "until" => match text.parse() {
+                        Ok(date) => ignored.until = Some(date),
+                        Err(_) => {
+                            let help = "write the last day as YYYY-MM-DD";
+                            self.lifecycle_problem(entry.value.span, "`until` is a date.", help, frame);
+                            return None;
+                        }
+                    },
+                    _ => {
+                        self.problem(frame, unknown_key(entry, &["field", "reason", "until"]));
+                        return None;
+                    }
+                }
+            }
+        }
+        let name = field.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
+        if kind.attribute(&name).is_none_or(|attribute| !attribute.is_writable()) {
+            let known = kind.attributes.iter().filter(|a| a.is_writable()).map(|a| a.name);
+            let help = match nearest(&name, known.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("attributes are: {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            let detail = format!("A {} has no attribute `{name}` that can be set.", kind.name);
+            self.lifecycle_problem(field.span, &detail, &help, frame);
+            return None;
+        }
+        ignored.attribute = name;
+        Some(ignored)
+    }
+
+    fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
+        let mut timeouts = Timeouts::default();
+        let Some(entries) = named_entries(node) else {
+            self.lifecycle_problem(node.span, "`timeouts` is a map.", "write `timeouts: { create: 30m }`", frame);
+            return timeouts;
+        };
+        for entry in entries {
+            let place = match entry.key.as_str() {
+                "create" => &mut timeouts.create,
+                "update" => &mut timeouts.update,
+                "delete" => &mut timeouts.delete,
+                _ => {
+                    self.problem(frame, unknown_key(entry, &["create", "delete", "update"]));
+                    continue;
+                }
+            };
+            *place = entry.value.scalar().and_then(|scalar| duration(&scalar.text));
+            if place.is_none() {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::DURATION, "this is no duration")
+                        .at(entry.value.span, "")
+                        .detail("A duration is a whole number and a unit: s, m or h, at most a week.")
+                        .help("write `90s`, `30m` or `1h`"),
+                );
+            }
+        }
+        timeouts
+    }
+
+    /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
+    pub(super) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
+        let items: Vec<&Node> = match &node.value {
+            NodeValue::Sequence(items) => items.iter().collect(),
+            NodeValue::Bare => Vec::new(),
+            _ => vec![node],
+        };
+        let mut found = Vec::new();
+        for item in items {
+            let Some(scalar) = item.scalar() else {
+                self.depends_problem(item.span, None, frame);
+                continue;
+            };
+            let text = scalar.text.strip_prefix('$').unwrap_or(&scalar.text);
+            let mut steps = text.split('.').map(|step| Some(Name::new(step)));
+            let kind = steps.next().flatten().and_then(|root| {
+                self.registry.top_level().find(|kind| kind.name == root)
+            });
+            let Some(kind) = kind else {
+                self.depends_problem(item.span, None, frame);
+                continue;
+            };
+            let steps: Vec<Step> = steps.collect();
+            match self.index.find(&self.registry, kind, &steps) {
+                Found::Objects { addresses, rest, .. } if rest >= steps.len() => found.extend(addresses),
+                Found::Absent(_) | Found::Broken => {}
+                Found::Objects { .. } => self.depends_problem(item.span, None, frame),
+                Found::Nowhere(problem) => self.depends_problem(item.span, Some(*problem), frame),
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: Frame<'_, 'd>) {
+        let mut problem =
+            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").at(span, "");
+        match why {
+            Some(why) => {
+                problem.detail = why.detail;
+                problem.help = why.help.map(|help| help.replace("`$", "`"));
+                problem.labels.extend(why.labels);
+            }
+            None => problem = problem.help("name blocks by their addresses: `vm.web`, `vm.web.a`"),
+        }
+        self.problem(frame, problem);
+    }
+
+    /// Reads `project`: a reference to a project of this stack, or the name or id of another.
+    pub(super) fn project_of(&self, block: &Block<'_>, entry: &Entry, frame: Frame<'_, 'd>) -> Option<Expression> {
+        let wrong = |detail: String| {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::PROJECT, "this is no project")
+                    .at(entry.value.span, "")
+                    .detail(detail)
+                    .help("write `project: $project.NAME`, or a project's name or id"),
+            );
+            None
+        };
+        if block.kind.scope != Scope::Project {
+            return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
+        }
+        let expression = self.untyped(&entry.value, frame)?.expression;
+        match &expression {
+            Expression::Reference(Reference { address, attribute: None }) if address.root() == PROJECT => {
+                Some(expression)
+            }
+            Expression::Reference(Reference { attribute: Some(attribute), .. }) if attribute == "id" => {
+                Some(expression)
+            }
+            Expression::Value(Value::Text(text)) if !text.is_empty() => Some(expression),
+            Expression::Cel(_) | Expression::Text(_) => Some(expression),
+            _ => wrong("It takes a reference to a project, or a text.".into()),
+        }
+    }
+
+    /// Reads `deliver_secret`.
+    pub(super) fn deliver_secret(&self, kind: &Kind, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+        let wrong = |span: Span, detail: String| {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
+                    .at(span, "")
+                    .detail(detail)
+                    .help("write `deliver_secret: { file: ./secrets/NAME }`, or `{ env_file: ./.env, variable: NAME }`"),
+            );
+            None
+        };
+        if kind.shown_once.is_none() {
+            return wrong(entry.key_span, format!("A {} shows no secret.", kind.name));
+        }
+        let text = |entry: &Entry| -> Option<Name> {
+            let resolved = match entry.value.scalar() {
+                Some(Scalar { text, .. }) => self.text(text, entry.value.span, frame)?,
+                None => return None,
+            };
+            resolved.expression.known().and_then(Value::as_text).map(Name::new)
+        };
+        let (mut file, mut env_file, mut variable) = (None, None, None);
+        for entry in entry.value.entries().unwrap_or_default() {
+            let place = match entry.key.as_str() {
+                "file" => &mut file,
+                "env_file" => &mut env_file,
+                "variable" => &mut variable,
+                _ => {
+                    self.problem(frame, unknown_key(entry, &["env_file", "file", "variable"]));
+                    return None;
+                }
+            };
+            *place = text(entry);
+            if let (Some(path), true) = (&*place, entry.key != "variable") {
+                if let Some(why) = files::refused(path) {
+                    self.problem(
+                        frame,
+                        Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                            .at(entry.value.span, "")
+                            .detail(format!("{why}.")),
+                    );
+                    return None;
+                }
+            }
+        }
+        match (file, env_file, variable) {
+            (Some(file), None, None) => Some(SecretSink::File(file.to_string())),
+            (None, Some(path), Some(variable)) if is_variable(&variable) => {
+                Some(SecretSink::EnvFile { path: path.to_string(), variable })
+            }
+            _ => wrong(entry.value.span, "It takes `file` alone, or `env_file` with a `variable`.".into()),
+        }
+    }
+}
+
+/// The kind whose one block other resources belong to.
+pub(super) const PROJECT: &str = "project";
+
+fn is_variable(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Reads `90s`, `30m`, `1h`, at most a week.
+fn duration(text: &str) -> Option<Duration> {
+    let (number, seconds) = match text.strip_suffix('s') {
+        Some(number) => (number, 1),
+        None => match text.strip_suffix('m') {
+            Some(number) => (number, 60),
+            None => (text.strip_suffix('h')?, 3600),
+        },
+    };
+    let number: u64 = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok())??;
+    let total = number.checked_mul(seconds)?;
+    (1..=7 * 24 * 3600).contains(&total).then(|| Duration::from_secs(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, seconds) in [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))] {
+            assert_eq!(duration(text).map(|d| d.as_secs()), seconds, "{text}");
+        }
+        for text in ["", "m", "0s", "30", "1d", "-5m", "1.5h", "169h", "99999999999999999999h", "18446744073709551615h"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}

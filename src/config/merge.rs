@@ -1,0 +1,144 @@
+//! The first phase: the documents' top levels laid together, whatever file a block stands in.
+
+use std::collections::BTreeMap;
+
+use super::codes;
+use super::document::{Document, Entry, Node, NodeValue};
+use super::problems::Problems;
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::{Kind, Registry};
+
+/// Blocks of the language besides kinds.
+const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
+/// Blocks of the full language that this version does not have.
+const NOT_YET: &[&str] =
+    &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+
+/// Named entries of one block, over all files.
+pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
+
+/// All top levels together, each name once.
+#[derive(Debug, Default)]
+pub(super) struct Merged<'d> {
+    /// `stead: 1`, in as many files as say it.
+    pub(super) stead: Vec<&'d Entry>,
+    /// `stack: NAME`, in as many files as say it.
+    pub(super) stack: Vec<&'d Entry>,
+    /// `backend: required`.
+    pub(super) backend: Option<&'d Entry>,
+    /// Declarations of variables.
+    pub(super) vars: Entries<'d>,
+    /// Environments.
+    pub(super) environments: Entries<'d>,
+    /// Locals.
+    pub(super) locals: Entries<'d>,
+    /// Outputs.
+    pub(super) outputs: Entries<'d>,
+    /// Blocks of each kind.
+    pub(super) blocks: BTreeMap<&'static str, (&'static Kind, Entries<'d>)>,
+}
+
+/// Lays documents together. What does not fit becomes a problem and is left out.
+pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems: &Problems) -> Merged<'d> {
+    let mut merged = Merged::default();
+    for entry in documents.iter().flat_map(|document| &document.root) {
+        match entry.key.as_str() {
+            "stead" => merged.stead.push(entry),
+            "stack" => merged.stack.push(entry),
+            "backend" => {
+                if let Some(first) = merged.backend.replace(entry) {
+                    problems.push(twice("backend", first, entry));
+                }
+            }
+            "vars" => gather(&mut merged.vars, entry, problems),
+            "environments" => gather(&mut merged.environments, entry, problems),
+            "locals" => gather(&mut merged.locals, entry, problems),
+            "outputs" => gather(&mut merged.outputs, entry, problems),
+            name => match registry.top_level().find(|kind| kind.name == name) {
+                Some(kind) => {
+                    let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
+                    gather(blocks, entry, problems);
+                }
+                None => problems.push(unknown_block(registry, entry)),
+            },
+        }
+    }
+    merged
+}
+
+fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
+    let Some(entries) = named_entries(&block.value) else {
+        problems.push(not_a_block(&block.key, &block.value));
+        return;
+    };
+    for entry in entries {
+        if !is_legal_segment(&entry.key) {
+            problems.push(illegal_name(entry));
+            continue;
+        }
+        if let Some(first) = into.get(&entry.key) {
+            problems.push(twice(&entry.key, first, entry));
+        } else {
+            into.insert(entry.key.clone(), entry);
+        }
+    }
+}
+
+/// Returns the entries of a block; nothing at all is a block without entries.
+pub(super) fn named_entries(node: &Node) -> Option<&[Entry]> {
+    if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
+}
+
+/// Returns the problem of a value that is no map where one is needed.
+pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
+    Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
+        .at(node.span, "")
+        .detail(format!("`{name}` holds named entries."))
+        .help(format!("write `{name}: {{ NAME: … }}`, or a KDL node with a block"))
+}
+
+fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::DECLARED_TWICE, format!("`{name}` is declared twice"))
+        .at(second.key_span, "declared again here")
+        .at(first.key_span, "declared here first")
+        .help("keep one of the two")
+}
+
+/// Returns the problem of a name that an address cannot hold.
+pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
+    let legal: String = entry
+        .key
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '_' })
+        .collect();
+    let problem = Diagnostic::error(codes::ILLEGAL_NAME, "this name cannot be part of an address")
+        .at(entry.key_span, "")
+        .detail("Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell.");
+    if is_legal_segment(&legal) { problem.help(format!("write `{legal}`")) } else { problem }
+}
+
+fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
+    let name = entry.key.as_str();
+    if NOT_YET.contains(&name) {
+        return Diagnostic::error(codes::NOT_AVAILABLE, format!("`{name}` is not available in this version"))
+            .at(entry.key_span, "")
+            .detail("The language has this block, but this version of stead does not act on it.")
+            .help("remove the block");
+    }
+    let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, format!("there is no block `{name}`"))
+        .at(entry.key_span, "");
+    if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
+        return problem
+            .detail(format!("A {name} is written inside its {parent}, under `{collection}`."))
+            .help(format!("write `{parent}: {{ NAME: {{ {collection}: {{ … }} }} }}`"));
+    }
+    let mut known: Vec<&str> =
+        registry.top_level().map(|kind| kind.name).chain(BLOCKS.iter().copied()).collect();
+    known.sort_unstable();
+    match nearest(name, known.iter().copied()) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+        None => problem.help(format!("blocks are: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,266 @@
+//! `Resolver`: what the configuration's expressions can see, and the texts that name it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use super::codes;
+use super::index::{Each, Index};
+use super::load::ReadFile;
+use super::problems::{Instance, Problems};
+use super::template::{Part, Template, TemplateError};
+use crate::model::address::{Address, Name};
+use crate::model::cel::{Program, SyntaxError};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{EvaluationError, Expression, Lookup};
+use crate::model::schema::Registry;
+use crate::model::source::{Sources, Span};
+use crate::model::value::{Attributes, Value};
+
+/// Roots of expressions besides kinds.
+const ROOTS: &[&str] = &["each", "env", "locals", "stack", "vars"];
+
+/// A local's value and what decided it.
+#[derive(Debug, Clone)]
+pub(super) struct Local {
+    /// Its value.
+    pub(super) value: LocalValue,
+    /// What decided it.
+    pub(super) origin: Option<Name>,
+}
+
+/// A local's value, as far as it is known.
+#[derive(Debug, Clone)]
+pub(super) enum LocalValue {
+    /// The value, or how to get it.
+    Ready(Expression),
+    /// It reads live objects: it is there once all blocks are declared.
+    Later,
+    /// It has a problem of its own.
+    Broken,
+}
+
+/// Everything that expressions can name, and where problems go.
+pub(super) struct Resolver<'d> {
+    /// The kinds.
+    pub(super) registry: Registry,
+    /// The files.
+    pub(super) sources: &'d Sources,
+    /// Where problems go.
+    pub(super) problems: Problems,
+    /// Reads files below the stack's directory.
+    pub(super) read: ReadFile<'d>,
+    /// The stack's name.
+    pub(super) stack: Name,
+    /// The environment's name.
+    pub(super) env: Name,
+    /// Values of variables; one with a problem is `None`.
+    pub(super) vars: BTreeMap<Name, Option<Value>>,
+    /// The same, as expressions see them.
+    pub(super) var_values: Attributes,
+    /// What set a variable, where it was not its default.
+    pub(super) var_origins: BTreeMap<Name, Name>,
+    /// Locals; one that reads live objects is there once all blocks are declared.
+    pub(super) locals: BTreeMap<Name, Local>,
+    /// The same, as expressions see them now.
+    pub(super) local_values: Attributes,
+    /// The declared blocks.
+    pub(super) index: Index<'d>,
+    /// Expressions that were parsed.
+    programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
+}
+
+/// From where an expression is read.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'f, 'd> {
+    /// `each`, inside of `for_each`.
+    pub(super) each: Option<&'f Each<'d>>,
+    /// In whose name.
+    pub(super) instance: Option<Instance<'f>>,
+    /// Why live objects cannot be named here, in words (`for_each`); `None` where they can.
+    pub(super) early: Option<&'static str>,
+}
+
+impl Frame<'_, '_> {
+    /// Returns a frame outside of any block.
+    pub(super) const fn top(early: Option<&'static str>) -> Self {
+        Self { each: None, instance: None, early }
+    }
+}
+
+/// A resolved value and what decided it besides its place.
+#[derive(Debug, Clone)]
+pub(super) struct Resolved {
+    /// The value, or how to get it.
+    pub(super) expression: Expression,
+    /// `vars.size, set by environments.prod`.
+    pub(super) origin: Option<Name>,
+}
+
+impl From<Value> for Resolved {
+    fn from(value: Value) -> Self {
+        Self { expression: Expression::Value(value), origin: None }
+    }
+}
+
+impl From<Expression> for Resolved {
+    fn from(expression: Expression) -> Self {
+        Self { expression, origin: None }
+    }
+}
+
+/// The live world before anything is read: nothing is known.
+pub(super) struct Nothing;
+
+impl Lookup for Nothing {
+    fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
+        Value::Unknown(vec![address.clone()])
+    }
+
+    fn object(&self, _address: &Address) -> (Attributes, bool) {
+        (Attributes::new(), false)
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Returns a resolver that knows the stack's name and environment only.
+    pub(super) fn new(registry: Registry, sources: &'d Sources, read: ReadFile<'d>, problems: Problems) -> Self {
+        Self {
+            registry,
+            sources,
+            problems,
+            read,
+            stack: Name::default(),
+            env: Name::default(),
+            vars: BTreeMap::new(),
+            var_values: Attributes::new(),
+            var_origins: BTreeMap::new(),
+            locals: BTreeMap::new(),
+            local_values: Attributes::new(),
+            index: Index::default(),
+            programs: RefCell::default(),
+        }
+    }
+
+    /// Adds a problem in the name of the frame's instance.
+    pub(super) fn problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
+        self.problems.push_in(frame.instance, diagnostic);
+    }
+
+    /// Tells whether a name means something after a `$`.
+    pub(super) fn is_root(&self, name: &str) -> bool {
+        ROOTS.contains(&name) || self.registry.top_level().any(|kind| kind.name == name)
+    }
+
+    /// Parses an expression, each distinct one once.
+    pub(super) fn program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
+        if let Some(known) = self.programs.borrow().get(source) {
+            return known.clone();
+        }
+        let program = Program::parse(source).map(Rc::new);
+        self.programs.borrow_mut().insert(source.to_owned(), program.clone());
+        program
+    }
+
+    /// Takes a text apart; a slip becomes a problem.
+    pub(super) fn template(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Option<Template>> {
+        match Template::parse(text, |name| self.is_root(name)) {
+            Ok(template) => Some(template),
+            Err(error) => {
+                self.problem(frame, template_problem(&error, span));
+                None
+            }
+        }
+    }
+
+    /// Resolves a text with its references and expressions. `None` when there was a problem.
+    pub(super) fn text(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let Some(template) = self.template(text, span, frame)? else {
+            return Some(Value::Text(text.clone()).into());
+        };
+        match template.parts.as_slice() {
+            [Part::Text(text)] => Some(Value::text(text).into()),
+            [Part::Path(path)] => self.path(path, span, frame),
+            [Part::Cel(source)] => self.cel(source, span, frame),
+            parts => self.interpolate(parts, span, frame),
+        }
+    }
+
+    fn interpolate(&self, parts: &[Part], span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let mut resolved = Vec::with_capacity(parts.len());
+        let mut origin = None;
+        for part in parts {
+            let part = match part {
+                Part::Text(text) => Resolved::from(Value::text(text)),
+                Part::Path(path) => self.path(path, span, frame)?,
+                Part::Cel(source) => self.cel(source, span, frame)?,
+            };
+            origin = origin.or(part.origin);
+            resolved.push(part.expression);
+        }
+        let expression = Expression::Text(resolved);
+        // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
+        let value = expression.evaluate(&Nothing);
+        match value {
+            Ok(value) if value.is_unknown() => Some(Resolved { expression, origin }),
+            Ok(value) => Some(Resolved { expression: Expression::Value(value), origin }),
+            Err(error) => {
+                self.problem(frame, evaluation_problem(&error, span, None));
+                None
+            }
+        }
+    }
+
+    /// Returns the place of some words within a scalar, when they stand there as they are.
+    pub(super) fn within(&self, span: Span, words: &str) -> Span {
+        let found = self.sources.get(span.source).and_then(|source| {
+            let text = source.text.get(span.start as usize..span.end as usize)?;
+            let start = span.start + u32::try_from(text.find(words)?).ok()?;
+            Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
+        });
+        found.unwrap_or(span)
+    }
+
+    /// Returns the problem of a name that means nothing after a `$`.
+    pub(super) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
+        let known = self.registry.top_level().map(|kind| kind.name).chain(ROOTS.iter().copied());
+        let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
+        let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", ROOTS.join(", ")));
+        match nearest(root, known) {
+            Some(near) => problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`")),
+            None => problem.help(format!("for the text itself, write `$${written}`")),
+        }
+    }
+}
+
+fn template_problem(error: &TemplateError, span: Span) -> Diagnostic {
+    match error {
+        TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+            .at(span, "")
+            .detail("`${` begins an expression, and no `}` ends it.")
+            .help("close it with `}`, or write `$${` for the text itself"),
+        TemplateError::Ambiguous(word) => {
+            Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
+                .at(span, "")
+                .detail(format!("`${word}` is a reference only when it is the whole value."))
+                .help(format!("write `${{{word}…}}` to fill it in, or `$${word}` for the text itself"))
+        }
+        TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
+            .at(span, "")
+            .detail(format!("`${path}` has two dots in a row, or ends with one.")),
+    }
+}
+
+/// Returns the problem of an expression that has no value.
+pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Option<&str>) -> Diagnostic {
+    let what = source.map(|source| format!(" (`{}`)", super::scalar::shown(source))).unwrap_or_default();
+    match error {
+        EvaluationError::Failed(why) => Diagnostic::error(codes::FAILED, "an expression has no value")
+            .at(span, "")
+            .detail(format!("The expression{what} fails: {why}.")),
+        EvaluationError::TooLong(steps) => Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
+            .at(span, "")
+            .detail(format!("The expression{what} was stopped after {steps} steps."))
+            .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`"),
+    }
+}

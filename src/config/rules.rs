@@ -1,0 +1,183 @@
+//! The service's rules that can be checked without a network. What is not known yet passes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ipnet::Ipv4Net;
+
+use super::problems::{Instance, Problems};
+use super::stack::{Resource, Setting};
+use crate::model::address::Address;
+use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::schema::{Check, Kind, Literal, Presence, Rule, Type};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Checks every rule of every kind.
+pub(super) fn check(resources: &[Resource], pinned: Option<&Catalog>, problems: &Problems) {
+    let mut kinds: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
+    for resource in resources {
+        kinds.entry(resource.kind.name).or_default().push(resource);
+    }
+    for resources in kinds.values() {
+        let Some(kind) = resources.first().map(|resource| resource.kind) else { continue };
+        for rule in kind.rules {
+            match rule.check {
+                Check::NoOverlap { attribute } => no_overlap(rule, attribute, resources, problems),
+                Check::Unique { attributes } => unique(rule, attributes, resources, problems),
+                Check::AtMost { count } => at_most(rule, count, resources, problems),
+                _ => {
+                    for resource in resources {
+                        if let Some(broken) = single(rule, resource, pinned) {
+                            report(problems, resource, broken);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn report(problems: &Problems, resource: &Resource, problem: Diagnostic) {
+    let instance = Instance { address: &resource.address, key: resource.key.as_ref() };
+    problems.push_in(Some(instance), problem);
+}
+
+fn broken(rule: &Rule, span: Span, why: String) -> Diagnostic {
+    Diagnostic::error(rule.code, rule.says.trim_end_matches('.'))
+        .at(span, "")
+        .detail(format!("{why} Rule: {}.", rule.place))
+}
+
+/// Returns what an attribute will be: as written, else its default. `None` when that is not known.
+fn wanted(resource: &Resource, name: &str) -> Option<Value> {
+    match resource.attributes.get(name) {
+        Some(setting) => match setting.expression.known()? {
+            Value::Null => default(resource.kind, name),
+            value => Some(value.clone()),
+        },
+        None => default(resource.kind, name),
+    }
+}
+
+fn default(kind: &Kind, name: &str) -> Option<Value> {
+    match kind.attribute(name)?.presence {
+        Presence::Default(literal) => Some(literal.value()),
+        _ => None,
+    }
+}
+
+/// Returns a written value that is not the harmless one, with its place.
+fn used<'r>(resource: &'r Resource, name: &str, unless: Literal) -> Option<(&'r Value, Span)> {
+    let setting = resource.attributes.get(name)?;
+    let value = setting.expression.known()?;
+    let harmless = *value == Value::Null || *value == unless.value();
+    (!harmless).then_some((value, setting.span))
+}
+
+fn single(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<Diagnostic> {
+    match rule.check {
+        Check::OnlyWith { attribute, unless, other, values } => {
+            let (_, span) = used(resource, attribute, unless)?;
+            let decides = wanted(resource, other)?;
+            let allowed = values.iter().any(|value| decides.as_text() == Some(value));
+            (!allowed).then(|| {
+                let help = format!("remove `{attribute}`, or set `{other}: {}`", values.join("` or `"));
+                broken(rule, span, format!("`{other}` is {decides}.")).help(help)
+            })
+        }
+        Check::CatalogField { attribute, field, equals } => {
+            let (record, setting) = record(resource, attribute, pinned?)?;
+            let (is, must) = (record.fields.get(field)?, wanted(resource, equals)?);
+            (*is != must).then(|| {
+                broken(rule, setting.span, format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug))
+            })
+        }
+        Check::CatalogForbids { attribute, field, forbidden, unless } => {
+            let (record, _) = record(resource, attribute, pinned?)?;
+            let (value, span) = used(resource, forbidden, unless)?;
+            (record.fields.get(field).and_then(Value::as_bool) == Some(true)).then(|| {
+                broken(rule, span, format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug))
+            })
+        }
+        Check::NoOverlap { .. } | Check::Unique { .. } | Check::AtMost { .. } => None,
+    }
+}
+
+fn record<'c, 'r>(
+    resource: &'r Resource,
+    attribute: &str,
+    pinned: &'c Catalog,
+) -> Option<(&'c CatalogRecord, &'r Setting)> {
+    let Type::Catalog(table) = resource.kind.attribute(attribute)?.ty else { return None };
+    let setting = resource.attributes.get(attribute)?;
+    Some((pinned.find(table, setting.expression.known()?)?, setting))
+}
+
+/// Sorted by first address, a network overlaps an earlier one only if it begins before the widest end.
+fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &Problems) {
+    let mut networks: Vec<(Ipv4Net, &Resource, Span)> = resources
+        .iter()
+        .filter_map(|resource| {
+            let setting = resource.attributes.get(attribute)?;
+            let network = setting.expression.known()?.as_text()?.parse().ok()?;
+            Some((network, *resource, setting.span))
+        })
+        .collect();
+    networks.sort_by(|a, b| (a.0.network(), a.0.prefix_len(), &a.1.address).cmp(&(b.0.network(), b.0.prefix_len(), &b.1.address)));
+    let mut widest: Option<(Ipv4Net, &Resource, Span)> = None;
+    for (network, resource, span) in networks {
+        match widest {
+            Some((other, first, place)) if network.network() <= other.broadcast() => {
+                let why = format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
+                report(problems, resource, broken(rule, span, why).at(place, format!("{} is here", first.address)));
+            }
+            _ => widest = Some((network, resource, span)),
+        }
+    }
+}
+
+fn unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &Problems) {
+    let mut seen: HashMap<String, &Resource> = HashMap::new();
+    for resource in resources {
+        let values: Option<Vec<String>> = attributes.iter().map(|name| identity(resource, name)).collect();
+        let Some(values) = values else { continue };
+        let place = match (&resource.parent, &resource.project) {
+            (Some(parent), _) => parent.to_string(),
+            (None, Some(project)) => project.addresses().into_iter().map(Address::as_str).collect(),
+            (None, None) => String::new(),
+        };
+        if let Some(first) = seen.get(&format!("{place}\0{}", values.join("\0"))) {
+            let span = attributes.iter().find_map(|name| resource.attributes.get(*name)).map(|setting| setting.span);
+            let why = format!("{} and {} agree in {}.", first.address, resource.address, attributes.join(" and "));
+            let problem = broken(rule, span.unwrap_or(resource.span), why);
+            report(problems, resource, problem.at(first.span, format!("{} is here", first.address)));
+        } else {
+            seen.insert(format!("{place}\0{}", values.join("\0")), resource);
+        }
+    }
+}
+
+/// Returns a text by which two values that are known to be the same agree.
+fn identity(resource: &Resource, name: &str) -> Option<String> {
+    match resource.attributes.get(name).map(|setting| &setting.expression) {
+        Some(Expression::Reference(reference)) => {
+            Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
+        }
+        _ => wanted(resource, name).map(|value| value.to_string()),
+    }
+}
+
+fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &Problems) {
+    let mut parents: BTreeMap<Option<&Address>, Vec<&Resource>> = BTreeMap::new();
+    for resource in resources {
+        parents.entry(resource.parent.as_ref()).or_default().push(resource);
+    }
+    for (parent, children) in parents {
+        if let Some(first_over) = children.get(count) {
+            let place = parent.map(|parent| format!("{parent} has")).unwrap_or_else(|| "There are".into());
+            report(problems, first_over, broken(rule, first_over.span, format!("{place} {}.", children.len())));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `Template`: a text of the configuration taken apart: plain text, `$path` and `${…}`.
+
+use crate::model::address::Name;
+
+/// One part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// As it stands, `$$` already `$`.
+    Text(String),
+    /// `$kind.name.attribute`, the whole value.
+    Path(Vec<Name>),
+    /// The source between `${` and `}`.
+    Cel(String),
+}
+
+/// A text with parts to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template {
+    /// The parts; a single one that is no text keeps its type.
+    pub(super) parts: Vec<Part>,
+}
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TemplateError {
+    /// `${` without `}`.
+    Unclosed,
+    /// `$root` within a text, where the root means something.
+    Ambiguous(String),
+    /// `$path` with an empty or illegal part.
+    Path(String),
+}
+
+impl Template {
+    /// Takes a text apart. `None` when there is nothing to fill in and nothing to unescape.
+    ///
+    /// `is_root` tells which names mean something after a `$`.
+    ///
+    /// # Errors
+    /// When a `$` cannot be understood.
+    pub(super) fn parse(text: &str, is_root: impl Fn(&str) -> bool) -> Result<Option<Self>, TemplateError> {
+        if !text.contains('$') {
+            return Ok(None);
+        }
+        if let Some(path) = text.strip_prefix('$').filter(|path| is_path(path)) {
+            let parts: Vec<Name> = path.split('.').map(Name::new).collect();
+            if parts.iter().any(|part| part.is_empty()) {
+                return Err(TemplateError::Path(path.to_owned()));
+            }
+            return Ok(Some(Self { parts: vec![Part::Path(parts)] }));
+        }
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            plain.push_str(before);
+            if let Some(after) = after.strip_prefix('$') {
+                plain.push('$');
+                rest = after;
+            } else if let Some(body) = after.strip_prefix('{') {
+                let end = closing(body).ok_or(TemplateError::Unclosed)?;
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Cel(body[..end].trim().to_owned()));
+                rest = &body[end + 1..];
+            } else {
+                let word = word(after);
+                if is_root(word) {
+                    return Err(TemplateError::Ambiguous(word.to_owned()));
+                }
+                plain.push('$');
+                rest = after;
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Some(Self { parts }))
+    }
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
+/// Returns where the `}` stands that closes the expression, outside of quotes and inner braces.
+fn closing(body: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut quote = None;
+    let mut chars = body.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                chars.next();
+            }
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{') => depth += 1,
+            (None, '}') if depth == 0 => return Some(at),
+            (None, '}') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Option<Template>, TemplateError> {
+        Template::parse(text, |word| ["vars", "env", "vpc"].contains(&word))
+    }
+
+    #[test]
+    fn takes_texts_apart() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let cel = |text: &str| Part::Cel(text.to_owned());
+        let path = |text: &str| Part::Path(text.split('.').map(Name::new).collect());
+        for (input, parts) in [
+            ("$vpc.main", vec![path("vpc.main")]),
+            ("$env", vec![path("env")]),
+            ("$PORT", vec![path("PORT")]),
+            ("${ env }", vec![cel("env")]),
+            ("a-${env}-b", vec![text("a-"), cel("env"), text("-b")]),
+            ("${ {'a': '}'}['a'] }!", vec![cel("{'a': '}'}['a']"), text("!")]),
+            ("$$vpc.main", vec![text("$vpc.main")]),
+            ("$${PORT}", vec![text("${PORT}")]),
+            ("US$ 5, $5, $(x), $HOME/x $", vec![text("US$ 5, $5, $(x), $HOME/x $")]),
+        ] {
+            assert_eq!(parse(input), Ok(Some(Template { parts })), "{input}");
+        }
+        assert_eq!(parse("plain"), Ok(None));
+        assert_eq!(parse("${a"), Err(TemplateError::Unclosed));
+        assert_eq!(parse("x $env"), Err(TemplateError::Ambiguous("env".into())));
+        assert_eq!(parse("$vpc..x"), Err(TemplateError::Path("vpc..x".into())));
+    }
+}

@@ -1,0 +1,328 @@
+//! The variables: what is declared, what is given, and by whom.
+
+use std::collections::BTreeMap;
+
+use super::codes;
+use super::document::{Document, Entry, Node, NodeValue};
+use super::files;
+use super::load::Request;
+use super::merge::{Entries, named_entries};
+use super::resolver::{Frame, Resolver, evaluation_problem};
+use super::scalar::{self, Mismatch};
+use super::variable_type::{TYPES, VariableType};
+use crate::model::address::Name;
+use crate::model::cel::{Item, Scope};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Keys of a declaration.
+const KEYS: &[&str] = &["check", "default", "description", "from_file", "one_of", "type"];
+
+/// A declared variable.
+struct Declaration<'d> {
+    entry: &'d Entry,
+    ty: VariableType,
+    default: Option<&'d Node>,
+    one_of: Vec<Value>,
+    check: Option<&'d Node>,
+    from_file: Option<&'d Entry>,
+}
+
+/// A given value and who gave it.
+struct Given {
+    value: Result<Value, Mismatch>,
+    /// In words: `--var`, `environments.prod`.
+    by: Name,
+    /// Where, when it stands in a file.
+    span: Option<Span>,
+}
+
+/// Everything that gives values besides declarations.
+pub(super) struct Givers<'d, 'r> {
+    /// Flags, process environment, names of variable files.
+    pub(super) request: &'r Request,
+    /// Variable files with the paths that are shown, later ones weaker than earlier ones.
+    pub(super) var_files: &'d [(Name, Document)],
+    /// The environment's values.
+    pub(super) environment: &'d [Entry],
+}
+
+impl<'d> Resolver<'d> {
+    /// Gives every variable its value.
+    pub(super) fn variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+        self.undeclared_values(declared, givers);
+        let mut declarations = BTreeMap::new();
+        for (name, entry) in declared {
+            match self.declaration(entry) {
+                Some(declaration) => drop(declarations.insert(name, declaration)),
+                None => drop(self.vars.insert(name.clone(), None)),
+            }
+        }
+        for (name, declaration) in declarations {
+            let value = self.value(name, &declaration, givers);
+            if let Some(value) = &value {
+                self.var_values.insert(name.clone(), value.clone());
+            }
+            self.vars.insert(name.clone(), value);
+        }
+    }
+
+    fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
+        let wrong = |span, detail: &str, help: &str| {
+            self.problems.push(
+                Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                    .at(span, "")
+                    .detail(detail)
+                    .help(help),
+            );
+        };
+        let Some(keys) = named_entries(&entry.value) else {
+            let name = &entry.key;
+            wrong(entry.value.span, "A declaration is a map.", &format!("write `{name}: {{ default: … }}`"));
+            return None;
+        };
+        let mut declaration = Declaration {
+            entry,
+            ty: VariableType::Text,
+            default: None,
+            one_of: Vec::new(),
+            check: None,
+            from_file: None,
+        };
+        let mut one_of = None;
+        for key in keys {
+            match key.key.as_str() {
+                "type" => match key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text)) {
+                    Some(ty) => declaration.ty = ty,
+                    None => {
+                        wrong(key.value.span, "This is no type.", &format!("types are: {}", TYPES.join(", ")));
+                        return None;
+                    }
+                },
+                "default" => declaration.default = Some(&key.value),
+                "one_of" => one_of = Some(&key.value),
+                "check" => declaration.check = Some(&key.value),
+                "from_file" => declaration.from_file = Some(key),
+                "description" => {}
+                "generate" => {
+                    wrong(key.key_span, "`generate` is not available in this version.", "give the secret by STEAD_VAR_ or a variable file");
+                    return None;
+                }
+                _ => {
+                    self.problems.push(super::attributes::unknown_key(key, KEYS));
+                    return None;
+                }
+            }
+        }
+        if let Some(node) = one_of {
+            let list = VariableType::List(Box::new(declaration.ty.clone()));
+            match list.read(node) {
+                Ok(Value::List(words)) => declaration.one_of = words,
+                Ok(_) => {}
+                Err(slip) => {
+                    self.problems.push(super::attributes::mismatch(&slip, node.span));
+                    return None;
+                }
+            }
+        }
+        Some(declaration)
+    }
+
+    fn value(&mut self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Value> {
+        let Some(given) = self.given(name, declaration, givers) else {
+            self.problems.push(missing(name, declaration));
+            return None;
+        };
+        let place = given.span.unwrap_or(declaration.entry.key_span);
+        let value = match given.value {
+            Ok(value) => value,
+            Err(slip) => {
+                let mut problem = super::attributes::mismatch(&slip, place);
+                problem.code = codes::VARIABLE_TYPE;
+                problem.summary = "a variable's value has the wrong type".into();
+                problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
+                if given.span.is_none() {
+                    problem.fix = None;
+                }
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        if given.by != "default" {
+            self.var_origins.insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
+        }
+        let written = given.span.is_some() && given.by != "from_file";
+        if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {
+            self.problems.push(
+                Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
+                    .at(place, "")
+                    .detail("Whoever can read the files, or their history, can read it.")
+                    .help(format!("give it by STEAD_VAR_{}, a variable file or `from_file`", name.to_uppercase())),
+            );
+        }
+        self.checked(name, declaration, value, &given.by, place)
+    }
+
+    /// Returns the strongest value: flag, process environment, file, environment, default.
+    fn given(&self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Given> {
+        let ty = &declaration.ty;
+        if let Some(text) = givers.request.vars.get(name) {
+            return Some(Given { value: ty.parse_value(text), by: "--var".into(), span: None });
+        }
+        if let Some(text) = givers.request.env_vars.get(name) {
+            let by = Name::new(format!("STEAD_VAR_{name}"));
+            let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
+                // What the process environment holds may be secret whatever its type.
+                Mismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
+            });
+            return Some(Given { value, by, span: None });
+        }
+        for (path, document) in givers.var_files {
+            if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
+                let value = self.read_value(ty, &entry.value);
+                return Some(Given { value, by: path.clone(), span: Some(entry.value.span) });
+            }
+        }
+        if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
+            let by = Name::new(format!("environments.{}", self.env));
+            return Some(Given { value: self.read_value(ty, &entry.value), by, span: Some(entry.value.span) });
+        }
+        if let Some(from_file) = declaration.from_file {
+            let value = self.secret_file(ty, &from_file.value);
+            return Some(Given { value, by: "from_file".into(), span: Some(from_file.value.span) });
+        }
+        let node = declaration.default?;
+        Some(Given { value: self.read_value(ty, node), by: "default".into(), span: Some(node.span) })
+    }
+
+    /// Reads a value from a file of the configuration; a secret may name a file of its own.
+    fn read_value(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
+        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value) {
+            if let [entry] = entries.as_slice() {
+                if entry.key == "from_file" {
+                    return self.secret_file(ty, &entry.value);
+                }
+            }
+        }
+        if node.scalar().is_some_and(|scalar| scalar.text.contains("${")) {
+            return Err(Mismatch::wrong_type("a plain value", "an expression")
+                .help("compute it in `locals`; variables are plain values"));
+        }
+        ty.read(node)
+    }
+
+    fn secret_file(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
+        let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        match files::read_text(self.read, path) {
+            Ok(text) if *ty == VariableType::Secret => {
+                Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
+            }
+            Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
+            Err(why) => Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}."))),
+        }
+    }
+
+    fn checked(
+        &self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        value: Value,
+        by: &str,
+        place: Span,
+    ) -> Option<Value> {
+        let failed = |detail: String| {
+            Diagnostic::error(codes::VARIABLE_CHECK, "a variable's value is not allowed").at(place, "").detail(detail)
+        };
+        let shown = scalar::shown(&value.to_string());
+        if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
+            let words: Vec<String> = declaration.one_of.iter().map(Value::to_string).collect();
+            let near = nearest(&shown, words.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+            let mut problem =
+                failed(format!("vars.{name}, set by {by}, is `{shown}`; it takes one of {}.", words.join(", ")));
+            problem.help = near;
+            self.problems.push(problem);
+            return None;
+        }
+        let Some(check) = declaration.check else { return Some(value) };
+        let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+        let program = source.map(|source| self.program(source));
+        let (Some(Ok(program)), Some(source)) = (program, source) else {
+            self.problems.push(
+                Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                    .at(check.span, "")
+                    .detail("`check` is an expression over `self`.")
+                    .help("write, for example, `check: \"${self >= 1}\"`"),
+            );
+            return Some(value);
+        };
+        let mut scope = Scope::default();
+        scope.roots.insert("self".into(), Item::of(&value));
+        scope.roots.insert("env".into(), Item::of_text(&self.env));
+        scope.roots.insert("stack".into(), Item::of_text(&self.stack));
+        let verdict = match program.evaluate(&scope) {
+            Ok(Value::Bool(verdict)) => Some(verdict),
+            // A check over a secret gives a secret; only its truth is used here.
+            Ok(Value::Secret(secret)) => secret.expose().map(|text| text == "true"),
+            Ok(_) => None,
+            Err(error) => {
+                self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
+                return None;
+            }
+        };
+        match verdict {
+            Some(true) => Some(value),
+            _ => {
+                self.problems.push(
+                    failed(format!("vars.{name}, set by {by}, is `{shown}`."))
+                        .at(check.span, "this check fails"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Reports values for variables that nobody declared.
+    fn undeclared_values(&self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+        let problem = |name: &str, by: &str| {
+            let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
+                .detail(format!("{by} gives a value to `{name}`, and no `vars` block declares it."));
+            match nearest(name, declared.keys().map(Name::as_str)) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help("declare it under `vars`, or leave the value out"),
+            }
+        };
+        for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
+            // Without a place, the name keeps two such problems apart.
+            let mut problem = problem(name, "--var");
+            problem.summary = format!("the variable `{name}` is not declared");
+            self.problems.push(problem);
+        }
+        let files = givers.var_files.iter().flat_map(|(path, document)| {
+            document.root.iter().map(move |entry| (path.to_string(), entry))
+        });
+        let environment = format!("environments.{}", self.env);
+        let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
+        for (by, entry) in entries.filter(|(_, entry)| !declared.contains_key(&entry.key)) {
+            self.problems.push(problem(&entry.key, &by).first_at(entry.key_span));
+        }
+    }
+}
+
+impl Givers<'_, '_> {
+    fn is_var_file(&self, span: Span) -> bool {
+        self.var_files.iter().any(|(_, document)| document.source == span.source)
+    }
+}
+
+fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
+    let upper = name.to_uppercase().replace('-', "_");
+    Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
+        .at(declaration.entry.key_span, "declared here without a default")
+        .detail(format!("vars.{name} takes {}.", declaration.ty.name()))
+        .help(format!(
+            "give it in one of three ways: `--var {name}=…`, STEAD_VAR_{upper}=…, or a line `{name}: …` in a file given by `--var-file`"
+        ))
+}

@@ -1,0 +1,312 @@
+//! Functions of the language: CEL's own that it needs, and the added ones.
+
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use rust_decimal::prelude::ToPrimitive;
+use sha2::{Digest, Sha256};
+
+use super::FILES;
+use super::item::Item;
+use super::walk::{Outcome, Walk, failed, together};
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
+use crate::model::value::Value;
+
+/// Every function's name, for suggestions.
+const NAMES: &[&str] = &[
+    "base64", "bool", "cidr_subnet", "contains", "double", "endsWith", "file", "format", "get", "int",
+    "join", "keys", "lowerAscii", "matches", "replace", "sha256", "size", "split", "startsWith", "string",
+    "trim", "upperAscii", "values",
+];
+
+/// Longest text that a function makes, in bytes.
+const MOST_TEXT: usize = 1 << 20;
+
+/// Calls a function; a method's target is the first argument.
+pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+    match (name, args) {
+        ("size", [item]) => size(walk, item),
+        ("get", [map, key, default]) => get(walk, map, key, default),
+        ("keys", [map]) => {
+            let entries = entries(map)?;
+            walk.charge(entries.len())?;
+            Ok(Item::list(entries.into_iter().map(|(key, _)| Item::text(key)).collect()))
+        }
+        ("values", [map]) => {
+            let entries = entries(map)?;
+            walk.charge(entries.len())?;
+            Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
+        }
+        ("string", [item]) => string(walk, item),
+        ("int", [Item::Scalar(value)]) => int(value),
+        ("double", [Item::Scalar(value)]) => value
+            .as_decimal()
+            .map(|n| Item::Scalar(Value::Decimal(n)))
+            .ok_or_else(|| failed("this is no number")),
+        ("bool", [item]) => match walk.text(item)?.as_str() {
+            "true" => Ok(Item::Scalar(Value::Bool(true))),
+            "false" => Ok(Item::Scalar(Value::Bool(false))),
+            _ => Err(failed("this is neither `true` nor `false`")),
+        },
+        ("contains", [text, part]) => test(walk, text, part, |text, part| text.contains(part)),
+        ("startsWith", [text, part]) => test(walk, text, part, |text, part| text.starts_with(part)),
+        ("endsWith", [text, part]) => test(walk, text, part, |text, part| text.ends_with(part)),
+        ("matches", [text, pattern]) => matches(walk, text, pattern),
+        ("lowerAscii", [text]) => Ok(Item::text(walk.text(text)?.to_ascii_lowercase())),
+        ("upperAscii", [text]) => Ok(Item::text(walk.text(text)?.to_ascii_uppercase())),
+        ("trim", [text]) => Ok(Item::text(walk.text(text)?.trim())),
+        ("replace", [text, old, new]) => {
+            let (text, old, new) = (walk.text(text)?, walk.text(old)?, walk.text(new)?);
+            let longest = text.len().saturating_add(text.len().saturating_add(1).saturating_mul(new.len()));
+            walk.charge(longest / 8)?;
+            bounded(text.replace(old.as_str(), &new))
+        }
+        ("split", [text, separator]) => {
+            let (text, separator) = (walk.text(text)?, walk.text(separator)?);
+            walk.charge(text.len())?;
+            Ok(Item::list(text.split(separator.as_str()).map(Item::text).collect()))
+        }
+        ("join", [list]) => join(walk, list, ""),
+        ("join", [list, separator]) => {
+            let separator = walk.text(separator)?;
+            join(walk, list, &separator)
+        }
+        ("format", [pattern, values]) => format(walk, pattern, values),
+        ("sha256", [text]) => {
+            let text = walk.text(text)?;
+            walk.charge(text.len() / 64)?;
+            let digest = Sha256::digest(text.as_bytes());
+            Ok(Item::text(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+        }
+        ("base64", [text]) => {
+            let text = walk.text(text)?;
+            walk.charge(text.len() / 8)?;
+            Ok(Item::text(base64(text.as_bytes())))
+        }
+        ("cidr_subnet", [network, bits, number]) => subnet(walk, network, bits, number),
+        ("file", [path]) => file(walk, path),
+        _ => Err(unknown(name, args)),
+    }
+}
+
+fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::EvaluationError {
+    if NAMES.contains(&name) {
+        let types: Vec<_> = args.iter().map(Item::type_name).collect();
+        return failed(format!("`{name}` does not work on {}", types.join(", ")));
+    }
+    let hint = nearest(name, NAMES.iter().copied());
+    let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    failed(format!("there is no function `{name}`{hint}"))
+}
+
+fn entries<'a>(map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
+    if let Item::Object(object) = map && !object.complete {
+        return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
+    }
+    map.entries().ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
+}
+
+fn bounded<'a>(text: String) -> Outcome<'a> {
+    if text.len() > MOST_TEXT {
+        return Err(failed(format!("the text would be longer than {MOST_TEXT} bytes")));
+    }
+    Ok(Item::text(text))
+}
+
+fn size<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+    let size = match item.len() {
+        Some(len) => len,
+        None => {
+            let text = walk.text(item)?;
+            walk.charge(text.len() / 64)?;
+            text.chars().count()
+        }
+    };
+    Ok(Item::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
+}
+
+fn get<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>, key: &Item<'a>, default: &Item<'a>) -> Outcome<'a> {
+    let key = walk.text(key)?;
+    match (map, map.entry(&key)) {
+        (_, Some(Item::Scalar(Value::Null))) => Ok(default.clone()),
+        (_, Some(item)) => Ok(item),
+        (Item::Object(object), None) if !object.complete => {
+            Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
+        }
+        (Item::Scalar(Value::Null), None) => Ok(default.clone()),
+        (_, None) => entries(map).map(|_| default.clone()),
+    }
+}
+
+fn string<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+    match item {
+        Item::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
+            Ok(Item::text(value.to_string()))
+        }
+        other => walk.text(other).map(Item::text),
+    }
+}
+
+fn int<'a>(value: &Value) -> Outcome<'a> {
+    let n = match value {
+        Value::Integer(n) => Some(*n),
+        Value::Decimal(n) => n.trunc().to_i64(),
+        Value::Text(text) => text.parse().ok(),
+        _ => None,
+    };
+    n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| failed("this is no whole number"))
+}
+
+fn test<'a>(
+    walk: &mut Walk<'_, 'a>,
+    text: &Item<'a>,
+    part: &Item<'a>,
+    test: impl Fn(&str, &str) -> bool,
+) -> Outcome<'a> {
+    let (text, part) = (walk.text(text)?, walk.text(part)?);
+    walk.charge(text.len() / 64)?;
+    Ok(Item::Scalar(Value::Bool(test(&text, &part))))
+}
+
+fn matches<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<'a>) -> Outcome<'a> {
+    let (text, pattern) = (walk.text(text)?, walk.text(pattern)?);
+    // Compiling costs more than most expressions.
+    walk.charge(1000 + pattern.len() + text.len())?;
+    let regex = regex::RegexBuilder::new(&pattern)
+        .size_limit(1 << 18)
+        .nest_limit(50)
+        .build()
+        .map_err(|_| failed("the pattern of `matches` is no regular expression, or too large"))?;
+    Ok(Item::Scalar(Value::Bool(regex.is_match(&text))))
+}
+
+fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
+    let items =
+        list.elements().ok_or_else(|| failed(format!("a list was expected, not {}", list.type_name())))?;
+    if let Some(unknown) = together(&items) {
+        return Ok(unknown);
+    }
+    let mut text = String::new();
+    for (n, item) in items.iter().enumerate() {
+        if n > 0 {
+            text.push_str(separator);
+        }
+        let item = string(walk, item)?;
+        text.push_str(&walk.text(&item)?);
+        walk.charge(1 + separator.len() / 8)?;
+        if text.len() > MOST_TEXT {
+            break;
+        }
+    }
+    bounded(text)
+}
+
+/// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
+fn format<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) -> Outcome<'a> {
+    let pattern = walk.text(pattern)?;
+    let values = values.elements().ok_or_else(|| failed("`format` takes a list of values"))?;
+    if let Some(unknown) = together(&values) {
+        return Ok(unknown);
+    }
+    walk.charge(pattern.len())?;
+    let mut values = values.iter();
+    let mut text = String::new();
+    let mut rest = pattern.as_str();
+    while let Some((before, after)) = rest.split_once('%') {
+        text.push_str(before);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (width, verb) = after.split_at(digits);
+        let mut verbs = verb.chars();
+        match verbs.next() {
+            Some('%') if digits == 0 => text.push('%'),
+            Some(verb @ ('s' | 'd' | 'x')) => {
+                let value = values.next().ok_or_else(|| failed("`format` has too few values"))?;
+                text.push_str(&padded(walk, value, verb, width)?);
+            }
+            _ => return Err(failed("`format` knows %s, %d, %x and %%, with a width up to 99")),
+        }
+        rest = verbs.as_str();
+    }
+    text.push_str(rest);
+    if values.next().is_some() {
+        return Err(failed("`format` has more values than places"));
+    }
+    bounded(text)
+}
+
+fn padded<'a>(
+    walk: &mut Walk<'_, 'a>,
+    value: &Item<'a>,
+    verb: char,
+    width: &str,
+) -> Result<String, crate::model::expression::EvaluationError> {
+    let text = match (verb, value) {
+        ('s', item) => {
+            let item = string(walk, item)?;
+            walk.text(&item)?.to_string()
+        }
+        ('d', Item::Scalar(Value::Integer(n))) => n.to_string(),
+        ('x', Item::Scalar(Value::Integer(n))) => format!("{n:x}"),
+        _ => return Err(failed(format!("`%{verb}` needs a whole number, not {}", value.type_name()))),
+    };
+    let wide: usize = if width.is_empty() { 0 } else { width.parse().unwrap_or(100) };
+    if wide > 99 {
+        return Err(failed("`format` takes a width up to 99"));
+    }
+    let fill = if width.starts_with('0') { "0" } else { " " };
+    Ok(format!("{}{text}", fill.repeat(wide.saturating_sub(text.chars().count()))))
+}
+
+/// Returns subnet `number` of `network`, whose prefix is `bits` longer.
+fn subnet<'a>(
+    walk: &mut Walk<'_, 'a>,
+    network: &Item<'a>,
+    bits: &Item<'a>,
+    number: &Item<'a>,
+) -> Outcome<'a> {
+    let network = walk.text(network)?;
+    let network: Ipv4Net =
+        network.parse().map_err(|_| failed("`cidr_subnet` needs an IPv4 network such as 10.0.0.0/16"))?;
+    let (Item::Scalar(Value::Integer(bits)), Item::Scalar(Value::Integer(number))) = (bits, number) else {
+        return Err(failed("`cidr_subnet` takes two whole numbers: bits and number"));
+    };
+    let prefix = u8::try_from(*bits)
+        .ok()
+        .and_then(|bits| bits.checked_add(network.prefix_len()))
+        .filter(|prefix| *prefix <= 32)
+        .ok_or_else(|| failed(format!("{network} has no {bits} more bits")))?;
+    let room = 1u64 << (prefix - network.prefix_len());
+    let number = u64::try_from(*number)
+        .ok()
+        .filter(|number| *number < room)
+        .ok_or_else(|| failed(format!("{network} has {room} subnets of /{prefix}: 0 to {}", room - 1)))?;
+    let first = u64::from(u32::from(network.network())) + (number << (32 - prefix));
+    let first = u32::try_from(first).map_err(|_| failed("the subnet is out of range"))?;
+    Ok(Item::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
+}
+
+fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
+    let path = walk.text(path)?;
+    if let Some(text) = walk.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
+        return Ok(text);
+    }
+    let read = walk.scope.read.ok_or_else(|| failed(format!("`{path}` can be read while loading only")))?;
+    let text = read(&path).map_err(failed)?;
+    walk.charge(text.len() / 64)?;
+    Ok(Item::text(text))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let number = chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |n, byte| n << 8 | usize::from(*byte));
+        for place in 0..4 {
+            let letter = ALPHABET[number >> (18 - 6 * place) & 63];
+            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+

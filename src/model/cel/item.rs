@@ -1,0 +1,205 @@
+//! `Item`: a value during an evaluation: borrowed where it was bound, shared where it was made.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::model::address::{Address, Name};
+use crate::model::secret::Secret;
+use crate::model::value::{Attributes, Value};
+
+/// What is known of a live object.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// The resource.
+    pub address: Address,
+    /// Its known attributes, `id` included.
+    pub attributes: Attributes,
+    /// Whether that is all there will be.
+    pub complete: bool,
+}
+
+/// A value during an evaluation. Clones are cheap.
+#[derive(Debug, Clone)]
+pub enum Item<'a> {
+    /// No list and no map.
+    Scalar(Value),
+    /// A bound list.
+    ListRef(&'a [Value]),
+    /// A bound map.
+    MapRef(&'a BTreeMap<Name, Value>),
+    /// A list made on the way.
+    List(Rc<Vec<Item<'a>>>),
+    /// A map made on the way.
+    Map(Rc<BTreeMap<Name, Item<'a>>>),
+    /// A live object: a map of its attributes, and its id where a single value is wanted.
+    Object(&'a Object),
+}
+
+impl<'a> Item<'a> {
+    /// Returns the item of a bound value.
+    #[must_use]
+    pub fn of(value: &'a Value) -> Self {
+        match value {
+            Value::List(items) => Self::ListRef(items),
+            Value::Map(map) => Self::MapRef(map),
+            scalar => Self::Scalar(scalar.clone()),
+        }
+    }
+
+    /// Returns the item of a bound map.
+    #[must_use]
+    pub fn of_map(map: &'a BTreeMap<Name, Value>) -> Self {
+        Self::MapRef(map)
+    }
+
+    /// Returns the item of a text.
+    #[must_use]
+    pub fn of_text(text: &Name) -> Self {
+        Self::Scalar(Value::Text(text.clone()))
+    }
+
+    /// Returns a map without entries.
+    #[must_use]
+    pub fn empty_map() -> Self {
+        Self::Map(Rc::default())
+    }
+
+    pub(super) fn text(text: impl AsRef<str>) -> Self {
+        Self::Scalar(Value::text(text))
+    }
+
+    pub(super) fn list(items: Vec<Item<'a>>) -> Self {
+        Self::List(Rc::new(items))
+    }
+
+    /// Returns the map to put entries into; anything else becomes a map, a bound one entry by entry.
+    pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, Item<'a>>> {
+        if !matches!(self, Self::Map(_)) {
+            let entries = match &*self {
+                Self::MapRef(map) => map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect(),
+                _ => BTreeMap::new(),
+            };
+            *self = Self::Map(Rc::new(entries));
+        }
+        match self {
+            Self::Map(map) => Some(Rc::make_mut(map)),
+            _ => None,
+        }
+    }
+
+    /// Returns what an item that is not known waits for.
+    pub(super) fn unknown(&self) -> Option<&[Address]> {
+        match self {
+            Self::Scalar(Value::Unknown(addresses)) => Some(addresses),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Self::Scalar(Value::Secret(_)))
+    }
+
+    /// Returns the entry of a map.
+    pub(super) fn entry(&self, key: &str) -> Option<Item<'a>> {
+        match self {
+            Self::MapRef(map) => map.get(key).map(Self::of),
+            Self::Map(map) => map.get(key).cloned(),
+            Self::Object(object) => object.attributes.get(key).map(Self::of),
+            _ => None,
+        }
+    }
+
+    /// Returns the elements of a list.
+    pub(super) fn elements(&self) -> Option<Vec<Item<'a>>> {
+        match self {
+            Self::ListRef(items) => Some(items.iter().map(Self::of).collect()),
+            Self::List(items) => Some(items.as_ref().clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns the element of a list.
+    pub(super) fn element(&self, index: usize) -> Option<Item<'a>> {
+        match self {
+            Self::ListRef(items) => items.get(index).map(Self::of),
+            Self::List(items) => items.get(index).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Returns the entries of a map in the order of their keys.
+    pub(super) fn entries(&self) -> Option<Vec<(Name, Item<'a>)>> {
+        let owned = |(key, value): (&Name, &'a Value)| (key.clone(), Self::of(value));
+        match self {
+            Self::MapRef(map) => Some(map.iter().map(owned).collect()),
+            Self::Map(map) => Some(map.iter().map(|(key, item)| (key.clone(), item.clone())).collect()),
+            Self::Object(object) if object.complete => Some(object.attributes.iter().map(owned).collect()),
+            _ => None,
+        }
+    }
+
+    /// Returns how many elements or entries there are.
+    pub(super) fn len(&self) -> Option<usize> {
+        match self {
+            Self::ListRef(items) => Some(items.len()),
+            Self::List(items) => Some(items.len()),
+            Self::MapRef(map) => Some(map.len()),
+            Self::Map(map) => Some(map.len()),
+            Self::Object(object) if object.complete => Some(object.attributes.len()),
+            _ => None,
+        }
+    }
+
+    /// Returns the value; an object is its id.
+    pub(super) fn into_value(self) -> Value {
+        match self {
+            Self::Scalar(value) => value,
+            Self::ListRef(items) => Value::List(items.to_vec()),
+            Self::MapRef(map) => Value::Map(map.clone()),
+            Self::List(items) => Value::List(items.iter().cloned().map(Self::into_value).collect()),
+            Self::Map(map) => Value::Map(
+                map.iter().map(|(key, item)| (key.clone(), item.clone().into_value())).collect(),
+            ),
+            Self::Object(object) => object
+                .attributes
+                .get("id")
+                .cloned()
+                .unwrap_or_else(|| Value::Unknown(vec![object.address.clone()])),
+        }
+    }
+
+    /// Returns what people call an item of this type.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Scalar(value) => type_name(value),
+            Self::ListRef(_) | Self::List(_) => "a list",
+            Self::MapRef(_) | Self::Map(_) => "a map",
+            Self::Object(_) => "a resource",
+        }
+    }
+}
+
+/// Returns what people call a value of this type.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Integer(_) => "a whole number",
+        Value::Decimal(_) => "a number",
+        Value::Text(_) => "a text",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+        Value::Secret(_) => "a secret",
+        Value::Unknown(_) => "a value that is not known yet",
+    }
+}
+
+/// Hides every leaf of a value that a secret had a part in.
+pub(super) fn seal(value: Value) -> Value {
+    match value {
+        Value::Null | Value::Secret(_) | Value::Unknown(_) => value,
+        Value::List(items) => Value::List(items.into_iter().map(seal).collect()),
+        Value::Map(map) => Value::Map(map.into_iter().map(|(key, value)| (key, seal(value))).collect()),
+        leaf => Value::Secret(Secret::new(leaf.to_string())),
+    }
+}

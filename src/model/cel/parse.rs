@@ -1,0 +1,208 @@
+//! `Program`: a parsed expression within bounds, and the paths that it names.
+
+use std::collections::BTreeSet;
+
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
+use cel::parser::PrattParser;
+
+use crate::model::address::Name;
+
+/// Longest source.
+const MOST_BYTES: usize = 16 * 1024;
+/// Most nodes, after macros are expanded.
+const MOST_NODES: usize = 4096;
+/// Deepest recursion of the parser.
+const MOST_RECURSION: u16 = 64;
+/// Deepest tree: a long sum nests to the left without any bracket.
+const MOST_DEPTH: usize = 200;
+
+/// A parsed expression. Its tree is small enough to walk by recursion.
+#[derive(Debug, Clone)]
+pub struct Program {
+    tree: IdedExpr,
+}
+
+/// Why a text is no expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// One sentence without full stop.
+    pub message: String,
+    /// Where in the source, in bytes, when it is known.
+    pub offset: Option<usize>,
+}
+
+/// A path that an expression reads: `vm.web["a"].public_ipv4_address`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// The first name.
+    pub root: Name,
+    /// What follows it, as far as it is a path.
+    pub segments: Vec<Segment>,
+    /// It stands inside `has(…)`: it may be missing.
+    pub tested: bool,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Segment {
+    /// A name or a literal key.
+    Name(Name),
+    /// A computed key.
+    Computed(Box<Program>),
+}
+
+impl Program {
+    /// Parses an expression.
+    ///
+    /// # Errors
+    /// When it is no CEL, or larger or deeper than the bounds.
+    pub fn parse(source: &str) -> Result<Self, SyntaxError> {
+        let too = |message: String| SyntaxError { message, offset: None };
+        if source.len() > MOST_BYTES {
+            return Err(too(format!("the expression is longer than {MOST_BYTES} bytes")));
+        }
+        let tree = PrattParser::new()
+            .max_recursion_depth(MOST_RECURSION)
+            .max_expression_node_count(MOST_NODES)
+            .enable_ident_escape_syntax(true)
+            .parse(source)
+            .map_err(|errors| first(source, &errors))?;
+        if depth(&tree) > MOST_DEPTH {
+            return Err(too(format!("the expression nests deeper than {MOST_DEPTH} operations")));
+        }
+        Ok(Self { tree })
+    }
+
+    pub(super) fn tree(&self) -> &IdedExpr {
+        &self.tree
+    }
+
+    /// Returns the path that the whole expression is, when it is one: `vpc.main`.
+    #[must_use]
+    pub fn as_path(&self) -> Option<Path> {
+        path_of(&self.tree.expr).filter(|path| !path.tested)
+    }
+
+    /// Returns every path that the expression reads. Names that a macro binds are not among them.
+    #[must_use]
+    pub fn paths(&self) -> Vec<Path> {
+        let mut found = Vec::new();
+        collect(&self.tree.expr, &mut BTreeSet::new(), &mut found);
+        found
+    }
+
+    /// Tells whether the expression calls a function.
+    #[must_use]
+    pub fn calls(&self, function: &str) -> bool {
+        fn search(expr: &Expr, function: &str) -> bool {
+            matches!(expr, Expr::Call(call) if call.func_name == function)
+                || parts(expr).into_iter().any(|part| search(part, function))
+        }
+        search(&self.tree.expr, function)
+    }
+}
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.tree == other.tree
+    }
+}
+
+fn first(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
+    let Some(error) = errors.errors.first() else {
+        return SyntaxError { message: "it is not an expression".into(), offset: None };
+    };
+    let line = usize::try_from(error.pos.0).unwrap_or(0);
+    let column = usize::try_from(error.pos.1).unwrap_or(0);
+    let before: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let offset = (line > 0).then(|| (before + column.saturating_sub(1)).min(source.len()));
+    let message = error.msg.lines().next().unwrap_or_default();
+    let message = message.strip_prefix("Syntax error: ").unwrap_or(message);
+    SyntaxError { message: message.to_owned(), offset }
+}
+
+/// Returns the parts of a node.
+fn parts(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Call(call) => {
+            call.target.iter().map(|target| &target.expr).chain(call.args.iter().map(|arg| &arg.expr)).collect()
+        }
+        Expr::Comprehension(c) => {
+            [&c.iter_range, &c.accu_init, &c.loop_cond, &c.loop_step, &c.result].map(|part| &part.expr).into()
+        }
+        Expr::List(list) => list.elements.iter().map(|element| &element.expr).collect(),
+        Expr::Map(map) => map
+            .entries
+            .iter()
+            .flat_map(|entry| match &entry.expr {
+                EntryExpr::MapEntry(entry) => vec![&entry.key.expr, &entry.value.expr],
+                EntryExpr::StructField(field) => vec![&field.value.expr],
+            })
+            .collect(),
+        Expr::Select(select) => vec![&select.operand.expr],
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) => Vec::new(),
+    }
+}
+
+/// Returns the height of a tree, without recursion.
+fn depth(tree: &IdedExpr) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(&tree.expr, 1)];
+    while let Some((expr, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        open.extend(parts(expr).into_iter().map(|part| (part, depth + 1)));
+    }
+    deepest
+}
+
+fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
+    if let Some(path) = path_of(expr) {
+        if !bound.contains(path.root.as_str()) {
+            for segment in &path.segments {
+                if let Segment::Computed(key) = segment {
+                    collect(&key.tree.expr, bound, into);
+                }
+            }
+            into.push(path);
+            return;
+        }
+    }
+    if let Expr::Comprehension(c) = expr {
+        collect(&c.iter_range.expr, bound, into);
+        let mut inner = bound.clone();
+        inner.extend([c.iter_var.clone(), c.accu_var.clone()]);
+        inner.extend(c.iter_var2.clone());
+        for part in [&c.accu_init, &c.loop_cond, &c.loop_step, &c.result] {
+            collect(&part.expr, &mut inner, into);
+        }
+        return;
+    }
+    for part in parts(expr) {
+        collect(part, bound, into);
+    }
+}
+
+/// Returns the path that a node spells, when it spells one.
+fn path_of(expr: &Expr) -> Option<Path> {
+    match expr {
+        Expr::Ident(name) => {
+            Some(Path { root: Name::new(name), segments: Vec::new(), tested: false })
+        }
+        Expr::Select(select) => {
+            let mut path = path_of(&select.operand.expr)?;
+            path.segments.push(Segment::Name(Name::new(&select.field)));
+            path.tested |= select.test;
+            Some(path)
+        }
+        Expr::Call(CallExpr { func_name, target: None, args }) if func_name == operators::INDEX => {
+            let [operand, key] = args.as_slice() else { return None };
+            let mut path = path_of(&operand.expr)?;
+            path.segments.push(match &key.expr {
+                Expr::Literal(LiteralValue::String(text)) => Segment::Name(Name::new(text.inner())),
+                _ => Segment::Computed(Box::new(Program { tree: key.clone() })),
+            });
+            Some(path)
+        }
+        _ => None,
+    }
+}

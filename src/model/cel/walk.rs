@@ -1,0 +1,518 @@
+//! The walk over an expression's tree: operators, paths and comprehensions, counted step by step.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr, operators,
+};
+use rust_decimal::Decimal;
+
+use super::item::{Item, seal};
+use super::{MOST_STEPS, Scope, functions};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::model::expression::EvaluationError;
+use crate::model::value::{Value, decimal};
+
+/// What a step of the walk gives.
+pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
+
+/// Computes the value of a tree.
+pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+    let mut walk = Walk { scope, locals: Vec::new(), steps: 0, tainted: false };
+    let value = walk.item(&tree.expr)?.into_value();
+    Ok(if walk.tainted { seal(value) } else { value })
+}
+
+/// Returns a failure in words.
+pub(super) fn failed(text: impl Into<String>) -> EvaluationError {
+    EvaluationError::Failed(text.into())
+}
+
+/// One evaluation.
+pub(super) struct Walk<'s, 'a> {
+    pub(super) scope: &'s Scope<'a>,
+    /// Variables of the comprehensions around, innermost last.
+    locals: Vec<(&'s str, Item<'a>)>,
+    steps: usize,
+    /// A secret was read.
+    tainted: bool,
+}
+
+impl<'s, 'a> Walk<'s, 'a> {
+    /// Counts work; copying and comparing count by size.
+    pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > MOST_STEPS { Err(EvaluationError::TooLong(MOST_STEPS)) } else { Ok(()) }
+    }
+
+    fn item(&mut self, expr: &'s Expr) -> Outcome<'a> {
+        self.charge(1)?;
+        let item = match expr {
+            Expr::Literal(literal) => literal_item(literal)?,
+            Expr::Ident(name) => self.named(name)?,
+            Expr::Select(select) => self.select(select)?,
+            Expr::List(list) => Item::list(
+                list.elements.iter().map(|element| self.item(&element.expr)).collect::<Result<_, _>>()?,
+            ),
+            Expr::Map(map) => self.map(map)?,
+            Expr::Call(call) => self.call(call)?,
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension)?,
+            Expr::Struct(_) | Expr::Unspecified => return Err(failed("messages are not part of the language")),
+        };
+        self.tainted |= item.is_secret();
+        Ok(item)
+    }
+
+    fn named(&mut self, name: &str) -> Outcome<'a> {
+        if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
+            return Ok(item.clone());
+        }
+        self.scope.roots.get(name).cloned().ok_or_else(|| {
+            let known = self.scope.roots.keys().map(Name::as_str);
+            let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
+            failed(format!("there is no `{name}`{}", hint.unwrap_or_default()))
+        })
+    }
+
+    fn select(&mut self, select: &'s SelectExpr) -> Outcome<'a> {
+        let operand = self.item(&select.operand.expr)?;
+        if operand.unknown().is_some() {
+            return Ok(operand);
+        }
+        if select.test {
+            return Ok(match (&operand, operand.entry(&select.field)) {
+                (_, Some(item)) if item.unknown().is_some() => item,
+                (_, Some(item)) => Item::Scalar(Value::Bool(!matches!(item, Item::Scalar(Value::Null)))),
+                (Item::Object(object), None) if !object.complete => {
+                    Item::Scalar(Value::Unknown(vec![object.address.clone()]))
+                }
+                (_, None) => Item::Scalar(Value::Bool(false)),
+            });
+        }
+        member(&operand, &select.field)
+    }
+
+    fn map(&mut self, map: &'s MapExpr) -> Outcome<'a> {
+        let mut made = BTreeMap::new();
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else {
+                return Err(failed("messages are not part of the language"));
+            };
+            let key = self.item(&entry.key.expr)?;
+            if key.unknown().is_some() {
+                return Ok(key);
+            }
+            let key = self.key_text(&key)?;
+            if made.insert(key.clone(), self.item(&entry.value.expr)?).is_some() {
+                return Err(failed(format!("the key `{key}` stands twice in a map")));
+            }
+        }
+        Ok(Item::Map(Rc::new(made)))
+    }
+
+    fn call(&mut self, call: &'s CallExpr) -> Outcome<'a> {
+        let args = call.args.as_slice();
+        match (call.func_name.as_str(), args) {
+            (operators::LOGICAL_AND, [left, right]) => self.logic(&left.expr, &right.expr, false),
+            (operators::LOGICAL_OR, [left, right]) => self.logic(&left.expr, &right.expr, true),
+            (operators::CONDITIONAL, [condition, yes, no]) => {
+                let condition = self.item(&condition.expr)?;
+                if condition.unknown().is_some() {
+                    return Ok(condition);
+                }
+                let chosen = if truth(&condition)? { yes } else { no };
+                self.item(&chosen.expr)
+            }
+            (operators::ADD, [left, right]) => self.add(&left.expr, &right.expr),
+            (name, _) => {
+                let target = call.target.as_ref().map(|target| self.item(&target.expr)).transpose()?;
+                let mut items = Vec::with_capacity(args.len() + 1);
+                items.extend(target);
+                for arg in args {
+                    items.push(self.item(&arg.expr)?);
+                }
+                if let Some(unknown) = together(&items) {
+                    return Ok(unknown);
+                }
+                self.apply(name, &items)
+            }
+        }
+    }
+
+    fn apply(&mut self, name: &str, items: &[Item<'a>]) -> Outcome<'a> {
+        let bool = |b: bool| Ok(Item::Scalar(Value::Bool(b)));
+        match (name, items) {
+            (operators::NOT_STRICTLY_FALSE, [item]) => {
+                bool(!matches!(item, Item::Scalar(Value::Bool(false))))
+            }
+            (operators::LOGICAL_NOT, [item]) => bool(!truth(item)?),
+            (operators::EQUALS, [left, right]) => self.equal(left, right).map(answer),
+            (operators::NOT_EQUALS, [left, right]) => {
+                self.equal(left, right).map(|equal| answer(equal.map(|equal| !equal)))
+            }
+            (operators::LESS, [left, right]) => bool(self.order(left, right)? == Ordering::Less),
+            (operators::LESS_EQUALS, [left, right]) => bool(self.order(left, right)? != Ordering::Greater),
+            (operators::GREATER, [left, right]) => bool(self.order(left, right)? == Ordering::Greater),
+            (operators::GREATER_EQUALS, [left, right]) => bool(self.order(left, right)? != Ordering::Less),
+            (operators::INDEX, [operand, key]) => self.index(operand, key),
+            (operators::IN, [wanted, all]) => self.is_in(wanted, all),
+            (operators::NEGATE, [item]) => {
+                arithmetic(operators::SUBSTRACT, &Item::Scalar(Value::Integer(0)), item)
+            }
+            (
+                operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO,
+                [left, right],
+            ) => arithmetic(name, left, right),
+            _ => functions::call(self, name, items),
+        }
+    }
+
+    /// `&&` and `||`: a decisive side wins over a failure and over an unknown on the other.
+    fn logic(&mut self, left: &'s Expr, right: &'s Expr, decisive: bool) -> Outcome<'a> {
+        let decides = |item: &Outcome<'a>| {
+            matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive)
+        };
+        let left = self.item(left);
+        if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_))) {
+            return left;
+        }
+        let right = self.item(right);
+        if decides(&right) || matches!(right, Err(EvaluationError::TooLong(_))) {
+            return right;
+        }
+        let both = [left?, right?];
+        if let Some(unknown) = together(&both) {
+            return Ok(unknown);
+        }
+        for item in &both {
+            truth(item)?;
+        }
+        Ok(Item::Scalar(Value::Bool(!decisive)))
+    }
+
+    fn add(&mut self, left: &'s Expr, right: &'s Expr) -> Outcome<'a> {
+        // The list that a macro builds up is taken out of its variable, not copied, for each element.
+        let taken = match left {
+            Expr::Ident(name) if name.starts_with('@') => {
+                self.locals.iter_mut().rev().find(|(local, _)| local == name).map(|(_, item)| {
+                    std::mem::replace(item, Item::Scalar(Value::Null))
+                })
+            }
+            _ => None,
+        };
+        let left = match taken {
+            Some(item) => item,
+            None => self.item(left)?,
+        };
+        let right = self.item(right)?;
+        if let (Item::List(_), Item::List(_)) = (&left, &right) {
+            self.charge(right.len().unwrap_or(0))?;
+            let (Item::List(mut left), Item::List(right)) = (left, right) else {
+                return Err(failed("two lists were expected"));
+            };
+            Rc::make_mut(&mut left).extend(right.iter().cloned());
+            return Ok(Item::List(left));
+        }
+        if let Some(unknown) = together(&[left.clone(), right.clone()]) {
+            return Ok(unknown);
+        }
+        if let (Some(a), Some(b)) = (left.elements(), right.elements()) {
+            self.charge(a.len() + b.len())?;
+            return Ok(Item::list(a.into_iter().chain(b).collect()));
+        }
+        if is_text(&left) && is_text(&right) {
+            let text = format!("{}{}", self.text(&left)?, self.text(&right)?);
+            self.charge(text.len() / 8)?;
+            return Ok(Item::text(text));
+        }
+        arithmetic(operators::ADD, &left, &right)
+    }
+
+    fn index(&mut self, operand: &Item<'a>, key: &Item<'a>) -> Outcome<'a> {
+        if let (Some(len), Item::Scalar(Value::Integer(n))) = (operand.len(), key) {
+            if let Some(item) = usize::try_from(*n).ok().and_then(|n| operand.element(n)) {
+                return Ok(item);
+            }
+            if operand.entries().is_none() {
+                return Err(failed(format!("there is no element {n}: the list has {len}")));
+            }
+        }
+        let key = self.key_text(key)?;
+        member(operand, &key)
+    }
+
+    fn is_in(&mut self, wanted: &Item<'a>, all: &Item<'a>) -> Outcome<'a> {
+        if let Some(items) = all.elements() {
+            let mut unknown = None;
+            for item in items {
+                match self.equal(wanted, &item)? {
+                    Ok(true) => return Ok(answer(Ok(true))),
+                    Ok(false) => {}
+                    Err(waits) => unknown = Some(waits),
+                }
+            }
+            return Ok(answer(unknown.map_or(Ok(false), Err)));
+        }
+        if let Item::Object(object) = all && !object.complete {
+            return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
+        }
+        let key = self.key_text(wanted)?;
+        match all.entries() {
+            Some(_) => Ok(answer(Ok(all.entry(&key).is_some()))),
+            None => Err(failed(format!("`in` needs a list or a map, not {}", all.type_name()))),
+        }
+    }
+
+    fn comprehension(&mut self, c: &'s ComprehensionExpr) -> Outcome<'a> {
+        let range = self.item(&c.iter_range.expr)?;
+        if range.unknown().is_some() {
+            return Ok(range);
+        }
+        let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = range.elements() {
+            items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
+        } else if let Some(entries) = range.entries() {
+            entries.into_iter().map(|(key, item)| (Item::text(key), item)).collect()
+        } else if let Item::Object(object) = range {
+            return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
+        } else {
+            return Err(failed(format!("{} has no elements to go through", range.type_name())));
+        };
+        self.charge(pairs.len())?;
+        let is_list = range.element(0).is_some();
+        let init = self.item(&c.accu_init.expr)?;
+        let depth = self.locals.len();
+        self.locals.push((&c.accu_var, init));
+        let result = self.iterate(c, pairs, is_list, depth);
+        self.locals.truncate(depth);
+        result
+    }
+
+    fn iterate(
+        &mut self,
+        c: &'s ComprehensionExpr,
+        pairs: Vec<(Item<'a>, Item<'a>)>,
+        is_list: bool,
+        depth: usize,
+    ) -> Outcome<'a> {
+        // `all` and `exists` go on after a failing element: a later one may decide.
+        let mut failure = None;
+        for (key, item) in pairs {
+            self.locals.truncate(depth + 1);
+            if c.iter_var2.is_some() {
+                self.locals.push((&c.iter_var, key));
+                self.locals.extend(c.iter_var2.as_deref().map(|name| (name, item)));
+            } else {
+                self.locals.push((&c.iter_var, if is_list { item } else { key }));
+            }
+            if let Item::Scalar(Value::Bool(false)) = self.item(&c.loop_cond.expr)? {
+                break;
+            }
+            match self.item(&c.loop_step.expr) {
+                Ok(item) => self.locals[depth].1 = item,
+                Err(error @ EvaluationError::Failed(_)) if is_logic(&c.loop_step.expr) => {
+                    failure = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.locals.truncate(depth + 1);
+        let decided = matches!(self.item(&c.loop_cond.expr)?, Item::Scalar(Value::Bool(false)));
+        match failure {
+            Some(error) if !decided => Err(error),
+            _ => self.item(&c.result.expr),
+        }
+    }
+
+    /// Tells whether two items are equal; `Err` holds what the answer waits for.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn equal(
+        &mut self,
+        left: &Item<'a>,
+        right: &Item<'a>,
+    ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
+        self.charge(1)?;
+        if let Some(Item::Scalar(Value::Unknown(waits))) = together(&[left.clone(), right.clone()]) {
+            return Ok(Err(waits));
+        }
+        if is_text(left) && is_text(right) {
+            return Ok(Ok(self.text(left)? == self.text(right)?));
+        }
+        if let (Some(a), Some(b)) = (left.elements(), right.elements()) {
+            let pairs = a.into_iter().zip(b);
+            return if left.len() == right.len() { self.all_equal(pairs) } else { Ok(Ok(false)) };
+        }
+        if let (Item::Object(a), Item::Object(b)) = (left, right) {
+            return Ok(Ok(a.address == b.address));
+        }
+        if let (Some(a), Some(b)) = (left.entries(), right.entries()) {
+            let same = a.len() == b.len() && a.iter().zip(&b).all(|((a, _), (b, _))| a == b);
+            let pairs = a.into_iter().map(|(_, item)| item).zip(b.into_iter().map(|(_, item)| item));
+            return if same { self.all_equal(pairs) } else { Ok(Ok(false)) };
+        }
+        Ok(Ok(match (left, right) {
+            (Item::Scalar(a), Item::Scalar(b)) => match (number(a), number(b)) {
+                (Some(a), Some(b)) => a == b,
+                _ => a == b,
+            },
+            _ => false,
+        }))
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn all_equal(
+        &mut self,
+        pairs: impl Iterator<Item = (Item<'a>, Item<'a>)>,
+    ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
+        let mut unknown = None;
+        for (left, right) in pairs {
+            match self.equal(&left, &right)? {
+                Ok(true) => {}
+                Ok(false) => return Ok(Ok(false)),
+                Err(waits) => unknown = Some(waits),
+            }
+        }
+        Ok(unknown.map_or(Ok(true), Err))
+    }
+
+    fn order(&mut self, left: &Item<'a>, right: &Item<'a>) -> Result<Ordering, EvaluationError> {
+        if is_text(left) && is_text(right) {
+            return Ok(self.text(left)?.cmp(&self.text(right)?));
+        }
+        if let (Item::Scalar(a), Item::Scalar(b)) = (left, right) {
+            if let (Some(a), Some(b)) = (number(a), number(b)) {
+                return Ok(a.cmp(&b));
+            }
+        }
+        Err(failed(format!("{} and {} have no order", left.type_name(), right.type_name())))
+    }
+
+    /// Returns the text of a text or a secret; a secret taints the result.
+    pub(super) fn text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+        match item {
+            Item::Scalar(Value::Text(text)) => Ok(text.clone()),
+            Item::Scalar(Value::Secret(secret)) => {
+                self.tainted = true;
+                secret.expose().map(Name::new).ok_or_else(|| failed("the secret's text is not at hand"))
+            }
+            other => Err(failed(format!("a text was expected, not {}", other.type_name()))),
+        }
+    }
+
+    fn key_text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+        match item {
+            Item::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
+            Item::Scalar(Value::Bool(b)) => Ok(Name::new(b.to_string())),
+            other => self.text(other),
+        }
+    }
+}
+
+/// Returns the entry that a path names.
+fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
+    if let Some(item) = operand.entry(field) {
+        return Ok(item);
+    }
+    if let Item::Object(object) = operand {
+        return Ok(Item::Scalar(if object.complete {
+            Value::Null
+        } else {
+            Value::Unknown(vec![object.address.clone()])
+        }));
+    }
+    let Some(entries) = operand.entries() else {
+        return Err(failed(format!("{} has no `{field}`", operand.type_name())));
+    };
+    let hint = nearest(field, entries.iter().map(|(key, _)| key.as_str()));
+    let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Err(failed(format!("there is no `{field}` in this map{hint}")))
+}
+
+/// Returns one unknown for those among the items, if there are any.
+pub(super) fn together<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
+    let mut waits: Vec<Address> = items.iter().filter_map(Item::unknown).flatten().cloned().collect();
+    if waits.is_empty() && !items.iter().any(|item| item.unknown().is_some()) {
+        return None;
+    }
+    waits.sort();
+    waits.dedup();
+    Some(Item::Scalar(Value::Unknown(waits)))
+}
+
+fn answer<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
+    Item::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
+}
+
+fn is_logic(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(call)
+        if [operators::LOGICAL_AND, operators::LOGICAL_OR].contains(&call.func_name.as_str()))
+}
+
+fn is_text(item: &Item<'_>) -> bool {
+    matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
+}
+
+fn index_item<'a>(n: usize) -> Item<'a> {
+    Item::Scalar(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
+}
+
+fn truth(item: &Item<'_>) -> Result<bool, EvaluationError> {
+    match item {
+        Item::Scalar(Value::Bool(b)) => Ok(*b),
+        other => Err(failed(format!("true or false was expected, not {}", other.type_name()))),
+    }
+}
+
+fn number(value: &Value) -> Option<Decimal> {
+    match value {
+        Value::Integer(_) | Value::Decimal(_) => value.as_decimal(),
+        _ => None,
+    }
+}
+
+fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
+    Ok(Item::Scalar(match literal {
+        LiteralValue::Boolean(b) => Value::Bool(*b.inner()),
+        LiteralValue::Int(n) => Value::Integer(*n.inner()),
+        LiteralValue::UInt(n) => {
+            Value::Integer(i64::try_from(*n.inner()).map_err(|_| failed("the number is too large"))?)
+        }
+        LiteralValue::Double(n) => Value::Decimal(
+            decimal(&n.inner().to_string()).ok_or_else(|| failed("the number has no exact decimal"))?,
+        ),
+        LiteralValue::String(text) => Value::text(text.inner()),
+        LiteralValue::Null => Value::Null,
+        LiteralValue::Bytes(_) => return Err(failed("bytes are not part of the language")),
+    }))
+}
+
+fn arithmetic<'a>(operator: &str, left: &Item<'a>, right: &Item<'a>) -> Outcome<'a> {
+    let sign = operator.trim_matches('_');
+    let wrong = || {
+        failed(format!("`{sign}` does not work on {} and {}", left.type_name(), right.type_name()))
+    };
+    let (Item::Scalar(a), Item::Scalar(b)) = (left, right) else { return Err(wrong()) };
+    let too_large = || failed(format!("the result of `{sign}` is too large, or divides by zero"));
+    if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
+        let (a, b) = (*a, *b);
+        let result = match operator {
+            operators::ADD => a.checked_add(b),
+            operators::SUBSTRACT => a.checked_sub(b),
+            operators::MULTIPLY => a.checked_mul(b),
+            operators::DIVIDE => a.checked_div(b),
+            _ => a.checked_rem(b),
+        };
+        return result.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(too_large);
+    }
+    let (Some(a), Some(b)) = (number(a), number(b)) else { return Err(wrong()) };
+    let result = match operator {
+        operators::ADD => a.checked_add(b),
+        operators::SUBSTRACT => a.checked_sub(b),
+        operators::MULTIPLY => a.checked_mul(b),
+        operators::DIVIDE => a.checked_div(b),
+        _ => a.checked_rem(b),
+    };
+    result.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(too_large)
+}
