@@ -1,4 +1,19 @@
 //! Plan, client and ledger → `Outcome`: the schedule, the executor and the crash-safe protocol.
 
+mod baseline;
+mod create;
+mod delete;
+mod dependants;
 pub mod event;
+mod execute;
+mod finish;
+mod recover;
+mod resolve;
 pub mod run;
+pub mod schedule;
+mod scribe;
+mod session;
+mod update;
+mod wait;
+mod wire;
+mod world;

@@ -1,8 +1,11 @@
 //! `run`: applies a plan; `recover`: settles what an earlier run left open.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use super::event::{Event, Outcome, StepError};
+use super::execute;
+use super::session::Session;
 use crate::cloud::client::Client;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::journal::Journal;
@@ -19,10 +22,12 @@ pub struct Context<'a, C, K, R, S> {
     pub client: &'a Client<C, K, R>,
     /// The ledger, locked for writing.
     pub journal: &'a Journal<S>,
+    /// Who applies, as `user@host`.
+    pub who: &'a str,
     /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
-    /// Takes a secret that is shown once; durable on return. Not called for a resource without a
-    /// `deliver_secret`.
+    /// Takes a secret that is shown once; durable on return. For a resource without a
+    /// `deliver_secret` it drops the secret and says yes. Its error text never holds the secret.
     pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), String>,
     /// Told what happens.
     pub tell: &'a dyn Fn(Event),
@@ -34,18 +39,29 @@ pub struct Context<'a, C, K, R, S> {
     pub bounds: Bounds,
 }
 
+/// Steps at the same time unless someone says otherwise. Most of them wait for their objects to
+/// settle: so many keep the standard tier's limiter busy through the longest usual creation.
+pub const PARALLEL: usize = 1_024;
+
 /// Timing assumptions of the crash-safe protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// A request takes effect within this of its last byte leaving, or never (D).
-    pub effect: std::time::Duration,
+    pub effect: Duration,
     /// An accepted object is listed within this (L).
-    pub listing: std::time::Duration,
+    pub listing: Duration,
+    /// A request whose intent is recorded has left within this, or does not leave any more. Not an
+    /// assumption: it is kept to. It lets a later run reckon from the intent's own time.
+    pub sending: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { effect: std::time::Duration::from_mins(1), listing: std::time::Duration::from_secs(10) }
+        Self {
+            effect: Duration::from_mins(1),
+            listing: Duration::from_secs(10),
+            sending: Duration::from_mins(2),
+        }
     }
 }
 
@@ -54,16 +70,16 @@ impl Default for Bounds {
 /// # Errors
 /// When the service cannot be read or the ledger not be written.
 pub async fn recover<C: Cloud, K: Clock, R: Random, S: Store>(
-    _context: &Context<'_, C, K, R, S>,
+    context: &Context<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
-    unimplemented!("APPLY")
+    Session::new(context, None).recover().await
 }
 
 /// Runs a plan's steps to the end, or as far as they go. Never fails as a whole: the outcome says
 /// what happened to each resource.
 pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
-    _context: &Context<'_, C, K, R, S>,
-    _plan: &Plan,
+    context: &Context<'_, C, K, R, S>,
+    plan: &Plan,
 ) -> Outcome {
-    unimplemented!("APPLY")
+    execute::execute(&Session::new(context, Some(plan)), plan).await
 }

@@ -1,1 +1,18 @@
 //! The whole service as a server: a pure world, and the shell that puts it on a socket.
+//!
+//! `world` is a state machine without IO; `store` makes what it changes durable; `limiter`, `faults`
+//! and `clock` decide, in plain values, what the shell in `server` then does; `control` is the
+//! emulator's own small API.
+
+pub mod clock;
+pub mod control;
+pub mod faults;
+pub mod limiter;
+pub mod log;
+pub mod server;
+pub mod store;
+pub mod world;
+
+mod chance;
+mod seed;
+mod shell;

@@ -1,0 +1,155 @@
+//! `Baselines`: which objects a creation cannot have made, because they were there before.
+//!
+//! A creation whose answer is lost is found again by what its object shows. An older object that
+//! shows the same must not be taken for it, so its id stands in the intent. Two savings, and why they
+//! are sound:
+//!
+//! - One list serves all creations of a kind in one place for a minute; ids that this run binds are
+//!   added. The list must hold every object that was there before the request left and is not ours.
+//!   One that a stranger makes between the list and the request, showing all that we send, is missing
+//!   from it. That gap exists however late the list is read, and it ends the same way: only when the
+//!   answer is lost too, with one object found that is bound provisionally (deleting or replacing it
+//!   asks a human), or with two, which is asked about. After any lost answer the list is read anew.
+//! - An intent holds only the ids that show the same distinguishing attribute (the name, where there
+//!   is one): no other object can come into question. All ids in every intent would be quadratic.
+//!
+//! Two creations of ours that agree in the distinguishing attribute could each be taken for the other:
+//! they run one after the other.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::lock::{Mutex, OwnedMutexGuard};
+
+use super::event::StepError;
+use super::session::{Scope, Session, read_failed};
+use super::wire;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+
+/// How long one list serves.
+const SERVES: Duration = Duration::from_mins(1);
+
+/// Where a creation takes place: kind, parent and project.
+type Place = (&'static str, Scope);
+
+/// The list of a place, once it was read.
+type Shared = Arc<Mutex<Option<List>>>;
+
+/// The queue of creations that could be taken for each other.
+type Queue = Arc<Mutex<()>>;
+
+/// Lists by place, and the queues of creations that could be taken for each other.
+#[derive(Default)]
+pub(super) struct Baselines {
+    lists: RefCell<BTreeMap<Place, Shared>>,
+    queues: RefCell<BTreeMap<(Place, String), Queue>>,
+}
+
+struct List {
+    ids: BTreeMap<String, Vec<Name>>,
+    date: Option<Name>,
+    read_at: Duration,
+}
+
+/// What an intent says of the time before it.
+pub(super) struct Baseline {
+    pub(super) ids: Vec<Name>,
+    pub(super) date: Option<Name>,
+}
+
+impl Baselines {
+    /// Waits until no other creation runs that could be taken for this one.
+    pub(super) async fn alone(
+        &self,
+        kind: &'static Kind,
+        scope: &Scope,
+        expected: &Attributes,
+    ) -> OwnedMutexGuard<()> {
+        let key = ((kind.name, scope.clone()), distinguished(kind, expected));
+        let queue = Arc::clone(self.queues.borrow_mut().entry(key).or_default());
+        queue.lock_owned().await
+    }
+
+    /// Adds an object of ours, so that it is not taken for a later creation's.
+    pub(super) async fn add(&self, kind: &'static Kind, scope: &Scope, expected: &Attributes, id: Name) {
+        let list = self.list(kind, scope);
+        if let Some(list) = list.lock().await.as_mut() {
+            list.ids.entry(distinguished(kind, expected)).or_default().push(id);
+        }
+    }
+
+    /// Drops a list that may be out of date.
+    pub(super) async fn forget(&self, kind: &'static Kind, scope: &Scope) {
+        let list = self.list(kind, scope);
+        *list.lock().await = None;
+    }
+
+    fn list(&self, kind: &'static Kind, scope: &Scope) -> Shared {
+        Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Returns what was there before a creation that is about to be sent.
+    pub(super) async fn baseline(
+        &self,
+        kind: &'static Kind,
+        scope: &Scope,
+        expected: &Attributes,
+    ) -> Result<Baseline, StepError> {
+        let place = self.baselines.list(kind, scope);
+        let mut list = place.lock().await;
+        let now = self.clock().elapsed();
+        if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
+            let (objects, date) = self.list_stable(kind, scope).await?;
+            let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+            for object in objects {
+                ids.entry(distinguished(kind, &object.attributes)).or_default().push(object.id);
+            }
+            *list = Some(List { ids, date, read_at: now });
+        }
+        let key = distinguished(kind, expected);
+        Ok(list.as_ref().map_or(Baseline { ids: Vec::new(), date: None }, |list| Baseline {
+            // An object that hides the attribute could be any.
+            ids: [key.as_str(), HIDDEN]
+                .into_iter()
+                .filter_map(|key| list.ids.get(key))
+                .flatten()
+                .cloned()
+                .collect(),
+            date: list.date.clone(),
+        }))
+    }
+
+    /// Lists the objects of a place until two passes agree; a parent that is gone has none.
+    pub(super) async fn list_stable(
+        &self,
+        kind: &'static Kind,
+        scope: &Scope,
+    ) -> Result<(Vec<Object>, Option<Name>), StepError> {
+        let client = self.context.client;
+        match client.list_stable(kind, scope.parent.as_ref(), scope.project.as_ref()).await {
+            Err(error) if scope.parent.is_some() && error.is_not_found() => Ok((Vec::new(), None)),
+            result => result.map_err(read_failed),
+        }
+    }
+}
+
+/// Stands for the value of objects that do not show the distinguishing attribute.
+const HIDDEN: &str = "\0";
+
+fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
+    let value = wire::distinguishing(kind).and_then(|attribute| attributes.get(attribute.name));
+    match value {
+        None | Some(Value::Null) => HIDDEN.to_owned(),
+        Some(value) => value.to_string(),
+    }
+}

@@ -1,0 +1,297 @@
+//! The crash-safe creation: baseline, durable intent, one request, and a durable binding before
+//! anything depends on the object. An answer that is lost is looked for, never guessed.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::event::StepError;
+use super::resolve::Found;
+use super::session::{Job, Scope, Session, Target};
+use super::wire;
+use crate::cloud::client::{Mutation, Refusal, ShownOnce};
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::record::{ClosedOutcome, Record};
+use crate::ledger::store::Store;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::model::expression::Expression;
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{ProjectOf, Remember};
+
+/// Requests of one creation, at most: a new one only after the last is known, or presumed by the
+/// stated bounds, to have had no effect.
+const ATTEMPTS: usize = 3;
+
+/// What the plan says of a creation.
+pub(super) struct Wish<'p> {
+    pub(super) desired: &'p BTreeMap<Name, Expression>,
+    pub(super) project: &'p ProjectOf,
+    pub(super) parent: Option<&'p Address>,
+    pub(super) remember: &'p Remember,
+    pub(super) deposes: bool,
+}
+
+/// A creation whose values are all known.
+struct Birth {
+    scope: Scope,
+    values: Attributes,
+    body: Json,
+    expected: Attributes,
+    entry: Entry,
+    deposes: bool,
+}
+
+/// What became of one attempt.
+enum Attempt {
+    Bound(Owned, Box<Object>),
+    /// It had no effect; why.
+    Vain(StepError),
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Makes an object and waits until it can be used. Returns its id.
+    pub(super) async fn create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Name, StepError> {
+        let birth = self.prepare(job, wish).await?;
+        let (owned, object) = {
+            let _alone = self.baselines.alone(job.kind, &birth.scope, &birth.expected).await;
+            self.attempt_until_bound(job, &birth).await?
+        };
+        self.raise(job, &birth, &owned, object).await?;
+        Ok(owned.id)
+    }
+
+    async fn prepare(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Birth, StepError> {
+        if let Some(owned) = self.current(job.address).filter(|_| !wish.deposes) {
+            return Err(StepError::Moved(format!("{} already owns {}", job.address, owned.id)));
+        }
+        let id_of = |address: &Address| match self.current(address) {
+            Some(owned) => Ok(owned.id),
+            None => Err(StepError::Failed(format!("{address} has no object"))),
+        };
+        let project = match wish.project {
+            ProjectOf::None => None,
+            ProjectOf::Id(id) => Some(id.clone()),
+            ProjectOf::Resource(address) => Some(id_of(address)?),
+        };
+        let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
+        let values = self.evaluate_all(job.address, wish.desired).await?;
+        let body = wire::create_body(job.kind, &values).map_err(unsendable)?;
+        let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
+        let mut applied = self.sealed(job.kind, &values);
+        applied.retain(|name, _| at_creation(name));
+        let entry = remembered(job, wish.parent, applied, wish.remember, true);
+        let expected = wire::expected(job.kind, &values);
+        // What was to step down may have gone along with another object meanwhile.
+        let deposes = wish.deposes && self.current(job.address).is_some();
+        Ok(Birth { scope, values, body, expected, entry, deposes })
+    }
+
+    async fn attempt_until_bound(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+    ) -> Result<(Owned, Object), StepError> {
+        let mut attempts = 1;
+        loop {
+            match self.attempt(job, birth).await? {
+                Attempt::Bound(owned, object) => return Ok((owned, *object)),
+                Attempt::Vain(error) if attempts == ATTEMPTS => return Err(error),
+                Attempt::Vain(error) => self.progress(job, format!("{error}; trying again")),
+            }
+            attempts += 1;
+        }
+    }
+
+    /// One intent and one request.
+    async fn attempt(&self, job: &Job<'_>, birth: &Birth) -> Result<Attempt, StepError> {
+        self.check_late_effects(job).await?;
+        let baseline = self.baseline(job.kind, &birth.scope, &birth.expected).await?;
+        let action = IntentAction::Create {
+            expected: birth.expected.clone(),
+            baseline: baseline.ids,
+            server_date: baseline.date,
+            entry: Box::new(birth.entry.clone()),
+            deposes: birth.deposes,
+        };
+        let intent = self.intend(job, birth.scope.clone(), action).await?;
+        let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
+        let request = self.context.client.create(job.kind, parent, project, birth.body.clone());
+        match self.send(job, request).await? {
+            Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
+            Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
+            Mutation::Refused(refusal) => Err(self.refused(job, birth, &intent, refusal).await?),
+            Mutation::NotSent(reason) => {
+                self.close(&intent, ClosedOutcome::NotSent).await?;
+                Ok(Attempt::Vain(StepError::Unreachable(reason)))
+            }
+            Mutation::Unknown { reason, settled } => self.lost(job, &intent, &reason, settled).await,
+        }
+    }
+
+    /// The service answered with an object: it must be new and ours before it is bound.
+    async fn born(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        intent: &Intent,
+        object: Object,
+        secret: Option<ShownOnce>,
+    ) -> Result<Attempt, StepError> {
+        if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
+            return Err(self.ask(intent, vec![object.id.clone()], &oddity).await);
+        }
+        let undelivered =
+            secret.and_then(|ShownOnce(secret)| (self.context.deliver)(job.address, &secret).err());
+        let owned = owned(intent, &object, false);
+        self.bind(job, birth, intent, &owned).await?;
+        match undelivered {
+            None => Ok(Attempt::Bound(owned, Box::new(object))),
+            Some(reason) => Err(StepError::Failed(format!(
+                "{} was made with the id {}, but its secret could not be delivered and is lost: {reason}",
+                job.address, owned.id
+            ))),
+        }
+    }
+
+    async fn bind(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        intent: &Intent,
+        owned: &Owned,
+    ) -> Result<(), StepError> {
+        let bound = Record::Bound { op: intent.op, object: owned.clone() };
+        self.commit([bound]).await.map_err(|error| match error {
+            StepError::Ledger(text) => StepError::Ledger(format!(
+                "{text}; {} was made with the id {}, which the ledger does not hold",
+                job.address, owned.id
+            )),
+            error => error,
+        })?;
+        self.overlook(job.address);
+        self.baselines.add(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
+        Ok(())
+    }
+
+    /// Nobody knows what became of the request: waits out the bounds and looks.
+    async fn lost(
+        &self,
+        job: &Job<'_>,
+        intent: &Intent,
+        reason: &str,
+        settled: bool,
+    ) -> Result<Attempt, StepError> {
+        self.progress(job, format!("{reason}; looking for what came of the request"));
+        self.outlast(settled).await;
+        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+        self.baselines.forget(job.kind, &scope).await;
+        match self.find(job.kind, intent).await? {
+            Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
+            Found::Absent => {
+                self.close(intent, ClosedOutcome::PresumedAbsent).await?;
+                Ok(Attempt::Vain(StepError::Unreachable(reason.to_owned())))
+            }
+        }
+    }
+
+    /// The service said no. When it says that the name is taken, the taker may be the late effect of
+    /// a request of ours: that is looked into before the refusal is believed.
+    async fn refused(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        intent: &Intent,
+        refusal: Refusal,
+    ) -> Result<StepError, StepError> {
+        self.close(intent, ClosedOutcome::Refused).await?;
+        if refusal.status != 409 {
+            return Ok(StepError::Refused(refusal));
+        }
+        self.baselines.forget(job.kind, &birth.scope).await;
+        self.check_late_effects(job).await?;
+        Ok(StepError::Refused(refusal))
+    }
+
+    /// Waits until a bound object can be used, sets what creation does not, and records it whole.
+    async fn raise(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        owned: &Owned,
+        object: Object,
+    ) -> Result<(), StepError> {
+        let target = Target::of(job.kind, owned);
+        let object = self.settle(job, &target, Some(object)).await?;
+        if let Some(name) = wire::unlike(job.kind, &birth.expected, &object) {
+            return Err(StepError::Failed(format!(
+                "the service does not keep {name}: {} was sent, the object shows {}",
+                birth.expected.get(name).unwrap_or(&Value::Null),
+                object.attributes.get(name).unwrap_or(&Value::Null),
+            )));
+        }
+        let object = self.set_after_creation(job, &target, &birth.values, object).await?;
+        let applied = self.sealed(job.kind, &birth.values);
+        let entry = Entry { applied, unfinished: false, ..birth.entry.clone() };
+        self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
+        self.notice(job.address, object);
+        Ok(())
+    }
+}
+
+/// Tells why an answered object cannot be what the request made.
+fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Option<String> {
+    let known =
+        matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
+    let id = &object.id;
+    let mark = wire::distinguishing(kind).map(|attribute| attribute.name).unwrap_or_default();
+    if known {
+        return Some(format!("the answer names {id}, which was there before"));
+    }
+    if let Some(name) = wire::unlike(kind, &birth.expected, object).filter(|name| *name == mark) {
+        return Some(format!("the answer names {id}, whose {name} is not the one that was sent"));
+    }
+    let elsewhere =
+        object.project.is_some() && birth.scope.project.is_some() && object.project != birth.scope.project;
+    elsewhere.then(|| format!("the answer names {id}, which is in another project"))
+}
+
+/// Returns the birth certificate of an object that came of an intent.
+pub(super) fn owned(intent: &Intent, object: &Object, provisional: bool) -> Owned {
+    Owned {
+        id: object.id.clone(),
+        parent: intent.parent.clone(),
+        project: object.project.clone().or_else(|| intent.project.clone()),
+        created_at: object.created_at.clone(),
+        provisional,
+    }
+}
+
+/// Returns what the ledger remembers of a resource besides its objects.
+pub(super) fn remembered(
+    job: &Job<'_>,
+    parent: Option<&Address>,
+    applied: Attributes,
+    remember: &Remember,
+    unfinished: bool,
+) -> Entry {
+    Entry {
+        kind: job.kind.name.into(),
+        current: None,
+        deposed: Vec::new(),
+        parent: parent.cloned(),
+        applied,
+        depends_on: remember.depends_on.clone(),
+        protect: remember.protect,
+        keep_on_remove: remember.keep_on_remove,
+        unfinished,
+    }
+}
+
+/// Says that a value is missing.
+pub(super) fn unsendable(wire::Unsendable(name): wire::Unsendable) -> StepError {
+    StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
+}

@@ -1,0 +1,139 @@
+//! The crash-safe deletion: a checked certificate, a durable intent, one target that cannot be
+//! mistaken, and out of the ledger only when the object is proven gone.
+
+use super::event::StepError;
+use super::session::{Job, Scope, Session, Target};
+use super::wait::is_leaving;
+use crate::cloud::client::Mutation;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::record::{ClosedOutcome, Record};
+use crate::ledger::store::Store;
+use crate::model::address::Address;
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::Object;
+
+/// Requests of one deletion, at most: it has one effect at most, as ids are never used twice.
+const ATTEMPTS: usize = 3;
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Deletes an object that the ledger owns.
+    pub(super) async fn delete(&self, job: &Job<'_>, object: &Owned) -> Result<(), StepError> {
+        if !self.owns(job.address, object) {
+            // It went along with another one in this run.
+            return Ok(());
+        }
+        let target = Target::of(job.kind, object);
+        let intent = self.send_until_leaving(job, &target, object).await?;
+        self.gone(job, &target).await?;
+        self.record_gone(job, intent.as_ref(), object).await
+    }
+
+    fn owns(&self, address: &Address, object: &Owned) -> bool {
+        let ledger = self.context.journal.ledger();
+        ledger.entries.get(address).is_some_and(|entry| holds(entry, object))
+    }
+
+    /// Sends the deletion until it is known to work, or the object is gone already.
+    async fn send_until_leaving(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        object: &Owned,
+    ) -> Result<Option<Intent>, StepError> {
+        let mut open: Option<Intent> = None;
+        for _ in 0..ATTEMPTS {
+            match self.get(&target.key).await? {
+                None => return Ok(open),
+                Some(live) => check_certificate(object, &live)?,
+            }
+            let intent = if let Some(intent) = open.take() {
+                intent
+            } else {
+                let action = IntentAction::Delete { object: object.clone() };
+                self.intend(job, Scope::of(target), action).await?
+            };
+            let project = target.project.as_ref();
+            match self.send(job, self.context.client.delete(job.kind, &target.key, project)).await? {
+                Mutation::Done(..) => return Ok(Some(intent)),
+                Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(intent)),
+                Mutation::Refused(refusal) => {
+                    if self.leaving(job, target).await? {
+                        return Ok(Some(intent));
+                    }
+                    self.close(&intent, ClosedOutcome::Refused).await?;
+                    return Err(StepError::Refused(refusal));
+                }
+                Mutation::NotSent(reason) => {
+                    self.close(&intent, ClosedOutcome::NotSent).await?;
+                    self.progress(job, format!("{reason}; trying again"));
+                }
+                Mutation::Unknown { reason, .. } => {
+                    self.progress(job, format!("{reason}; looking whether it is gone"));
+                    open = Some(intent);
+                }
+            }
+        }
+        Err(StepError::Unreachable(format!("the deletion got no answer in {ATTEMPTS} attempts")))
+    }
+
+    /// Tells whether an object is gone or on its way out.
+    pub(super) async fn leaving(&self, job: &Job<'_>, target: &Target) -> Result<bool, StepError> {
+        let live = self.get(&target.key).await?;
+        Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
+    }
+
+    /// Takes a proven absence out of the ledger, and what went along with it.
+    pub(super) async fn record_gone(
+        &self,
+        job: &Job<'_>,
+        intent: Option<&Intent>,
+        object: &Owned,
+    ) -> Result<(), StepError> {
+        let address = job.address.clone();
+        let mut records =
+            vec![Record::Gone { op: intent.map(|intent| intent.op), address, id: object.id.clone() }];
+        self.overlook(job.address);
+        for address in self.dependants.on(&object.id) {
+            for owned in self.lost_with(address, object).await? {
+                records.push(Record::Gone { op: None, address: address.clone(), id: owned.id });
+            }
+        }
+        self.commit(records).await
+    }
+
+    /// Returns the objects of an address that are gone now that another one is.
+    async fn lost_with(&self, address: &Address, gone: &Owned) -> Result<Vec<Owned>, StepError> {
+        let entry = self.context.journal.ledger().entries.get(address).cloned();
+        let Some(entry) = entry else { return Ok(Vec::new()) };
+        let kind = self.kind(&entry.kind)?;
+        let mut lost = Vec::new();
+        for owned in entry.current.into_iter().chain(entry.deposed) {
+            let child = owned.parent.as_ref() == Some(&gone.id);
+            if child || self.get(&Target::of(kind, &owned).key).await?.is_none() {
+                lost.push(owned);
+            }
+        }
+        Ok(lost)
+    }
+}
+
+fn holds(entry: &Entry, object: &Owned) -> bool {
+    entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == object.id)
+}
+
+/// Compares a live object with what the ledger knows of its birth: an id alone is not enough to
+/// delete by.
+pub(super) fn check_certificate(object: &Owned, live: &Object) -> Result<(), StepError> {
+    let differs = |remembered: &Option<_>, shown: &Option<_>| matches!((remembered, shown), (Some(remembered), Some(shown)) if remembered != shown);
+    let what = if live.id != object.id {
+        "id"
+    } else if differs(&object.created_at, &live.created_at) {
+        "creation time"
+    } else if differs(&object.project, &live.project) {
+        "project"
+    } else {
+        return Ok(());
+    };
+    Err(StepError::Moved(format!("{} is another object: its {what} is not the remembered one", object.id)))
+}

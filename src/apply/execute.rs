@@ -1,0 +1,302 @@
+//! The executor: runs a plan's steps on one task, as many at a time as it may, until all are done,
+//! failed or skipped, or something says stop.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::lock::Mutex;
+use futures_util::stream::FuturesUnordered;
+
+use super::create::Wish;
+use super::event::{Event, Outcome, StepError};
+use super::schedule::{Progress, Schedule};
+use super::session::{Entrance, Job, Session};
+use super::update::Change;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::record::Record;
+use crate::ledger::store::Store;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::plan::change::{Bookkeeping, Operation, Plan, Step};
+
+/// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
+/// they came: with more of them queued there, the step that everything waits for would stand behind.
+const ENTERING: usize = 64;
+
+/// What a step came to.
+struct Ended {
+    step: usize,
+    result: Result<Option<Name>, StepError>,
+    took: Duration,
+}
+
+/// Runs a plan.
+pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
+    session: &Session<'_, C, K, R, S>,
+    plan: &Plan,
+) -> Outcome {
+    let run = session.context.client.random().uuid();
+    if let Err(error) = session.begin(run, plan).await {
+        return nothing_done(plan, &error);
+    }
+    let mut schedule = Schedule::new(&plan.steps);
+    let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
+    let mut halted = false;
+    let entering = Cell::new(0);
+    let turns = turns(plan);
+    let mut running = FuturesUnordered::new();
+    loop {
+        while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
+            let Some(number) = schedule.next_step() else { break };
+            let step = &plan.steps[number];
+            let turn = turns.get(&step.address);
+            running.push(session.run_step(number, step, turn, Entrance::new(&entering)));
+        }
+        let crowded = entering.get() >= ENTERING;
+        let turn = poll_fn(|context| match running.poll_next_unpin(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        let ended = match turn.await {
+            None => continue,
+            Some(None) => break,
+            Some(Some(ended)) => ended,
+        };
+        session.tell_end(plan, &ended);
+        match ended.result {
+            Ok(_) => schedule.done(ended.step),
+            Err(error) => {
+                halted |= ends_everything(&error);
+                session.skip(plan, ended.step, schedule.failed(ended.step));
+                errors.insert(ended.step, error);
+            }
+        }
+    }
+    let mut outcome = tally(plan, &schedule, errors);
+    outcome.interrupted = session.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
+    session.end(run, plan, &mut outcome).await;
+    outcome
+}
+
+fn has_room<C, K, R, S>(session: &Session<'_, C, K, R, S>, running: usize, entering: &Cell<usize>) -> bool {
+    running < session.context.parallel.max(1) && entering.get() < ENTERING
+}
+
+/// Returns a lock for each address with several steps. The ledger takes one request at a time for an
+/// address, and not all of its steps wait for each other by the plan.
+fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
+    let mut turns = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for step in &plan.steps {
+        if !seen.insert(&step.address) {
+            turns.entry(&step.address).or_default();
+        }
+    }
+    turns
+}
+
+/// Tells whether nothing more can be done: the ledger is not written any more, or the service does
+/// not know us. A refusal with a reason is about billing, and stops only its own branch.
+fn ends_everything(error: &StepError) -> bool {
+    match error {
+        StepError::Ledger(_) => true,
+        StepError::Refused(refusal) => {
+            refusal.status == 401 || (refusal.status == 403 && refusal.reason.is_none())
+        }
+        _ => false,
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    async fn begin(&self, run: uuid::Uuid, plan: &Plan) -> Result<(), StepError> {
+        let (account, unknown) =
+            (&plan.base.account, self.context.journal.ledger().identity.account.is_none());
+        let mut records = Vec::new();
+        if unknown && !account.is_empty() {
+            records.push(Record::Account { account: account.clone() });
+        }
+        let (who, at) = (self.context.who.to_owned(), self.clock().now());
+        records.push(Record::Begin { run, plan: plan.base.nonce, who, at });
+        records.extend(plan.bookkeeping.iter().flat_map(|bookkeeping| self.corrected(bookkeeping)));
+        self.commit(records).await
+    }
+
+    fn corrected(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
+        match bookkeeping {
+            Bookkeeping::Gone(address, id) => {
+                vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
+            }
+            Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
+            Bookkeeping::Remember(address, entry) => {
+                let known = self.current(address);
+                let (address, entry) = (address.clone(), entry.clone());
+                if known.is_none() {
+                    vec![Record::Adopted { address, entry }]
+                } else if known == entry.current {
+                    vec![Record::Applied { address, entry }]
+                } else {
+                    // A human confirmed what was only found: its certificate changes, too.
+                    vec![Record::Forgotten { address: address.clone() }, Record::Adopted { address, entry }]
+                }
+            }
+        }
+    }
+
+    async fn run_step(
+        &self,
+        number: usize,
+        step: &Step,
+        turn: Option<&Mutex<()>>,
+        entrance: Entrance<'_>,
+    ) -> Ended {
+        let _turn = match turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
+        let begun = self.clock().elapsed();
+        let (address, doing) = (step.address.clone(), doing(&step.operation));
+        self.tell(Event::Started { step: number, address, doing });
+        let until = begun + Duration::from_secs(step.timeout_seconds.into());
+        let result = match self.frozen(&step.address) {
+            Some(question) => Err(StepError::Question(question)),
+            None => self.operate(number, step, until, &entrance).await,
+        };
+        Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
+    }
+
+    /// Returns the open question of an address: while it stands, nothing is done there.
+    fn frozen(&self, address: &Address) -> Option<String> {
+        let ledger = self.context.journal.ledger();
+        let question = ledger.questions.values().find(|question| question.intent.address == *address)?;
+        Some(question.text.clone())
+    }
+
+    async fn operate(
+        &self,
+        number: usize,
+        step: &Step,
+        until: Duration,
+        entrance: &Entrance<'_>,
+    ) -> Result<Option<Name>, StepError> {
+        let (address, kind) = (&step.address, self.kind(&step.kind)?);
+        let job = Job { step: Some(number), address, kind, until, entrance: Some(entrance) };
+        match &step.operation {
+            Operation::Create { desired, project, parent, remember, deposes } => {
+                let parent = parent.as_ref();
+                let wish = Wish { desired, project, parent, remember, deposes: *deposes };
+                self.create(&job, &wish).await.map(Some)
+            }
+            Operation::Update { object, calls, desired, remember } => {
+                let change = Change { object: object.as_ref(), calls, desired, remember };
+                self.update(&job, &change).await.map(Some)
+            }
+            Operation::Delete { object, deposed: _ } => {
+                self.delete(&job, object).await.map(|()| Some(object.id.clone()))
+            }
+        }
+    }
+
+    fn tell_end(&self, plan: &Plan, ended: &Ended) {
+        let (step, planned) = (ended.step, &plan.steps[ended.step]);
+        let address = planned.address.clone();
+        self.tell(match &ended.result {
+            Ok(id) => {
+                let (id, took) = (id.clone(), ended.took);
+                Event::Succeeded { step, address, done: done(&planned.operation), id, took }
+            }
+            Err(error) => Event::Failed { step, address, error: error.clone() },
+        });
+    }
+
+    fn skip(&self, plan: &Plan, failed: usize, skipped: Vec<usize>) {
+        for step in skipped {
+            let address = plan.steps[step].address.clone();
+            self.tell(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
+        }
+    }
+
+    async fn end(&self, run: uuid::Uuid, plan: &Plan, outcome: &mut Outcome) {
+        let lost = outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Ledger(_)));
+        if lost {
+            return;
+        }
+        outcome.questions = self.questions().await;
+        outcome.outputs = self.outputs(&plan.outputs).await;
+        let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
+        let at = self.clock().now();
+        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at };
+        if let Err(error) = self.commit([ended]).await {
+            // Everything that was done is recorded: only the word that the run is over is missing.
+            outcome.questions.push(error.to_string());
+        }
+    }
+}
+
+fn doing(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { deposes: true, .. } => "create replacement",
+        Operation::Create { .. } => "create",
+        Operation::Update { .. } => "update",
+        Operation::Delete { deposed: true, .. } => "delete old",
+        Operation::Delete { .. } => "delete",
+    }
+}
+
+fn done(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { deposes: true, .. } => "replaced",
+        Operation::Create { .. } => "created",
+        Operation::Update { .. } => "updated",
+        Operation::Delete { .. } => "deleted",
+    }
+}
+
+/// The outcome when not even the start could be recorded.
+fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
+    let first = plan.steps.first().map(|step| &step.address);
+    let first = first.or_else(|| plan.bookkeeping.first().map(corrects));
+    let mut skipped: Vec<Address> = plan.steps.iter().map(|step| step.address.clone()).collect();
+    skipped.sort_unstable();
+    skipped.dedup();
+    skipped.retain(|address| Some(address) != first);
+    let failed = first.map(|address| (address.clone(), error.clone())).into_iter().collect();
+    Outcome { failed, skipped, ..Outcome::default() }
+}
+
+fn corrects(bookkeeping: &Bookkeeping) -> &Address {
+    match bookkeeping {
+        Bookkeeping::Gone(address, _)
+        | Bookkeeping::Remember(address, _)
+        | Bookkeeping::Forget(address) => address,
+    }
+}
+
+/// Sums steps up by resource: failed if one failed, else skipped if one did not run, else done.
+fn tally(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
+    let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
+    for (number, step) in plan.steps.iter().enumerate() {
+        let rank = match schedule.progress()[number] {
+            Progress::Done => 0,
+            Progress::Waiting | Progress::Running | Progress::Skipped(_) => 1,
+            Progress::Failed => 2,
+        };
+        let entry = worst.entry(&step.address).or_default();
+        if rank > entry.0 {
+            *entry = (rank, errors.remove(&number));
+        }
+    }
+    let mut outcome = Outcome::default();
+    for (address, (rank, error)) in worst {
+        match (rank, error) {
+            (0, _) => outcome.done.push(address.clone()),
+            (_, Some(error)) => outcome.failed.push((address.clone(), error)),
+            _ => outcome.skipped.push(address.clone()),
+        }
+    }
+    outcome
+}

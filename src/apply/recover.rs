@@ -1,0 +1,224 @@
+//! Recovery: every request whose outcome an earlier run did not record is looked up, by the same code
+//! that a run uses for a lost answer. It only adds records, so it can be killed and run again.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::delete::check_certificate;
+use super::event::{Event, StepError};
+use super::resolve::Found;
+use super::run::Bounds;
+use super::session::{Job, Scope, Session, Target};
+use super::update::{Stand, done, recorded, stand};
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Intent, IntentAction, Owned};
+use crate::ledger::record::ClosedOutcome;
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::ObjectKey;
+use crate::model::value::Attributes;
+
+/// How often the usual time of an operation is waited for, before an object is left as it is.
+const PATIENCE: u32 = 4;
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
+    pub(super) async fn recover(&self) -> Result<(), StepError> {
+        let mut open: Vec<Intent> = self.context.journal.ledger().intents.values().cloned().collect();
+        open.sort_by_key(|intent| (intent.at, intent.op));
+        let begun = self.clock().elapsed();
+        for intent in &open {
+            match self.recover_one(intent, begun).await {
+                // The question is recorded: it freezes its address, and the rest goes on.
+                Ok(()) | Err(StepError::Question(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn recover_one(&self, intent: &Intent, begun: Duration) -> Result<(), StepError> {
+        let kind = self.kind(&intent.kind)?;
+        let what = match &intent.action {
+            IntentAction::Create { .. } => "what came of a creation",
+            IntentAction::Update { .. } => "what came of a change",
+            IntentAction::Delete { .. } => "what came of a deletion",
+        };
+        let text = format!("looking up {what} whose answer was never recorded");
+        self.tell(Event::Recovering { address: intent.address.clone(), text });
+        let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
+        let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(PATIENCE));
+        let wait = self.wait_for(kind, intent, begun).await?;
+        self.clock().sleep(wait).await;
+        let until = self.clock().elapsed() + patience;
+        let job = Job { step: None, address: &intent.address, kind, until, entrance: None };
+        match &intent.action {
+            IntentAction::Create { .. } => self.recover_creation(&job, intent).await,
+            IntentAction::Update { id, call, before, target } => {
+                let step = (call, before, target);
+                self.recover_change(&job, intent, id, step).await
+            }
+            IntentAction::Delete { object } => self.recover_deletion(&job, intent, object).await,
+        }
+    }
+
+    /// Returns how long an intent must still be left alone.
+    async fn wait_for(
+        &self,
+        kind: &'static Kind,
+        intent: &Intent,
+        begun: Duration,
+    ) -> Result<Duration, StepError> {
+        let since_begun = self.clock().elapsed().saturating_sub(begun);
+        let age = wall_age(intent.at, self.clock().now());
+        let wait = remaining(self.context.bounds, age, since_begun);
+        let IntentAction::Create { server_date: Some(date), .. } = &intent.action else { return Ok(wait) };
+        if !wait.is_zero() {
+            return Ok(wait);
+        }
+        // This machine's clock says that it is long ago: the service's must agree.
+        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+        let (_, now) = self.list_stable(kind, &scope).await?;
+        let age = now.and_then(|now| wall_age(parsed(date)?, parsed(&now)?));
+        let since_begun = self.clock().elapsed().saturating_sub(begun);
+        Ok(age.map_or(wait, |age| remaining(self.context.bounds, Some(age), since_begun)))
+    }
+
+    async fn recover_creation(&self, job: &Job<'_>, intent: &Intent) -> Result<(), StepError> {
+        match self.find(job.kind, intent).await? {
+            Found::Bound(owned, _) => {
+                self.progress(job, format!("it made {}, which is bound now", owned.id));
+                Ok(())
+            }
+            Found::Absent => {
+                self.close(intent, ClosedOutcome::PresumedAbsent).await?;
+                self.progress(job, "it made nothing".to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    async fn recover_change(
+        &self,
+        job: &Job<'_>,
+        intent: &Intent,
+        id: &Name,
+        (call, before, target): (&Name, &Attributes, &Attributes),
+    ) -> Result<(), StepError> {
+        let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
+        let place = Target { key, project: intent.project.clone() };
+        let object = match self.rested(job, &place).await {
+            Ok(object) => Some(object),
+            // The plan sees for itself that it is gone, or not at rest.
+            Err(StepError::Moved(_) | StepError::Unsettled(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let arrived = job.kind.call(call).zip(object).is_some_and(|(call, object)| {
+            let step = recorded(call, before, target);
+            stand(job.kind, &step, &Attributes::new(), &object, &self.secret_key()) == Stand::There
+        });
+        if arrived {
+            self.progress(job, format!("{call} had its effect"));
+            self.commit(done(job, intent, self.merged(job.kind, target))).await
+        } else {
+            self.progress(job, format!("{call} had no effect, or another one since"));
+            self.close(intent, ClosedOutcome::PresumedAbsent).await
+        }
+    }
+
+    async fn recover_deletion(
+        &self,
+        job: &Job<'_>,
+        intent: &Intent,
+        object: &Owned,
+    ) -> Result<(), StepError> {
+        let target = Target::of(job.kind, object);
+        let live = self.get(&target.key).await?;
+        if live.as_ref().is_none_or(|live| super::wait::is_leaving(job.kind, live)) {
+            self.gone(job, &target).await?;
+            self.progress(job, format!("{} is gone", object.id));
+            return self.record_gone(job, Some(intent), object).await;
+        }
+        if let Some(Err(_)) = live.map(|live| check_certificate(object, &live)) {
+            self.progress(job, format!("{} is another object now", object.id));
+        }
+        self.progress(job, format!("{} was not deleted", object.id));
+        self.close(intent, ClosedOutcome::PresumedAbsent).await
+    }
+}
+
+/// Returns how much of the bounds is left for a request.
+///
+/// It left within the bound of sending after its intent was recorded, and before its sender died,
+/// which was before this recovery began: either gives an end of the waiting, and the earlier counts.
+/// An age is only believed when it is a whole one: a clock that was set back shows none.
+fn remaining(bounds: Bounds, age: Option<Duration>, since_begun: Duration) -> Duration {
+    let full = bounds.effect + bounds.listing;
+    let by_death = full.saturating_sub(since_begun);
+    match age {
+        Some(age) => by_death.min((bounds.sending + full).saturating_sub(age)),
+        None => by_death,
+    }
+}
+
+/// Returns how long ago a moment is; `None` when it is still to come.
+fn wall_age(then: Timestamp, now: Timestamp) -> Option<Duration> {
+    let age: SignedDuration = now.duration_since(then);
+    Duration::try_from(age).ok()
+}
+
+/// Reads the `Date` of an HTTP answer.
+fn parsed(date: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        effect: Duration::from_secs(60),
+        listing: Duration::from_secs(10),
+        sending: Duration::from_secs(120),
+    };
+
+    #[test]
+    fn waits_from_the_death_or_from_the_record_whichever_ends_first() {
+        let secs = Duration::from_secs;
+        for (age, since_begun, wait) in [
+            (Some(0), 0, 70),
+            (Some(100), 0, 70),
+            (Some(150), 0, 40),
+            (Some(190), 0, 0),
+            (Some(9000), 0, 0),
+            (Some(0), 30, 40),
+            (Some(0), 90, 0),
+            (None, 0, 70),
+            (None, 70, 0),
+        ] {
+            assert_eq!(
+                remaining(BOUNDS, age.map(secs), secs(since_begun)),
+                secs(wait),
+                "{age:?} {since_begun}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_shows_no_age() {
+        let noon: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let later = noon + SignedDuration::from_secs(5);
+        assert_eq!(wall_age(noon, later), Some(Duration::from_secs(5)));
+        assert_eq!(wall_age(later, noon), None);
+    }
+
+    #[test]
+    fn reads_the_date_of_an_answer() {
+        let date = parsed("Sat, 21 Nov 2026 12:00:05 GMT").unwrap();
+        assert_eq!(date.to_string(), "2026-11-21T12:00:05Z");
+        assert_eq!(parsed("yesterday"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Finding what came of a creation whose answer is lost, once its bounds have passed.
+
+use super::create::owned;
+use super::event::StepError;
+use super::session::{Job, Scope, Session};
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Intent, Owned, Question};
+use crate::ledger::record::Record;
+use crate::ledger::resolve::candidates;
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+
+/// What a list says of a creation.
+pub(super) enum Found {
+    /// One object could be it: bound, provisionally.
+    Bound(Owned, Box<Object>),
+    /// No object could be it. Nothing is recorded yet.
+    Absent,
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Looks for what a creation made. Must not be called before the bounds have passed: until then a
+    /// stranger's object can be listed before ours.
+    ///
+    /// # Errors
+    /// When several objects could be it (then the question is recorded), or the list cannot be read.
+    pub(super) async fn find(&self, kind: &'static Kind, intent: &Intent) -> Result<Found, StepError> {
+        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+        let (objects, _) = self.list_stable(kind, &scope).await?;
+        self.judge(intent, objects).await
+    }
+
+    /// Decides over a list that was read after the bounds.
+    pub(super) async fn judge(&self, intent: &Intent, objects: Vec<Object>) -> Result<Found, StepError> {
+        let mut found: Vec<Object> = {
+            let ledger = self.context.journal.ledger();
+            candidates(intent, &ledger, &objects).into_iter().cloned().collect()
+        };
+        if found.len() > 1 {
+            let ids = found.into_iter().map(|object| object.id).collect();
+            return Err(self.ask(intent, ids, "several objects could be what the request made").await);
+        }
+        let Some(object) = found.pop() else { return Ok(Found::Absent) };
+        let owned = owned(intent, &object, true);
+        self.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
+        self.overlook(&intent.address);
+        Ok(Found::Bound(owned, Box::new(object)))
+    }
+
+    /// Records a question that only a human can answer, and returns it as the step's error.
+    pub(super) async fn ask(&self, intent: &Intent, candidates: Vec<Name>, why: &str) -> StepError {
+        let address = &intent.address;
+        let text = if candidates.is_empty() {
+            format!("{address}: {why}")
+        } else {
+            format!("{address}: {why} ({})", candidates.join(", "))
+        };
+        let question = Question { intent: intent.clone(), candidates, text: text.clone() };
+        match self.commit([Record::Asked(Box::new(question))]).await {
+            Ok(()) => StepError::Question(text),
+            Err(error) => error,
+        }
+    }
+
+    /// Stops a creation when an earlier one for the same address, presumed without effect, turns out
+    /// to have had one after all: a second object would be the duplicate.
+    pub(super) async fn check_late_effects(&self, job: &Job<'_>) -> Result<(), StepError> {
+        let watched: Vec<Intent> = {
+            let ledger = self.context.journal.ledger();
+            let watched = ledger.watched.values().filter(|intent| intent.address == *job.address);
+            watched.cloned().collect()
+        };
+        for intent in watched {
+            if let Some(text) = self.late_effect(job.kind, &intent).await? {
+                return Err(StepError::Question(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what to say of a watched creation whose object has turned up.
+    pub(super) async fn late_effect(
+        &self,
+        kind: &'static Kind,
+        intent: &Intent,
+    ) -> Result<Option<String>, StepError> {
+        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+        let (objects, _) = self.list_stable(kind, &scope).await?;
+        let ledger = self.context.journal.ledger();
+        let ids: Vec<Name> =
+            candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect();
+        Ok((!ids.is_empty()).then(|| {
+            format!(
+                "{}: {} looks like the late effect of an earlier request that was given up; adopt it or remove it",
+                intent.address,
+                ids.join(", ")
+            )
+        }))
+    }
+}

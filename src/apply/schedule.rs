@@ -1,0 +1,258 @@
+//! `Schedule`: which step may run next. Pure; the executor asks and tells.
+//!
+//! Among the steps whose needs are met, the one with the longest way still behind it goes first:
+//! that is what the whole apply waits for. A step that fails takes everything behind it along, and
+//! each skipped step knows the failed one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::plan::change::Step;
+
+/// How far a step has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It waits for others, or for its turn.
+    Waiting,
+    /// It was handed out.
+    Running,
+    /// It did what it should.
+    Done,
+    /// It did not.
+    Failed,
+    /// It will not run, because of this step.
+    Skipped(usize),
+}
+
+/// The order of a plan's steps, kept while they run. Every step is handed out or skipped once.
+#[derive(Debug)]
+pub struct Schedule {
+    /// Number of needs that are not done yet.
+    needs: Vec<usize>,
+    /// For each step, the steps that need it: `followers[first[n]..first[n + 1]]`.
+    followers: Vec<usize>,
+    first: Vec<usize>,
+    /// Seconds from the step's start to the end of the longest chain behind it.
+    remaining: Vec<u64>,
+    progress: Vec<Progress>,
+    ready: BinaryHeap<(u64, Reverse<usize>)>,
+}
+
+impl Schedule {
+    /// Returns the schedule of a plan's steps. A need that does not come before its step can never
+    /// be met: such a step is never handed out.
+    #[must_use]
+    pub fn new(steps: &[Step]) -> Self {
+        let (first, followers) = followers(steps);
+        let mut remaining: Vec<u64> = vec![0; steps.len()];
+        for (number, step) in steps.iter().enumerate().rev() {
+            let behind = followers[first[number]..first[number + 1]].iter();
+            let longest = behind.map(|&follower| remaining[follower]).max().unwrap_or(0);
+            remaining[number] = longest + u64::from(step.seconds);
+        }
+        let needs: Vec<usize> = steps.iter().map(|step| step.after.len()).collect();
+        let ready = (0..steps.len())
+            .filter(|&number| needs[number] == 0)
+            .map(|number| (remaining[number], Reverse(number)))
+            .collect();
+        Self { needs, followers, first, remaining, progress: vec![Progress::Waiting; steps.len()], ready }
+    }
+
+    /// Hands out the most urgent step that can run now.
+    pub fn next_step(&mut self) -> Option<usize> {
+        while let Some((_, Reverse(step))) = self.ready.pop() {
+            if self.progress[step] == Progress::Waiting {
+                self.progress[step] = Progress::Running;
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Says that a step is done: what needs it comes nearer.
+    pub fn done(&mut self, step: usize) {
+        self.progress[step] = Progress::Done;
+        for at in self.first[step]..self.first[step + 1] {
+            let follower = self.followers[at];
+            self.needs[follower] -= 1;
+            if self.needs[follower] == 0 {
+                self.ready.push((self.remaining[follower], Reverse(follower)));
+            }
+        }
+    }
+
+    /// Says that a step failed, and returns every step that is skipped because of it, each once over
+    /// the schedule's whole life, in the order of their numbers.
+    pub fn failed(&mut self, step: usize) -> Vec<usize> {
+        self.progress[step] = Progress::Failed;
+        let mut skipped = Vec::new();
+        let mut front = vec![step];
+        while let Some(at) = front.pop() {
+            for &follower in &self.followers[self.first[at]..self.first[at + 1]] {
+                if self.progress[follower] == Progress::Waiting {
+                    self.progress[follower] = Progress::Skipped(step);
+                    skipped.push(follower);
+                    front.push(follower);
+                }
+            }
+        }
+        skipped.sort_unstable();
+        skipped
+    }
+
+    /// Returns how far each step has come, by number.
+    #[must_use]
+    pub fn progress(&self) -> &[Progress] {
+        &self.progress
+    }
+}
+
+/// Turns "comes after" around, in two flat lists.
+fn followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
+    let legal = |number: usize, need: usize| need < number;
+    let mut first = vec![0; steps.len() + 1];
+    for (number, step) in steps.iter().enumerate() {
+        for &need in step.after.iter().filter(|&&need| legal(number, need)) {
+            first[need + 1] += 1;
+        }
+    }
+    for number in 0..steps.len() {
+        first[number + 1] += first[number];
+    }
+    let mut place = first.clone();
+    let mut followers = vec![0; first[steps.len()]];
+    for (number, step) in steps.iter().enumerate() {
+        for &need in step.after.iter().filter(|&&need| legal(number, need)) {
+            followers[place[need]] = number;
+            place[need] += 1;
+        }
+    }
+    (first, followers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::entry::Owned;
+    use crate::model::address::Address;
+    use crate::plan::change::Operation;
+    use proptest::prelude::*;
+
+    fn step(seconds: u32, after: &[usize]) -> Step {
+        let object =
+            Owned { id: "x".into(), parent: None, project: None, created_at: None, provisional: false };
+        Step {
+            address: Address::new("thing", "a"),
+            kind: "thing".into(),
+            operation: Operation::Delete { object, deposed: false },
+            after: after.to_vec(),
+            seconds,
+            timeout_seconds: 60,
+        }
+    }
+
+    #[test]
+    fn the_longest_chain_goes_first() {
+        // 0 is long itself, 1 is short but has 2 behind it; 3 ties with 0.
+        let steps = [step(20, &[]), step(1, &[]), step(47, &[1]), step(20, &[])];
+        let mut schedule = Schedule::new(&steps);
+        assert_eq!(
+            [schedule.next_step(), schedule.next_step(), schedule.next_step()],
+            [Some(1), Some(0), Some(3)]
+        );
+        assert_eq!(schedule.next_step(), None);
+        schedule.done(1);
+        assert_eq!(schedule.next_step(), Some(2));
+    }
+
+    #[test]
+    fn a_failure_skips_what_is_behind_it_and_nothing_else() {
+        let steps = [step(1, &[]), step(1, &[0]), step(1, &[1]), step(1, &[]), step(1, &[2, 3])];
+        let mut schedule = Schedule::new(&steps);
+        assert_eq!(schedule.next_step(), Some(0));
+        assert_eq!(schedule.failed(0), [1, 2, 4]);
+        assert_eq!(schedule.next_step(), Some(3));
+        assert_eq!(schedule.failed(3), [] as [usize; 0]);
+        assert_eq!(schedule.progress()[4], Progress::Skipped(0));
+        assert_eq!(schedule.next_step(), None);
+    }
+
+    #[test]
+    fn a_need_that_points_forward_is_never_met() {
+        let mut schedule = Schedule::new(&[step(1, &[1]), step(1, &[]), step(1, &[2])]);
+        assert_eq!(schedule.next_step(), Some(1));
+        schedule.done(1);
+        assert_eq!(schedule.next_step(), None);
+    }
+
+    /// Any acyclic set of steps: each needs some of those before it.
+    fn dags() -> impl Strategy<Value = Vec<Step>> {
+        prop::collection::vec((0u32..50, prop::collection::vec(any::<prop::sample::Index>(), 0..4)), 1..40)
+            .prop_map(|raw| {
+                raw.into_iter()
+                    .enumerate()
+                    .map(|(number, (seconds, needs))| {
+                        let mut after: Vec<_> = needs
+                            .iter()
+                            .filter(|_| number > 0)
+                            .map(|index| index.index(number.max(1)))
+                            .collect();
+                        after.sort_unstable();
+                        after.dedup();
+                        step(seconds, &after)
+                    })
+                    .collect()
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn every_step_is_handed_out_or_skipped_once_and_in_order(
+            steps in dags(),
+            fate in prop::collection::vec(any::<(bool, u8)>(), 80),
+            width in 1usize..6,
+        ) {
+            let mut schedule = Schedule::new(&steps);
+            let (mut running, mut done) = (Vec::new(), vec![false; steps.len()]);
+            let mut settled = vec![0; steps.len()];
+            let mut fate = fate.into_iter().cycle();
+            loop {
+                while running.len() < width && let Some(next) = schedule.next_step() {
+                    prop_assert!(steps[next].after.iter().all(|&need| done[need]));
+                    running.push(next);
+                }
+                if running.is_empty() {
+                    break;
+                }
+                let (fails, which) = fate.next().unwrap();
+                let step = running.swap_remove(usize::from(which) % running.len());
+                settled[step] += 1;
+                if fails && which % 4 == 0 {
+                    for skipped in schedule.failed(step) {
+                        settled[skipped] += 1;
+                        prop_assert_eq!(schedule.progress()[skipped], Progress::Skipped(step));
+                    }
+                } else {
+                    done[step] = true;
+                    schedule.done(step);
+                }
+            }
+            prop_assert!(settled.iter().all(|&times| times == 1), "{:?}", settled);
+        }
+
+        #[test]
+        fn what_is_handed_out_is_the_most_urgent(steps in dags()) {
+            let mut chain = vec![0u64; steps.len()];
+            for number in (0..steps.len()).rev() {
+                let behind = (number + 1..steps.len()).filter(|&n| steps[n].after.contains(&number));
+                chain[number] = behind.map(|n| chain[n]).max().unwrap_or(0) + u64::from(steps[number].seconds);
+            }
+            let mut schedule = Schedule::new(&steps);
+            let mut wave = Vec::new();
+            while let Some(next) = schedule.next_step() {
+                wave.push(next);
+            }
+            prop_assert!(wave.is_sorted_by_key(|&n| (Reverse(chain[n]), n)), "{:?}", wave);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! `Session`: what all steps of one apply share: the context, the writer of the ledger, the objects
+//! that were read, and the baselines of creations.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+
+use super::baseline::Baselines;
+use super::dependants::Dependants;
+use super::event::{Event, StepError};
+use super::run::Context;
+use super::scribe::Scribe;
+use super::wire;
+use super::world::{World, looked_into, looked_into_by};
+use crate::cloud::client::{Mutation, ReadError};
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Intent, IntentAction, Owned};
+use crate::ledger::record::{ClosedOutcome, Record};
+use crate::ledger::store::Store;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::model::expression::Expression;
+use crate::model::schema::Kind;
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::Plan;
+
+/// One apply, or one recovery.
+pub(super) struct Session<'a, C, K, R, S> {
+    pub(super) context: &'a Context<'a, C, K, R, S>,
+    pub(super) baselines: Baselines,
+    pub(super) dependants: Dependants,
+    scribe: Scribe,
+    /// Resources into whose attributes some expression looks: only their objects are kept.
+    looked_into: BTreeSet<Address>,
+    seen: RefCell<BTreeMap<Address, Object>>,
+}
+
+/// A step under way, or an intent being resolved.
+#[derive(Clone, Copy)]
+pub(super) struct Job<'p> {
+    /// The step's number; an intent of an earlier run has none.
+    pub(super) step: Option<usize>,
+    /// Which resource.
+    pub(super) address: &'p Address,
+    /// Its kind.
+    pub(super) kind: &'static Kind,
+    /// When its patience ends, in the clock's elapsed time.
+    pub(super) until: Duration,
+    /// Its place among the steps that have sent nothing yet.
+    pub(super) entrance: Option<&'p Entrance<'p>>,
+}
+
+/// A place among the steps that have sent nothing yet. It is given back when the step's first request
+/// is answered, or the step ends.
+pub(super) struct Entrance<'p> {
+    entering: &'p Cell<usize>,
+    left: Cell<bool>,
+}
+
+impl<'p> Entrance<'p> {
+    pub(super) fn new(entering: &'p Cell<usize>) -> Self {
+        entering.set(entering.get() + 1);
+        Self { entering, left: Cell::new(false) }
+    }
+
+    fn leave(&self) {
+        if !self.left.replace(true) {
+            self.entering.set(self.entering.get() - 1);
+        }
+    }
+}
+
+impl Drop for Entrance<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// An object and the project in whose name it is changed.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) key: ObjectKey,
+    pub(super) project: Option<Name>,
+}
+
+impl Target {
+    pub(super) fn of(kind: &Kind, owned: &Owned) -> Self {
+        let key = ObjectKey { kind: kind.name.into(), parent: owned.parent.clone(), id: owned.id.clone() };
+        Self { key, project: owned.project.clone() }
+    }
+}
+
+impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
+    pub(super) fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
+        let dependants = Dependants::of(&context.journal.ledger(), context.client.registry());
+        Self {
+            context,
+            baselines: Baselines::default(),
+            dependants,
+            scribe: Scribe::default(),
+            looked_into: plan.map(looked_into_by).unwrap_or_default(),
+            seen: RefCell::default(),
+        }
+    }
+
+    pub(super) fn clock(&self) -> &K {
+        self.context.client.clock()
+    }
+
+    pub(super) fn tell(&self, event: Event) {
+        (self.context.tell)(event);
+    }
+
+    /// Tells of a step's progress; an intent of an earlier run has no step to tell of.
+    pub(super) fn progress(&self, job: &Job<'_>, text: String) {
+        match job.step {
+            Some(step) => self.tell(Event::Progress { step, address: job.address.clone(), text }),
+            None => self.tell(Event::Recovering { address: job.address.clone(), text }),
+        }
+    }
+
+    /// Returns a kind's table, unless the ledger or the plan is of another stead.
+    pub(super) fn kind(&self, name: &str) -> Result<&'static Kind, StepError> {
+        let unknown = || StepError::Failed(format!("this stead does not know the kind {name}"));
+        self.context.client.registry().kind(name).ok_or_else(unknown)
+    }
+
+    /// Returns the key of the ledger's fingerprints.
+    pub(super) fn secret_key(&self) -> FingerprintKey {
+        self.context.journal.ledger().identity.key.clone()
+    }
+
+    /// Returns the object that an address owns.
+    pub(super) fn current(&self, address: &Address) -> Option<Owned> {
+        self.context.journal.ledger().entries.get(address)?.current.clone()
+    }
+
+    /// Makes records durable, together with those of other steps.
+    pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
+        self.scribe.commit(self.context.journal, records).await
+    }
+
+    /// Records an intent, and returns it once it is durable: only then may its request leave. There is
+    /// one at a time for each address.
+    pub(super) async fn intend(
+        &self,
+        job: &Job<'_>,
+        scope: Scope,
+        action: IntentAction,
+    ) -> Result<Intent, StepError> {
+        let intent = Intent {
+            op: self.context.client.random().uuid(),
+            address: job.address.clone(),
+            kind: job.kind.name.into(),
+            parent: scope.parent,
+            project: scope.project,
+            at: self.clock().now(),
+            action,
+        };
+        self.check_quiet(job.address)?;
+        self.commit([Record::Intent(intent.clone())]).await?;
+        Ok(intent)
+    }
+
+    fn check_quiet(&self, address: &Address) -> Result<(), StepError> {
+        let ledger = self.context.journal.ledger();
+        if ledger.intents.values().any(|intent| intent.address == *address) {
+            let text = "an earlier request is still without an answer; the next apply looks it up first";
+            return Err(StepError::Unreachable(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Records how a request ended that made no object.
+    pub(super) async fn close(&self, intent: &Intent, outcome: ClosedOutcome) -> Result<(), StepError> {
+        self.commit([Record::Closed { op: intent.op, outcome }]).await
+    }
+
+    /// Sends a request that changes something, its intent being durable. What has not left within
+    /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
+    pub(super) async fn send(
+        &self,
+        job: &Job<'_>,
+        request: impl Future<Output = Mutation>,
+    ) -> Result<Mutation, StepError> {
+        self.scribe.standing()?;
+        let bound = self.context.bounds.sending;
+        let mutation = match select(pin!(request), pin!(self.clock().sleep(bound))).await {
+            Either::Left((mutation, _)) => mutation,
+            Either::Right(((), _)) => {
+                let reason = format!("no answer within {} s", bound.as_secs());
+                Mutation::Unknown { reason, settled: false }
+            }
+        };
+        if let Some(entrance) = job.entrance {
+            entrance.leave();
+        }
+        Ok(mutation)
+    }
+
+    /// Waits until a request whose outcome is unknown has had its effect and shows it, or never will.
+    pub(super) async fn outlast(&self, settled: bool) {
+        let bounds = self.context.bounds;
+        let wait = if settled { bounds.listing } else { bounds.effect + bounds.listing };
+        self.clock().sleep(wait).await;
+    }
+
+    /// Keeps an object for the expressions that look into it.
+    pub(super) fn notice(&self, address: &Address, object: Object) {
+        if self.looked_into.contains(address) {
+            self.seen.borrow_mut().insert(address.clone(), object);
+        }
+    }
+
+    /// Forgets an object that is gone.
+    pub(super) fn overlook(&self, address: &Address) {
+        self.seen.borrow_mut().remove(address);
+    }
+
+    /// Computes all written attributes of a resource.
+    pub(super) async fn evaluate_all(
+        &self,
+        address: &Address,
+        desired: &BTreeMap<Name, Expression>,
+    ) -> Result<Attributes, StepError> {
+        let mut values = Attributes::new();
+        for (name, expression) in desired {
+            values.insert(name.clone(), self.evaluate(address, name, expression).await?);
+        }
+        Ok(values)
+    }
+
+    /// Computes all written attributes of a resource for the ledger: a secret of which the plan holds
+    /// the fingerprint needs no text.
+    pub(super) async fn evaluate_stored(
+        &self,
+        address: &Address,
+        desired: &BTreeMap<Name, Expression>,
+    ) -> Result<Attributes, StepError> {
+        let mut values = Attributes::new();
+        for (name, expression) in desired {
+            let value = match expression {
+                Expression::Value(value) if !value.is_unknown() => value.clone(),
+                expression => self.evaluate(address, name, expression).await?,
+            };
+            values.insert(name.clone(), value);
+        }
+        Ok(values)
+    }
+
+    /// Computes one written attribute; a secret comes from the configuration and must be the one
+    /// that the plan saw.
+    pub(super) async fn evaluate(
+        &self,
+        address: &Address,
+        name: &Name,
+        planned: &Expression,
+    ) -> Result<Value, StepError> {
+        let configured = planned.is_secret().then(|| (self.context.secrets)(address, name)).flatten();
+        let expression = configured.as_ref().unwrap_or(planned);
+        let value = self.value(expression).await?;
+        if let Some(first) = value.waits_for().first() {
+            let text = format!("{name} waits for {first}, which has no object");
+            return Err(StepError::Failed(text));
+        }
+        if configured.is_some() && !self.as_planned(planned, &value) {
+            return Err(StepError::Moved(format!(
+                "the secret {name} is not the one that the plan was made with"
+            )));
+        }
+        Ok(value)
+    }
+
+    fn as_planned(&self, planned: &Expression, value: &Value) -> bool {
+        match (planned, value) {
+            (Expression::Value(Value::Secret(sealed)), Value::Secret(secret)) => {
+                let key = self.secret_key();
+                sealed.fingerprint(&key).is_none_or(|print| secret.fingerprint(&key) == Some(print))
+            }
+            _ => true,
+        }
+    }
+
+    /// Computes an expression, reading the objects that it looks into.
+    pub(super) async fn value(&self, expression: &Expression) -> Result<Value, StepError> {
+        for address in looked_into(expression) {
+            self.look_at(address).await?;
+        }
+        let (ledger, seen) = (self.context.journal.ledger(), self.seen.borrow());
+        let world = World { ledger: &ledger, seen: &seen };
+        expression.evaluate(&world).map_err(|error| StepError::Failed(error.to_string()))
+    }
+
+    async fn look_at(&self, address: &Address) -> Result<(), StepError> {
+        let entry = self.context.journal.ledger().entries.get(address).cloned();
+        let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
+            return Ok(());
+        };
+        let kind = self.kind(&name)?;
+        let whole = kind.attributes.iter().all(|attribute| attribute.listed);
+        let enough = |object: &Object| object.id == owned.id && (whole || object.detailed);
+        if self.seen.borrow().get(address).is_some_and(enough) {
+            return Ok(());
+        }
+        match self.get(&Target::of(kind, &owned).key).await? {
+            Some(object) => {
+                self.seen.borrow_mut().insert(address.clone(), object);
+                Ok(())
+            }
+            None => Err(StepError::Moved(format!("{address} is gone: nothing has the id {}", owned.id))),
+        }
+    }
+
+    /// Reads one object; `None` when nothing has the id.
+    pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, StepError> {
+        self.context.client.get(key).await.map_err(read_failed)
+    }
+
+    /// Returns what the ledger may remember of values.
+    pub(super) fn sealed(&self, kind: &Kind, values: &Attributes) -> Attributes {
+        wire::sealed(kind, values, &self.secret_key())
+    }
+}
+
+/// Where a request goes: the parent object of a child, and the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Scope {
+    pub(super) parent: Option<Name>,
+    pub(super) project: Option<Name>,
+}
+
+impl Scope {
+    pub(super) fn of(target: &Target) -> Self {
+        Self { parent: target.key.parent.clone(), project: target.project.clone() }
+    }
+}
+
+/// Says of a step what a failed read means.
+pub(super) fn read_failed(error: ReadError) -> StepError {
+    match error {
+        ReadError::Refused { refusal, .. } => StepError::Refused(refusal),
+        error @ ReadError::Failed { .. } => StepError::Unreachable(error.to_string()),
+    }
+}

@@ -1,0 +1,347 @@
+//! Changes in place: one durable intent for each call, absolute targets, and a read before and after.
+//! Before a call its attributes must be as the plan saw them, or already as they should be.
+
+use std::collections::BTreeMap;
+
+use super::create::{remembered, unsendable};
+use super::event::StepError;
+use super::session::{Job, Scope, Session, Target};
+use super::wait::at_rest;
+use super::wire;
+use crate::cloud::client::Mutation;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::{Intent, IntentAction};
+use crate::ledger::record::{ClosedOutcome, Record};
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, Call, Kind, OnChange};
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{PlannedCall, Remember};
+
+/// Requests of one call, at most.
+const ATTEMPTS: usize = 3;
+
+/// What the plan says of a change in place.
+pub(super) struct Change<'p> {
+    pub(super) object: Option<&'p ObjectKey>,
+    pub(super) calls: &'p [PlannedCall],
+    pub(super) desired: &'p BTreeMap<Name, Expression>,
+    pub(super) remember: &'p Remember,
+}
+
+/// One call whose values are all known.
+pub(super) struct Move {
+    call: &'static Call,
+    /// Each attribute as the plan saw it, and as it should be.
+    attributes: BTreeMap<Name, (Value, Value)>,
+}
+
+impl Move {
+    fn targets(&self) -> Attributes {
+        self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
+    }
+}
+
+/// How far an object is along a move.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// Everything that can be read is as it should be.
+    There,
+    /// It is as the plan saw it, at least in part.
+    Before,
+    /// This attribute is neither.
+    Elsewhere(Name),
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Changes an object by calls, in order. Returns its id.
+    pub(super) async fn update(&self, job: &Job<'_>, change: &Change<'_>) -> Result<Name, StepError> {
+        let Some(owned) = self.current(job.address) else {
+            return Err(StepError::Moved(format!("{} owns no object any more", job.address)));
+        };
+        if let Some(key) = change.object.filter(|key| key.id != owned.id) {
+            let text = format!("{} owns {} now, not {}", job.address, owned.id, key.id);
+            return Err(StepError::Moved(text));
+        }
+        let target = Target::of(job.kind, &owned);
+        let values = self.evaluate_stored(job.address, change.desired).await?;
+        let mut object = None;
+        let mut reached = Attributes::new();
+        for planned in change.calls {
+            let step = self.evaluated(job, planned).await?;
+            object = Some(self.go(job, &target, &step, &values, &reached).await?);
+            reached.extend(step.targets());
+        }
+        let object = match object {
+            Some(object) => object,
+            None => self.settle(job, &target, None).await?,
+        };
+        let applied = self.sealed(job.kind, &values);
+        let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
+        let entry = remembered(job, parent.as_ref(), applied, change.remember, false);
+        self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
+        self.notice(job.address, object);
+        Ok(owned.id)
+    }
+
+    async fn evaluated(&self, job: &Job<'_>, planned: &PlannedCall) -> Result<Move, StepError> {
+        let call = job.kind.call(&planned.call).ok_or_else(|| {
+            StepError::Failed(format!(
+                "this stead does not know the call {} of {}",
+                planned.call, job.kind.name
+            ))
+        })?;
+        let mut attributes = BTreeMap::new();
+        for (name, (before, after)) in &planned.attributes {
+            let after = self.evaluate(job.address, name, after).await?;
+            attributes.insert(name.clone(), (before.clone(), after));
+        }
+        Ok(Move { call, attributes })
+    }
+
+    /// Sets the attributes that a creation does not take, where the new object differs.
+    pub(super) async fn set_after_creation(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        values: &Attributes,
+        mut object: Object,
+    ) -> Result<Object, StepError> {
+        for attribute in job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable()) {
+            let Some(wanted) = values.get(attribute.name) else { continue };
+            let live = object.attributes.get(attribute.name).cloned().unwrap_or_default();
+            if wire::same(attribute, wanted, &live) {
+                continue;
+            }
+            for (call, before, after) in wire::calls_between(attribute, &live, wanted) {
+                let attributes = BTreeMap::from([(attribute.name.into(), (before, after))]);
+                object =
+                    self.go(job, target, &Move { call, attributes }, values, &Attributes::new()).await?;
+            }
+        }
+        Ok(object)
+    }
+
+    /// Makes one call and sees to it that it has its effect. Returns the object after it.
+    async fn go(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+        values: &Attributes,
+        reached: &Attributes,
+    ) -> Result<Object, StepError> {
+        let key = self.secret_key();
+        let mut open: Option<Intent> = None;
+        for _ in 0..ATTEMPTS {
+            let object = self.rested(job, target).await?;
+            match stand(job.kind, step, reached, &object, &key) {
+                Stand::There => return self.arrive(job, step, open, object).await,
+                Stand::Elsewhere(name) => {
+                    return Err(self.moved(job.kind, open, step, (&name, &object)).await);
+                }
+                Stand::Before => {}
+            }
+            let intent = match open.take() {
+                Some(intent) => intent,
+                None => self.intend_move(job, target, step, &object).await?,
+            };
+            match self.send_move(job, target, step, values, &object).await? {
+                Mutation::Done(answer, _) => {
+                    let object = self.verified(job, target, step, answer.map(|object| *object)).await;
+                    return self.arrived(job, step, intent, object).await;
+                }
+                Mutation::Refused(refusal) => {
+                    self.close(&intent, ClosedOutcome::Refused).await?;
+                    return Err(StepError::Refused(refusal));
+                }
+                Mutation::NotSent(reason) => {
+                    self.close(&intent, ClosedOutcome::NotSent).await?;
+                    self.progress(job, format!("{reason}; trying again"));
+                }
+                Mutation::Unknown { reason, settled } => {
+                    self.progress(job, format!("{reason}; looking whether the call had its effect"));
+                    self.outlast(settled).await;
+                    open = Some(intent);
+                }
+            }
+        }
+        let text = format!("{} got no answer in {ATTEMPTS} attempts", step.call.name);
+        Err(StepError::Unreachable(text))
+    }
+
+    async fn intend_move(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+        object: &Object,
+    ) -> Result<Intent, StepError> {
+        let before: Attributes = step
+            .attributes
+            .keys()
+            .map(|name| (name.clone(), object.attributes.get(name).cloned().unwrap_or_default()))
+            .collect();
+        let action = IntentAction::Update {
+            id: target.key.id.clone(),
+            call: step.call.name.into(),
+            before: wire::sealed_all(job.kind, &before, &self.secret_key()),
+            target: wire::sealed_all(job.kind, &step.targets(), &self.secret_key()),
+        };
+        self.intend(job, Scope::of(target), action).await
+    }
+
+    async fn send_move(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+        values: &Attributes,
+        object: &Object,
+    ) -> Result<Mutation, StepError> {
+        let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
+        let body = wire::call_body(job.kind, step.call, &step.targets(), standing).map_err(unsendable)?;
+        let project = target.project.as_ref();
+        self.send(job, self.context.client.call(job.kind, step.call, &target.key, project, body)).await
+    }
+
+    /// Reads until an accepted call shows its effect, within the bound of listing.
+    async fn verified(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+        answer: Option<Object>,
+    ) -> Result<Object, StepError> {
+        let key = self.secret_key();
+        let shows_all =
+            |object: &Object| step.attributes.keys().all(|name| object.attributes.contains_key(name));
+        if let Some(object) = answer.filter(|object| at_rest(job.kind, object) && shows_all(object))
+            && stand(job.kind, step, &Attributes::new(), &object, &key) == Stand::There
+        {
+            return Ok(object);
+        }
+        let mut patience = None;
+        loop {
+            let object = self.rested(job, target).await?;
+            let unlike = match stand(job.kind, step, &Attributes::new(), &object, &key) {
+                Stand::There => return Ok(object),
+                _ if !readable(job.kind, step) => return Ok(object),
+                Stand::Before => "what it was",
+                Stand::Elsewhere(_) => "something else",
+            };
+            let now = self.clock().elapsed();
+            if now >= *patience.get_or_insert(now + self.context.bounds.listing) {
+                return Err(StepError::Moved(format!(
+                    "{} was accepted, but the object still shows {unlike}",
+                    step.call.name
+                )));
+            }
+            self.clock().sleep(super::wait::TICK).await;
+        }
+    }
+
+    /// The object is as it should be; what is open is closed.
+    async fn arrive(
+        &self,
+        job: &Job<'_>,
+        step: &Move,
+        open: Option<Intent>,
+        object: Object,
+    ) -> Result<Object, StepError> {
+        match open {
+            Some(intent) => self.arrived(job, step, intent, Ok(object)).await,
+            None => Ok(object),
+        }
+    }
+
+    async fn arrived(
+        &self,
+        job: &Job<'_>,
+        step: &Move,
+        intent: Intent,
+        object: Result<Object, StepError>,
+    ) -> Result<Object, StepError> {
+        if let Err(StepError::Unsettled(_) | StepError::Moved(_)) | Ok(_) = &object {
+            self.commit(done(job, &intent, self.merged(job.kind, &step.targets()))).await?;
+        }
+        object
+    }
+
+    /// Returns targets as `Merged` tells them: `Null` where one was reset.
+    pub(super) fn merged(&self, kind: &Kind, targets: &Attributes) -> Attributes {
+        wire::sealed_all(kind, targets, &self.secret_key())
+    }
+
+    async fn moved(
+        &self,
+        kind: &Kind,
+        open: Option<Intent>,
+        step: &Move,
+        (name, object): (&Name, &Object),
+    ) -> StepError {
+        if let Some(intent) = open
+            && let Err(error) = self.close(&intent, ClosedOutcome::PresumedAbsent).await
+        {
+            return error;
+        }
+        let key = self.secret_key();
+        let shown =
+            |value: &Value| kind.attribute(name).map(|attribute| wire::seal(attribute, value, &key));
+        let live = object.attributes.get(name).and_then(shown).unwrap_or_default();
+        let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
+        StepError::Moved(format!("{name} was {before} when the plan was made and is {live} now"))
+    }
+}
+
+/// Returns the records of a call that had its effect.
+pub(super) fn done(job: &Job<'_>, intent: &Intent, attributes: Attributes) -> [Record; 2] {
+    [
+        Record::Closed { op: intent.op, outcome: ClosedOutcome::Done },
+        Record::Merged { address: job.address.clone(), attributes },
+    ]
+}
+
+/// Returns a move that an intent recorded, for comparing only: its secrets have no text.
+pub(super) fn recorded(call: &'static Call, before: &Attributes, target: &Attributes) -> Move {
+    let before_of = |name: &Name| before.get(name).cloned().unwrap_or_default();
+    let attributes =
+        target.iter().map(|(name, target)| (name.clone(), (before_of(name), target.clone()))).collect();
+    Move { call, attributes }
+}
+
+/// Compares an object with both ends of a move.
+pub(super) fn stand(
+    kind: &Kind,
+    step: &Move,
+    reached: &Attributes,
+    object: &Object,
+    key: &FingerprintKey,
+) -> Stand {
+    let mut all_there = readable(kind, step);
+    for (name, (before, target)) in &step.attributes {
+        let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.is_readable()) else {
+            continue;
+        };
+        let live = object.attributes.get(name).unwrap_or(&Value::Null);
+        let is = |value: &Value| wire::same_sealed(attribute, live, value, key);
+        if is(target) {
+            continue;
+        }
+        let unlinked = matches!(attribute.change, OnChange::Link { .. }) && is(&Value::Null);
+        if !is(before) && !unlinked && !reached.get(name).is_some_and(is) {
+            return Stand::Elsewhere(name.clone());
+        }
+        all_there = false;
+    }
+    if all_there { Stand::There } else { Stand::Before }
+}
+
+/// Tells whether the effect of a move can be seen.
+fn readable(kind: &Kind, step: &Move) -> bool {
+    step.attributes.keys().any(|name| kind.attribute(name).is_some_and(Attribute::is_readable))
+}

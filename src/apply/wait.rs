@@ -1,0 +1,108 @@
+//! Waiting for objects to come to rest, or to be gone: the client's shared reads, in a step's words.
+
+use std::time::Duration;
+
+use super::event::StepError;
+use super::session::{Job, Session, Target, read_failed};
+use crate::cloud::exchange::Cloud;
+use crate::cloud::settle::Unsettled;
+use crate::ledger::store::Store;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+
+/// Time between two looks at something that should show at once.
+pub(super) const TICK: Duration = Duration::from_secs(1);
+
+/// What a status means for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It can be used, or rests.
+    Settled,
+    /// It will not settle by itself.
+    Failed,
+    /// It is on its way out.
+    Leaving,
+    /// It is under way, or its status is not one that we know.
+    Moving,
+}
+
+fn rest(kind: &Kind, object: &Object) -> Rest {
+    let Some(ready) = kind.api.ready else { return Rest::Settled };
+    let Some(status) = object.status(ready.attribute) else { return Rest::Settled };
+    let among = |statuses: &[&str]| statuses.contains(&status);
+    if among(ready.wanted) || among(ready.resting) {
+        Rest::Settled
+    } else if among(ready.failed) {
+        Rest::Failed
+    } else if among(ready.leaving) {
+        Rest::Leaving
+    } else {
+        Rest::Moving
+    }
+}
+
+/// Tells whether an object is in no transition, and shows its status.
+pub(super) fn at_rest(kind: &Kind, object: &Object) -> bool {
+    let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
+    shown && rest(kind, object) == Rest::Settled
+}
+
+/// Tells whether an object is on its way out.
+pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
+    rest(kind, object) == Rest::Leaving
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Waits until an object can be used, beginning with what is known of it.
+    pub(super) async fn settle(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        known: Option<Object>,
+    ) -> Result<Object, StepError> {
+        if let Some(object) = known.filter(|object| at_rest(job.kind, object)) {
+            return Ok(object);
+        }
+        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+        let client = self.context.client;
+        let settled = client.settled(job.kind, key, project, within, &on_status).await;
+        settled.map_err(|error| unsettled(job, target, error))
+    }
+
+    /// Reads an object whole once it is in no transition; one that failed is at rest, too.
+    pub(super) async fn rested(&self, job: &Job<'_>, target: &Target) -> Result<Object, StepError> {
+        let name = || format!("{} {}", job.kind.name, target.key.id);
+        let Some(object) = self.get(&target.key).await? else {
+            return Err(StepError::Moved(format!("{} is gone", name())));
+        };
+        match rest(job.kind, &object) {
+            Rest::Settled | Rest::Failed => Ok(object),
+            Rest::Leaving => Err(StepError::Moved(format!("{} is being deleted", name()))),
+            Rest::Moving => self.settle(job, target, None).await,
+        }
+    }
+
+    /// Waits until nothing answers to an id any more and no list shows it: both, because a wrong
+    /// project or a lost permission looks like a 404, and lists lag.
+    pub(super) async fn gone(&self, job: &Job<'_>, target: &Target) -> Result<(), StepError> {
+        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+        let gone = self.context.client.gone(job.kind, key, project, within, &on_status).await;
+        gone.map_err(|error| unsettled(job, target, error))
+    }
+
+    fn patience(&self, job: &Job<'_>) -> Duration {
+        job.until.saturating_sub(self.clock().elapsed())
+    }
+}
+
+fn unsettled(job: &Job<'_>, target: &Target, error: Unsettled) -> StepError {
+    let text = format!("{} {}: {error}", job.kind.name, target.key.id);
+    match error {
+        Unsettled::Failed { .. } | Unsettled::TimedOut { .. } => StepError::Unsettled(text),
+        Unsettled::Leaving => StepError::Moved(text),
+        Unsettled::Read(error) => read_failed(error),
+    }
+}

@@ -1,0 +1,215 @@
+//! Attribute values on their way out: request bodies, what an answer must echo, and what the ledger
+//! may remember. Pure.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Presence, Type};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+
+/// An attribute whose value must not be sent: a part of it is not known, or is a secret without its
+/// text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unsendable(pub(super) Name);
+
+/// Returns the body of a creation: every attribute that it takes and that is set.
+pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Json, Unsendable> {
+    let mut body = Map::new();
+    for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
+        match values.get(attribute.name) {
+            None | Some(Value::Null) => {}
+            Some(value) => {
+                body.insert(attribute.wire.to_owned(), sent(attribute, value)?);
+            }
+        }
+    }
+    Ok(Json::Object(body))
+}
+
+/// Returns the body of a call: the attributes that it changes, those that it always carries, and its
+/// fixed fields. `standing` gives the value of an attribute that does not change.
+pub(super) fn call_body(
+    kind: &Kind,
+    call: &Call,
+    targets: &Attributes,
+    standing: impl Fn(&str) -> Option<Value>,
+) -> Result<Json, Unsendable> {
+    let mut body = Map::new();
+    let names: BTreeSet<&str> =
+        targets.keys().map(Name::as_str).chain(call.always.iter().copied()).collect();
+    for attribute in names.into_iter().filter_map(|name| kind.attribute(name)) {
+        let Some(field) = body_field(attribute, call) else { continue };
+        let value = targets.get(attribute.name).cloned().or_else(|| standing(attribute.name));
+        if let Some(value) = value {
+            body.insert(field.to_owned(), sent(attribute, &or_default(attribute, value))?);
+        }
+    }
+    for (field, literal) in call.fixed {
+        let fixed = literal.value().to_wire().unwrap_or_default();
+        body.insert((*field).to_owned(), fixed);
+    }
+    Ok(Json::Object(body))
+}
+
+/// Returns the field in which a call carries an attribute; a call that says all by its path has none.
+fn body_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
+    match attribute.change {
+        OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
+        OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
+        _ => None,
+    }
+}
+
+/// `null` in a configuration means the default, and the wire is told so.
+fn or_default(attribute: &Attribute, value: Value) -> Value {
+    match (attribute.presence, value) {
+        (Presence::Default(literal), Value::Null) => literal.value(),
+        (_, value) => value,
+    }
+}
+
+fn sent(attribute: &Attribute, value: &Value) -> Result<Json, Unsendable> {
+    let labelled = match (attribute.ty, value.as_text()) {
+        (Type::Labelled(labels), Some(text)) => labels.iter().find(|(label, _)| *label == text),
+        _ => None,
+    };
+    match labelled {
+        Some((_, number)) => Ok((*number).into()),
+        None => value.to_wire().ok_or_else(|| Unsendable(attribute.name.into())),
+    }
+}
+
+/// Returns what the object of a creation must show: the attributes that were sent, that lists carry,
+/// and that are no secrets. Only what a list shows can be compared when an answer was lost.
+pub(super) fn expected(kind: &Kind, values: &Attributes) -> Attributes {
+    kind.attributes
+        .iter()
+        .filter(|attribute| attribute.at_creation && attribute.listed && attribute.is_readable())
+        .filter(|attribute| !attribute.secret)
+        .filter_map(|attribute| Some((attribute, values.get(attribute.name)?)))
+        .filter(|(_, value)| !matches!(value, Value::Null) && !value.is_secret())
+        .map(|(attribute, value)| (attribute.name.into(), canonical(attribute, value)))
+        .collect()
+}
+
+/// Returns the attribute that tells the objects of a kind apart best: the first that must be written
+/// and that lists show. Two objects that differ in it cannot come of the same request.
+pub(super) fn distinguishing(kind: &Kind) -> Option<&'static Attribute> {
+    kind.attributes.iter().find(|attribute| {
+        attribute.presence == Presence::Required && attribute.listed && attribute.at_creation
+    })
+}
+
+/// Returns the first attribute that an object shows otherwise than it was sent. What the object does
+/// not show at all says nothing: answers may leave fields out.
+pub(super) fn unlike<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {
+    sent.iter()
+        .find(|(name, value)| {
+            let Some(attribute) = kind.attribute(name) else { return false };
+            object.attributes.get(*name).is_some_and(|live| !same(attribute, value, live))
+        })
+        .map(|(name, _)| name)
+}
+
+/// Tells whether two values of an attribute mean the same to the service.
+pub(super) fn same(attribute: &Attribute, one: &Value, other: &Value) -> bool {
+    canonical(attribute, one) == canonical(attribute, other)
+}
+
+/// Tells the same across a secret's two forms, by the ledger's key.
+pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
+    same(attribute, &seal(attribute, one, key), &seal(attribute, other, key))
+}
+
+/// Writes a value in the one form that values of its attribute are compared in.
+fn canonical(attribute: &Attribute, value: &Value) -> Value {
+    let value = or_default(attribute, value.clone());
+    of_type(attribute.ty, value)
+}
+
+fn of_type(ty: Type, value: Value) -> Value {
+    match (ty, value) {
+        (Type::Set { of, .. }, Value::List(items)) => {
+            let mut items: Vec<_> = items.into_iter().map(|item| of_type(*of, item)).collect();
+            items.sort_by_cached_key(Value::to_string);
+            items.dedup();
+            Value::List(items)
+        }
+        (Type::Labelled(labels), Value::Integer(number)) => labels
+            .iter()
+            .find(|(_, n)| *n == number)
+            .map_or(Value::Integer(number), |(label, _)| Value::text(label)),
+        // Ids of one catalog come as numbers here and as text there.
+        (Type::Catalog(_), Value::Text(text)) => text.parse().map_or(Value::Text(text), Value::Integer),
+        // An empty text is how the service says that there is no link.
+        (Type::Reference(_), Value::Text(text)) if text.is_empty() => Value::Null,
+        (Type::Decimal, value) => value.as_decimal().map_or(value, |n| Value::Decimal(n.normalize())),
+        (_, value) => value,
+    }
+}
+
+/// Returns values as the ledger remembers them: secrets by fingerprint only, nothing that is not set.
+pub(super) fn sealed(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
+    values
+        .iter()
+        .filter(|(_, value)| !matches!(value, Value::Null))
+        .map(|(name, value)| match kind.attribute(name) {
+            Some(attribute) => (name.clone(), seal(attribute, value, key)),
+            None => (name.clone(), seal_parts(value, key)),
+        })
+        .collect()
+}
+
+/// Returns a value without any secret's text.
+pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
+    match value {
+        Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).seal(key)),
+        value => seal_parts(value, key),
+    }
+}
+
+fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
+    match value {
+        Value::Secret(secret) => Value::Secret(secret.seal(key)),
+        Value::List(items) => Value::List(items.iter().map(|item| seal_parts(item, key)).collect()),
+        Value::Map(map) => {
+            Value::Map(map.iter().map(|(name, item)| (name.clone(), seal_parts(item, key))).collect())
+        }
+        value => value.clone(),
+    }
+}
+
+/// Returns values as `Merged` and intents tell them: as `sealed`, but with `Null` where one is reset.
+pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
+    let mut sealed = sealed(kind, values, key);
+    for (name, _) in values.iter().filter(|(_, value)| matches!(value, Value::Null)) {
+        sealed.insert(name.clone(), Value::Null);
+    }
+    sealed
+}
+
+/// Returns the calls from one value of an attribute to another, each with its own two ends.
+pub(super) fn calls_between(
+    attribute: &'static Attribute,
+    live: &Value,
+    wanted: &Value,
+) -> Vec<(&'static Call, Value, Value)> {
+    match attribute.change {
+        OnChange::Patch { call, .. } => vec![(call, live.clone(), wanted.clone())],
+        OnChange::Switch(choices) => {
+            let wanted = or_default(attribute, wanted.clone());
+            let chosen = choices.iter().find(|(choice, _)| wanted.as_text() == Some(*choice));
+            chosen.map(|(_, call)| (call, live.clone(), wanted.clone())).into_iter().collect()
+        }
+        OnChange::Link { set, unset, .. } => {
+            let off = (!matches!(live, Value::Null)).then(|| (unset, live.clone(), Value::Null));
+            let on = (!matches!(wanted, Value::Null)).then(|| (set, Value::Null, wanted.clone()));
+            off.into_iter().chain(on).collect()
+        }
+        OnChange::Replace | OnChange::Never => Vec::new(),
+    }
+}

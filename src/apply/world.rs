@@ -1,0 +1,85 @@
+//! `World`: what expressions see while an apply runs: ids from the ledger, attributes from the
+//! objects as they were last read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ledger::entry::Ledger;
+use crate::model::address::Address;
+use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{Operation, Plan};
+
+/// A look at the ledger and at objects by address.
+pub(super) struct World<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) seen: &'a BTreeMap<Address, Object>,
+}
+
+impl Lookup for World<'_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let entry = self.ledger.entries.get(address);
+        let Some(current) = entry.and_then(|entry| entry.current.as_ref()) else {
+            return Value::Unknown(vec![address.clone()]);
+        };
+        match attribute {
+            None | Some("id") => Value::Text(current.id.clone()),
+            Some(name) => match self.seen.get(address) {
+                Some(object) => object.attributes.get(name).cloned().unwrap_or_default(),
+                None => Value::Unknown(vec![address.clone()]),
+            },
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let id = self.attribute(address, None);
+        match self.seen.get(address) {
+            Some(object) if !id.is_unknown() => {
+                let mut attributes = object.attributes.clone();
+                attributes.insert("id".into(), id);
+                (attributes, true)
+            }
+            _ if id.is_unknown() => (Attributes::new(), false),
+            _ => (Attributes::from([("id".into(), id)]), false),
+        }
+    }
+}
+
+/// Returns the resources of which an expression reads more than the id.
+pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
+    fn collect<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
+        match expression {
+            Expression::Reference(Reference { address, attribute: Some(_) }) => {
+                into.insert(address);
+            }
+            Expression::Value(_) | Expression::Reference(_) => {}
+            Expression::Text(parts) | Expression::List(parts) => {
+                for part in parts {
+                    collect(part, into);
+                }
+            }
+            Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
+            Expression::Cel(cel) => into.extend(&cel.objects),
+        }
+    }
+    let mut found = BTreeSet::new();
+    collect(expression, &mut found);
+    found
+}
+
+/// Returns the resources into which some expression of a plan looks: only their objects are kept.
+pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
+    let mut found: BTreeSet<&Address> = plan.outputs.values().flat_map(looked_into).collect();
+    for step in &plan.steps {
+        match &step.operation {
+            Operation::Create { desired, .. } => found.extend(desired.values().flat_map(looked_into)),
+            Operation::Update { desired, calls, .. } => {
+                found.extend(desired.values().flat_map(looked_into));
+                let targets = calls.iter().flat_map(|call| call.attributes.values());
+                found.extend(targets.flat_map(|(_, after)| looked_into(after)));
+            }
+            Operation::Delete { .. } => {}
+        }
+    }
+    found.into_iter().cloned().collect()
+}

@@ -1,0 +1,235 @@
+//! `backup_schedule`: recurring backups of a VM. (Shapes assumed by the contract.)
+
+use std::collections::BTreeSet;
+
+use jiff::ToSpan;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::call::{Call, Reply, done};
+use super::exchange::Refusal;
+use super::json::Fields;
+use super::route::{Access, Route};
+use super::state::World;
+use super::table::{Body, Record, Table, View};
+use super::timeline::Timeline;
+use super::vm::Vm;
+use super::vm_operation::settled;
+use super::Time;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/backup-schedules";
+const ITEM: &str = "/api/v1/backup-schedules/{id}";
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<BackupSchedule>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, patch),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+];
+
+/// How often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Frequency {
+    Daily,
+    Weekly,
+}
+
+/// Recurring backups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackupSchedule {
+    pub(super) vm_id: Uuid,
+    pub(super) frequency: Frequency,
+    /// Sunday is 0; weekly only.
+    pub(super) day_of_week: Option<i8>,
+    pub(super) hour: i8,
+    pub(super) retention: i64,
+    pub(super) enabled: bool,
+}
+
+impl BackupSchedule {
+    /// Returns when it runs next, after a time.
+    fn next_run(&self, now: Time) -> Option<Time> {
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let mut next = today.at(self.hour, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
+        let wanted = self.day_of_week.and_then(|day| Weekday::from_sunday_zero_offset(day).ok());
+        while next.timestamp() <= now || wanted.is_some_and(|day| next.weekday() != day) {
+            next = next.checked_add(1.day()).ok()?;
+        }
+        self.enabled.then(|| next.timestamp())
+    }
+}
+
+/// Which schedules a VM has.
+#[derive(Default)]
+pub(super) struct ByVm(BTreeSet<(Uuid, Frequency, Uuid)>);
+
+impl ByVm {
+    pub(super) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
+        let all = (vm, Frequency::Daily, Uuid::nil())..=(vm, Frequency::Weekly, Uuid::max());
+        self.0.range(all).map(|(_, _, schedule)| *schedule).collect()
+    }
+
+    /// Tells whether another schedule of the VM has this frequency.
+    fn taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
+        let same = (vm, frequency, Uuid::nil())..=(vm, frequency, Uuid::max());
+        self.0.range(same).any(|(_, _, schedule)| Some(*schedule) != except)
+    }
+}
+
+impl Body for BackupSchedule {
+    const KIND: &'static str = "backup_schedule";
+    const TITLE: &'static str = "backup schedule";
+    type Index = ByVm;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.backup_schedules
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.backup_schedules
+    }
+
+    fn index(index: &mut ByVm, record: &Record<Self>, present: bool) {
+        let key = (record.body.vm_id, record.body.frequency, record.id);
+        if present {
+            index.0.insert(key);
+        } else {
+            index.0.remove(&key);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let schedule = &record.body;
+        fields.put("id", &record.id);
+        fields.put("vm_id", &schedule.vm_id);
+        fields.put("frequency", &schedule.frequency);
+        fields.put("day_of_week", &schedule.day_of_week);
+        fields.put("hour", &schedule.hour);
+        fields.put("retention", &schedule.retention);
+        fields.put("enabled", &schedule.enabled);
+        fields.put("next_run_at", &schedule.next_run(view.now));
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+/// The fields of a body that say when and how many.
+struct Wish {
+    frequency: Option<Frequency>,
+    day_of_week: Option<i8>,
+    hour: Option<i8>,
+    retention: Option<i64>,
+    enabled: Option<bool>,
+}
+
+fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
+    let small = |number: i64| i8::try_from(number).unwrap_or_default();
+    let frequency = call.body.optional("frequency", |field| field.one_of(&["daily", "weekly"]))?;
+    Ok(Wish {
+        frequency: frequency.map(|word| if word == "daily" { Frequency::Daily } else { Frequency::Weekly }),
+        day_of_week: call.body.optional("day_of_week", |field| field.integer(0, 6).map(small))?,
+        hour: call.body.optional("hour", |field| field.integer(0, 23).map(small))?,
+        retention: call.body.optional("retention", |field| field.integer(1, 30))?,
+        enabled: call.body.optional("enabled", |field| field.boolean())?,
+    })
+}
+
+/// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
+fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<Option<i8>, Refusal> {
+    match frequency {
+        Frequency::Daily if wanted.is_some() => {
+            Err(Refusal::bad("day_of_week is for weekly schedules only: leave it out, or set frequency to weekly"))
+        }
+        Frequency::Daily => Ok(None),
+        Frequency::Weekly => Ok(wanted.or(current).or(Some(0))),
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let vm_id = call.body.required("vm_id", |field| field.uuid())?;
+    let wish = wish(call)?;
+    let frequency = wish.frequency.ok_or_else(|| Refusal::bad("frequency is required"))?;
+    let day_of_week = day(frequency, wish.day_of_week, None)?;
+    settled(call.named::<Vm>(vm_id)?.status(call.now))?;
+    once(call, vm_id, frequency, None)?;
+    let body = BackupSchedule {
+        vm_id,
+        frequency,
+        day_of_week,
+        hour: wish.hour.unwrap_or(3),
+        retention: wish.retention.unwrap_or(7),
+        enabled: wish.enabled.unwrap_or(true),
+    };
+    let (now, project) = (call.now, call.project());
+    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
+    call.show::<BackupSchedule>(201, id, "backup schedule created")
+}
+
+fn once(call: &Call<'_>, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> Result<(), Refusal> {
+    if call.world.backup_schedules.index().taken(vm, frequency, except) {
+        return Err(Refusal::conflict("the VM has a schedule of this frequency already"));
+    }
+    Ok(())
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<BackupSchedule>()?.id;
+    call.show::<BackupSchedule>(200, id, "")
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<BackupSchedule>()?;
+    let (id, mut body) = (record.id, record.body.clone());
+    let wish = wish(call)?;
+    body.frequency = wish.frequency.unwrap_or(body.frequency);
+    body.day_of_week = day(body.frequency, wish.day_of_week, body.day_of_week)?;
+    body.hour = wish.hour.unwrap_or(body.hour);
+    body.retention = wish.retention.unwrap_or(body.retention);
+    body.enabled = wish.enabled.unwrap_or(body.enabled);
+    once(call, body.vm_id, body.frequency, Some(id))?;
+    call.update::<BackupSchedule>(id, |record| record.body = body);
+    call.show::<BackupSchedule>(200, id, "backup schedule updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<BackupSchedule>()?.id;
+    call.world.backup_schedules.remove(id);
+    Ok(done("backup schedule deleted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_run_is_the_first_that_fits() {
+        let schedule = |day_of_week, hour| BackupSchedule {
+            vm_id: Uuid::nil(),
+            frequency: Frequency::Daily,
+            day_of_week,
+            hour,
+            retention: 7,
+            enabled: true,
+        };
+        // 4 March 2026 is a Wednesday.
+        let now: Time = "2026-03-04T03:00:00Z".parse().unwrap();
+        for (day, hour, wanted) in [
+            (None, 3, "2026-03-05T03:00:00Z"),
+            (None, 4, "2026-03-04T04:00:00Z"),
+            (Some(0), 3, "2026-03-08T03:00:00Z"),
+            (Some(3), 4, "2026-03-04T04:00:00Z"),
+            (Some(3), 3, "2026-03-11T03:00:00Z"),
+        ] {
+            assert_eq!(schedule(day, hour).next_run(now).unwrap().to_string(), wanted);
+        }
+        let off = BackupSchedule { enabled: false, ..schedule(None, 3) };
+        assert_eq!(off.next_run(now), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::exchange::Refusal;
+
+/// A request's JSON object. `null` counts as absent; unknown fields are ignored.
+pub(super) struct Body(Map<String, Value>);
+
+/// One field that is there.
+pub(super) struct Field<'a> {
+    name: &'a str,
+    value: &'a Value,
+}
+
+impl Body {
+    /// Reads a body; none at all is an empty object.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self(Map::new()));
+        }
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(_) => Err(Refusal::bad("the body must be a JSON object")),
+            Err(error) => Err(Refusal::bad(format!("the body is not valid JSON: {error}"))),
+        }
+    }
+
+    /// Reads a field when it is there.
+    pub(super) fn optional<'a, T>(
+        &'a self,
+        name: &'a str,
+        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read(Field { name, value }).map(Some),
+        }
+    }
+
+    /// Reads a field that must be there.
+    pub(super) fn required<'a, T>(
+        &'a self,
+        name: &'a str,
+        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.optional(name, read)?.ok_or_else(|| Refusal::bad(format!("{name} is required")))
+    }
+
+    /// Refuses a region that is not there.
+    pub(super) fn region(&self) -> Result<(), Refusal> {
+        self.optional("region", |field| field.one_of(&["us-east"])).map(|_| ())
+    }
+}
+
+impl<'a> Field<'a> {
+    fn wrong<T>(&self, wanted: &str) -> Result<T, Refusal> {
+        Err(Refusal::bad(format!("{} must be {wanted}", self.name)))
+    }
+
+    pub(super) fn boolean(self) -> Result<bool, Refusal> {
+        self.value.as_bool().map_or_else(|| self.wrong("true or false"), Ok)
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn integer(self, min: i64, max: i64) -> Result<i64, Refusal> {
+        match self.value.as_i64() {
+            Some(number) if (min..=max).contains(&number) => Ok(number),
+            _ => self.wrong(&format!("an integer from {min} to {max}")),
+        }
+    }
+
+    /// Text with bounds on its length in characters.
+    pub(super) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
+        match self.value.as_str() {
+            Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
+            _ => self.wrong(&format!("a text of {min} to {max} characters")),
+        }
+    }
+
+    /// A display name.
+    pub(super) fn name(self) -> Result<String, Refusal> {
+        self.text(1, 64).map(str::to_owned)
+    }
+
+    pub(super) fn one_of(self, words: &[&'static str]) -> Result<&'static str, Refusal> {
+        let found = words.iter().find(|word| self.value.as_str() == Some(**word));
+        found.copied().map_or_else(|| self.wrong(&format!("one of {}", words.join(", "))), Ok)
+    }
+
+    pub(super) fn uuid(self) -> Result<Uuid, Refusal> {
+        let read = self.value.as_str().and_then(|text| Uuid::try_parse(text).ok());
+        read.map_or_else(|| self.wrong("a UUID"), Ok)
+    }
+
+    /// A list of at most so many entries, each read on its own.
+    pub(super) fn list<T>(
+        self,
+        most: usize,
+        read: impl Fn(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
+        match self.value.as_array() {
+            Some(items) if items.len() <= most => {
+                items.iter().map(|value| read(Field { name: self.name, value })).collect()
+            }
+            _ => self.wrong(&format!("a list of at most {most} entries")),
+        }
+    }
+
+    /// An object.
+    pub(super) fn object(self) -> Result<&'a Map<String, Value>, Refusal> {
+        self.value.as_object().map_or_else(|| self.wrong("an object"), Ok)
+    }
+}

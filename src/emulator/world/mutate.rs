@@ -1,0 +1,139 @@
+//! `mutate`: changes a record behind everyone's back, so that drift can be rehearsed.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::backup_schedule::BackupSchedule;
+use super::database::Database;
+use super::project::Project;
+use super::ssh_key::SshKey;
+use super::state::World;
+use super::table::Body;
+use super::timeline::Timeline;
+use super::vm::Vm;
+use super::volume::Volume;
+use super::vpc::Vpc;
+use super::Time;
+use crate::model::diagnostic::nearest;
+
+/// Why a record was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MutateError {
+    /// No record of this kind has the id.
+    #[error("there is no {kind} with the id {id}")]
+    Unknown {
+        /// The kind.
+        kind: String,
+        /// The id.
+        id: String,
+    },
+    /// What is to be set does not fit.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+const KINDS: &[&str] = &[
+    Project::KIND,
+    SshKey::KIND,
+    Vpc::KIND,
+    Vm::KIND,
+    Volume::KIND,
+    BackupSchedule::KIND,
+    Database::KIND,
+    "account",
+];
+
+fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
+    Err(MutateError::Wrong(message.into()))
+}
+
+/// Returns ` Did you mean …?`, or nothing.
+fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
+}
+
+impl World {
+    /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
+    /// `balance`, `card` and `banned`, and no id.
+    ///
+    /// # Errors
+    /// When there is no such record, no such field, or the value does not fit it.
+    pub fn mutate(
+        &mut self,
+        kind: &str,
+        id: &str,
+        set: &Map<String, Value>,
+        now: Time,
+    ) -> Result<(), MutateError> {
+        let now = self.tick(now);
+        match kind {
+            Project::KIND => self.mutate_record::<Project>(id, set, now),
+            SshKey::KIND => self.mutate_record::<SshKey>(id, set, now),
+            Vpc::KIND => self.mutate_record::<Vpc>(id, set, now),
+            Vm::KIND => self.mutate_record::<Vm>(id, set, now),
+            Volume::KIND => self.mutate_record::<Volume>(id, set, now),
+            BackupSchedule::KIND => self.mutate_record::<BackupSchedule>(id, set, now),
+            Database::KIND => self.mutate_record::<Database>(id, set, now),
+            "account" => self.mutate_account(set),
+            _ => {
+                let hint = suggestion(kind, KINDS.iter().copied());
+                wrong(format!("there is no kind `{kind}`.{hint}"))
+            }
+        }
+    }
+
+    fn mutate_record<T: Body>(
+        &mut self,
+        id: &str,
+        set: &Map<String, Value>,
+        now: Time,
+    ) -> Result<(), MutateError> {
+        let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
+        let key = Uuid::try_parse(id).map_err(|_| unknown())?;
+        let record = self.table::<T>().get(key).ok_or_else(unknown)?;
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
+            return wrong("the record cannot be changed");
+        };
+        let mut status = None;
+        for (name, value) in set {
+            if name == "status" {
+                let Some(text) = value.as_str() else { return wrong("status must be a text") };
+                status = Some(Timeline::settled(now, text));
+            } else if fields.contains_key(name) {
+                fields.insert(name.clone(), value.clone());
+            } else {
+                let known = fields.keys().map(String::as_str).chain(["status"]);
+                let hint = suggestion(name, known.clone());
+                let list = known.collect::<Vec<_>>().join(", ");
+                return wrong(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
+            }
+        }
+        let body: T = serde_json::from_value(Value::Object(fields))
+            .map_err(|error| MutateError::Wrong(format!("a value does not fit: {error}")))?;
+        self.table_mut::<T>().update(key, now, |record| {
+            record.body = body;
+            record.timeline = status.unwrap_or_else(|| record.timeline.clone());
+        });
+        Ok(())
+    }
+
+    fn mutate_account(&mut self, set: &Map<String, Value>) -> Result<(), MutateError> {
+        let mut account = self.account.clone();
+        for (name, value) in set {
+            match (name.as_str(), value) {
+                ("card", Value::Bool(card)) => account.card = *card,
+                ("banned", Value::Bool(banned)) => account.banned = *banned,
+                ("balance", Value::Number(number)) => {
+                    let read = number.to_string().parse();
+                    account.balance = read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
+                }
+                ("card" | "banned", _) => return wrong(format!("{name} must be true or false")),
+                ("balance", _) => return wrong("balance must be a number"),
+                _ => return wrong(format!("an account has no `{name}` to set. It has balance, banned, card")),
+            }
+        }
+        self.account = account;
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! `project`: the account's folders. (All of it assumed by the contract.)
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::call::{Call, Reply, done};
+use super::exchange::Refusal;
+use super::json::Fields;
+use super::route::{Access, Route};
+use super::state::World;
+use super::table::{Body, Record, Table, View};
+use super::timeline::Timeline;
+use crate::model::schema::Method;
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/projects", Access::Account, |call| call.list::<Project>()),
+    Route::new(Method::Post, "/api/v1/projects", Access::Account, create),
+    Route::new(Method::Get, "/api/v1/projects/{id}", Access::Account, read),
+    Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, patch),
+    Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete),
+];
+
+/// A folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Project {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) is_default: bool,
+}
+
+impl Project {
+    pub(super) fn default_of_account() -> Self {
+        Self { name: "default".to_owned(), description: String::new(), is_default: true }
+    }
+}
+
+impl Body for Project {
+    const KIND: &'static str = "project";
+    const TITLE: &'static str = "project";
+    type Index = ();
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.projects
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.projects
+    }
+
+    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+
+    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("name", &record.body.name);
+        fields.put("description", &record.body.description);
+        fields.put("is_default", &record.body.is_default);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+const DESCRIPTION: usize = 65_535;
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", |field| field.name())?;
+    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+    let body = Project { name, description: description.unwrap_or_default().to_owned(), is_default: false };
+    let now = call.now;
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    call.show::<Project>(201, id, "project created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Project>()?.id;
+    call.show::<Project>(200, id, "")
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Project>()?.id;
+    let name = call.body.optional("name", |field| field.name())?;
+    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+    let description = description.map(str::to_owned);
+    call.update::<Project>(id, |record| {
+        record.body.name = name.unwrap_or_else(|| record.body.name.clone());
+        record.body.description = description.unwrap_or_else(|| record.body.description.clone());
+    });
+    call.show::<Project>(200, id, "project updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let project = call.find::<Project>()?;
+    let id = project.id;
+    if project.body.is_default {
+        return Err(Refusal::bad("the account's default project cannot be deleted"));
+    }
+    if call.world.holds_anything(id) {
+        return Err(Refusal::conflict("the project still holds resources: delete them first"));
+    }
+    call.world.projects.remove(id);
+    Ok(done("project deleted"))
+}
+
+impl World {
+    fn holds_anything(&self, project: Uuid) -> bool {
+        let project = Some(project);
+        let counts = [
+            self.vpcs.len(project),
+            self.vms.len(project),
+            self.volumes.len(project),
+            self.backup_schedules.len(project),
+            self.databases.len(project),
+        ];
+        counts.iter().any(|count| *count > 0)
+    }
+}

@@ -1,0 +1,329 @@
+//! `World`: everything the service knows: the account and the records of every kind.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::backup_schedule::BackupSchedule;
+use super::billing::Meter;
+use super::database::Database;
+use super::project::Project;
+use super::ssh_key::SshKey;
+use super::table::{Body, Record, Table};
+use super::timeline::Timeline;
+use super::vm::Vm;
+use super::volume::Volume;
+use super::vpc::Vpc;
+use super::Time;
+use crate::emulator::chance;
+
+/// The rate that a key may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// 30 requests a second, 60 more a minute.
+    Standard,
+    /// 100 requests a second, 200 more a minute.
+    High,
+}
+
+/// What a new world starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// All ids and passwords follow from it.
+    pub seed: u64,
+    /// The key that requests must carry.
+    pub api_key: String,
+    /// The rate that it may use.
+    pub tier: Tier,
+}
+
+/// A key, by its digest: the key itself is in no export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Key {
+    digest: String,
+    tier: Tier,
+}
+
+/// The account: who may call, what is paid, and the counter that all ids follow from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Account {
+    pub(super) id: Uuid,
+    pub(super) default_project: Uuid,
+    /// Money to charge subscriptions to.
+    pub(super) balance: Decimal,
+    /// A card that can be charged without anyone's help.
+    pub(super) card: bool,
+    /// Billing validation refuses whatever costs money.
+    pub(super) banned: bool,
+    pub(super) meter: Meter,
+    pub(super) keys: Vec<Key>,
+    pub(super) seed: u64,
+    pub(super) counter: u64,
+    /// The latest time that was seen: the world's clock does not go back.
+    pub(super) latest: Time,
+}
+
+/// What the account has used and has left.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bill {
+    /// Money left for subscriptions.
+    pub balance: Decimal,
+    /// What an hour costs now, of everything that is billed by the hour.
+    pub rate_per_hour: Decimal,
+    /// What was used so far by the hour.
+    pub accrued: Decimal,
+}
+
+/// One stored value: a record's `kind/id`, or `account`. Without a value, it is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The key.
+    pub key: String,
+    /// The value, JSON.
+    pub value: Option<Vec<u8>>,
+}
+
+/// The service's whole state.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct World {
+    pub(super) account: Account,
+    #[serde(default)]
+    pub(super) projects: Table<Project>,
+    #[serde(default)]
+    pub(super) ssh_keys: Table<SshKey>,
+    #[serde(default)]
+    pub(super) vpcs: Table<Vpc>,
+    #[serde(default)]
+    pub(super) vms: Table<Vm>,
+    #[serde(default)]
+    pub(super) volumes: Table<Volume>,
+    #[serde(default)]
+    pub(super) backup_schedules: Table<BackupSchedule>,
+    #[serde(default)]
+    pub(super) databases: Table<Database>,
+}
+
+/// Runs one expression for the table of every kind.
+macro_rules! each_table {
+    ($world:expr, $table:ident => $do:expr) => {{
+        let world = $world;
+        { let $table = &mut world.projects; $do; }
+        { let $table = &mut world.ssh_keys; $do; }
+        { let $table = &mut world.vpcs; $do; }
+        { let $table = &mut world.vms; $do; }
+        { let $table = &mut world.volumes; $do; }
+        { let $table = &mut world.backup_schedules; $do; }
+        { let $table = &mut world.databases; $do; }
+    }};
+}
+
+impl World {
+    /// Returns an empty cloud with one account, its default project and one key.
+    pub fn new(setup: &Setup, now: Time) -> Self {
+        let account = Account {
+            id: chance::id(setup.seed, 0),
+            default_project: chance::id(setup.seed, 1),
+            balance: Decimal::from(1_000),
+            card: true,
+            banned: false,
+            meter: Meter::new(now),
+            keys: vec![Key { digest: digest(&setup.api_key), tier: setup.tier }],
+            seed: setup.seed,
+            counter: 2,
+            latest: now,
+        };
+        let mut world = Self {
+            account,
+            projects: Table::default(),
+            ssh_keys: Table::default(),
+            vpcs: Table::default(),
+            vms: Table::default(),
+            volumes: Table::default(),
+            backup_schedules: Table::default(),
+            databases: Table::default(),
+        };
+        world.projects.insert(Record {
+            id: world.account.default_project,
+            project: None,
+            created_at: now,
+            updated_at: now,
+            timeline: Timeline::settled(now, "active"),
+            body: Project::default_of_account(),
+        });
+        world
+    }
+
+    /// Lets this key in, and no other.
+    pub fn set_key(&mut self, api_key: &str, tier: Tier) {
+        self.account.keys = vec![Key { digest: digest(api_key), tier }];
+    }
+
+    /// Returns the rate that a key may use; `None` for a key that is not the account's.
+    #[must_use]
+    pub fn tier_of(&self, api_key: &str) -> Option<Tier> {
+        let digest = digest(api_key);
+        self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier)
+    }
+
+    /// Returns the id of the project that changes without `X-Project-ID` fall back to.
+    #[must_use]
+    pub fn default_project(&self) -> Uuid {
+        self.account.default_project
+    }
+
+    /// Returns what the account has used and has left at a time.
+    #[must_use]
+    pub fn bill(&self, now: Time) -> Bill {
+        let meter = &self.account.meter;
+        Bill {
+            balance: self.account.balance,
+            rate_per_hour: self.rate(),
+            accrued: meter.at(now, self.rate()),
+        }
+    }
+
+    /// Empties the cloud; the account keeps its keys and its identity.
+    pub fn reset(&mut self, now: Time) {
+        let setup = Setup { seed: self.account.seed, api_key: String::new(), tier: Tier::Standard };
+        let mut empty = Self::new(&setup, now);
+        empty.account.keys.clone_from(&self.account.keys);
+        // Ids are never used twice, a reset in between or not.
+        empty.account.counter = self.account.counter;
+        self.replace(empty);
+    }
+
+    /// Puts another world in this one's place; this one's keys stay valid.
+    ///
+    /// # Errors
+    /// When the other lacks what every world has, in words.
+    pub fn import(&mut self, mut other: Self) -> Result<(), String> {
+        let default = other.account.default_project;
+        if other.projects.get(default).is_none() {
+            return Err(format!("the account's default project {default} is not among the projects"));
+        }
+        other.account.keys.clone_from(&self.account.keys);
+        other.account.latest = other.account.latest.max(self.account.latest);
+        self.replace(other);
+        Ok(())
+    }
+
+    fn replace(&mut self, mut other: Self) {
+        other.projects.supersede(&self.projects);
+        other.ssh_keys.supersede(&self.ssh_keys);
+        other.vpcs.supersede(&self.vpcs);
+        other.vms.supersede(&self.vms);
+        other.volumes.supersede(&self.volumes);
+        other.backup_schedules.supersede(&self.backup_schedules);
+        other.databases.supersede(&self.databases);
+        *self = other;
+    }
+
+    /// Returns what changed since the last call, as rows to store.
+    pub fn take_rows(&mut self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        each_table!(&mut *self, table => changed(table, &mut rows));
+        if !rows.is_empty() {
+            rows.push(self.account_row());
+        }
+        rows
+    }
+
+    /// Returns the row of the account, which changes with most requests.
+    #[must_use]
+    pub fn account_row(&self) -> Row {
+        Row { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
+    }
+
+    /// Builds a world from stored rows.
+    ///
+    /// # Errors
+    /// When a row cannot be read, or the account's is missing.
+    pub fn from_rows(rows: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, String> {
+        let setup = Setup { seed: 0, api_key: String::new(), tier: Tier::Standard };
+        let mut world = Self::new(&setup, Time::UNIX_EPOCH);
+        world.projects = Table::default();
+        let mut account = None;
+        for (key, value) in rows {
+            let kind = key.split('/').next().unwrap_or_default();
+            let read = match kind {
+                "account" => serde_json::from_slice(&value).map(|read| account = Some(read)),
+                Project::KIND => insert(&mut world.projects, &value),
+                SshKey::KIND => insert(&mut world.ssh_keys, &value),
+                Vpc::KIND => insert(&mut world.vpcs, &value),
+                Vm::KIND => insert(&mut world.vms, &value),
+                Volume::KIND => insert(&mut world.volumes, &value),
+                BackupSchedule::KIND => insert(&mut world.backup_schedules, &value),
+                Database::KIND => insert(&mut world.databases, &value),
+                _ => return Err(format!("it holds a record of an unknown kind, `{kind}`")),
+            };
+            read.map_err(|error| format!("its record `{key}` cannot be read: {error}"))?;
+        }
+        world.account = account.ok_or("it holds no account")?;
+        world.take_rows();
+        Ok(world)
+    }
+
+    /// Moves the world's clock, and lets go what was to go by then.
+    pub(super) fn tick(&mut self, now: Time) -> Time {
+        let now = jiff::Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
+        let now = now.max(self.account.latest);
+        self.account.latest = now;
+        self.account.meter.run(now, self.rate());
+        self.settle_subscriptions(now);
+        self.depart_databases(now);
+        now
+    }
+
+    /// Returns an id that was never given out.
+    pub(super) fn fresh_id(&mut self) -> Uuid {
+        self.account.counter += 1;
+        chance::id(self.account.seed, self.account.counter)
+    }
+
+    pub(super) fn table<T: Body>(&self) -> &Table<T> {
+        T::table(self)
+    }
+
+    pub(super) fn table_mut<T: Body>(&mut self) -> &mut Table<T> {
+        T::table_mut(self)
+    }
+
+    /// Makes a record; returns its id.
+    pub(super) fn create<T: Body>(
+        &mut self,
+        project: Option<Uuid>,
+        now: Time,
+        timeline: Timeline,
+        body: T,
+    ) -> Uuid {
+        let id = self.fresh_id();
+        let record = Record { id, project, created_at: now, updated_at: now, timeline, body };
+        self.table_mut().insert(record);
+        id
+    }
+}
+
+fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
+    table.insert(serde_json::from_slice(value)?);
+    Ok(())
+}
+
+fn changed<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
+    rows.extend(table.take_changes().map(|(id, record)| Row {
+        key: format!("{}/{id}", T::KIND),
+        value: record.and_then(|record| serde_json::to_vec(record).ok()),
+    }));
+}
+
+fn digest(api_key: &str) -> String {
+    use std::fmt::Write;
+    Sha256::digest(api_key.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

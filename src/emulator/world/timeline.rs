@@ -1,0 +1,93 @@
+//! `Timeline`: what an object's status is and will be; the clock alone moves it along.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::Time;
+use crate::model::address::Name;
+
+/// A status that holds from a time on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Step {
+    from: Time,
+    status: Name,
+}
+
+/// The statuses of an object in order of time, and when it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Timeline {
+    steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gone_at: Option<Time>,
+}
+
+/// Returns the moment some seconds later.
+pub(super) fn after(now: Time, seconds: i64) -> Time {
+    now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
+}
+
+impl Timeline {
+    /// Returns a timeline from `now` on: each status with the seconds after which it begins.
+    pub(super) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
+        let steps = steps
+            .iter()
+            .map(|(seconds, status)| Step { from: after(now, *seconds), status: Name::new(status) })
+            .collect();
+        Self { steps, gone_at: None }
+    }
+
+    /// Returns a timeline that stays at one status.
+    pub(super) fn settled(now: Time, status: &str) -> Self {
+        Self::new(now, &[(0, status)])
+    }
+
+    /// Lets the object go some seconds from now.
+    pub(super) fn gone_after(mut self, now: Time, seconds: i64) -> Self {
+        self.gone_at = Some(after(now, seconds));
+        self
+    }
+
+    fn current(&self, now: Time) -> Option<&Step> {
+        self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
+    }
+
+    /// Returns the status at a time.
+    pub(super) fn status(&self, now: Time) -> &str {
+        self.current(now).map_or("", |step| step.status.as_str())
+    }
+
+    /// Returns since when that status holds.
+    pub(super) fn since(&self, now: Time) -> Option<Time> {
+        self.current(now).map(|step| step.from)
+    }
+
+    /// Returns when the object goes.
+    pub(super) fn gone_at(&self) -> Option<Time> {
+        self.gone_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_function_of_the_time() {
+        let zero = Time::UNIX_EPOCH;
+        let timeline = Timeline::new(zero, &[(0, "pending"), (2, "deploying"), (47, "running")]);
+        for (seconds, wanted) in
+            [(-5, "pending"), (0, "pending"), (1, "pending"), (2, "deploying"), (46, "deploying"), (47, "running")]
+        {
+            assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
+        }
+        assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
+        assert_eq!(timeline.gone_at(), None);
+        let leaving = Timeline::settled(zero, "deleting").gone_after(zero, 10);
+        assert_eq!(leaving.gone_at(), Some(after(zero, 10)));
+    }
+
+    #[test]
+    fn the_end_of_time_does_not_overflow() {
+        assert_eq!(after(Time::MAX, 60), Time::MAX);
+    }
+}

@@ -1,0 +1,140 @@
+//! The service of a simulation: `emulator::world` behind a network that delays, loses and drops, and
+//! that checks of every changing request that its intent is durable.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
+use stead::emulator::world::{self, handle};
+use stead::kinds::REGISTRY;
+use stead::ledger::entry::{Intent, IntentAction};
+use stead::ledger::record::Record;
+use stead::ledger::replay::load_ledger;
+use stead::ledger::store::{Store, StoreError};
+
+use super::disaster::Outside;
+use super::machine::wall;
+
+/// The key of the simulated account.
+pub const KEY: &str = "sim-key";
+
+/// One way through the network.
+const WAY: Duration = Duration::from_millis(20);
+
+#[derive(Clone)]
+pub struct SimCloud(pub Rc<Outside>);
+
+impl Cloud for SimCloud {
+    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        let outside = &self.0;
+        let name = format!("{} {}", request.method, request.path);
+        outside.point(&format!("before {name}")).await;
+        let changes = request.method.mutates();
+        if changes {
+            assert_intended(outside, request);
+            outside.in_flight.borrow_mut().push(request.clone());
+        }
+        outside.machine.sleep(WAY).await;
+        outside.point(&format!("on the way {name}")).await;
+        if changes {
+            let mut in_flight = outside.in_flight.borrow_mut();
+            let at = in_flight.iter().position(|other| other == request).unwrap();
+            in_flight.remove(at);
+        }
+        let answer = arrive(outside, request);
+        outside.point(&format!("after {name}")).await;
+        outside.machine.sleep(WAY).await;
+        if changes {
+            let number = outside.changes.get();
+            outside.changes.set(number + 1);
+            if outside.lose == Some(number) {
+                let (host, reason) = ("simulation".to_owned(), "the connection was reset".to_owned());
+                return Err(ExchangeError::Lost { host, reason });
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// A request reaches the service, after those that are late.
+fn arrive(outside: &Outside, request: &Request) -> Answer {
+    let now = outside.machine.elapsed();
+    let (due, later): (Vec<_>, Vec<_>) = outside.late.take().into_iter().partition(|(at, _)| *at <= now);
+    outside.late.replace(later);
+    for (at, late) in due {
+        serve(outside, &late, at);
+    }
+    serve(outside, request, now)
+}
+
+fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
+    outside.thaw();
+    let response = handle(
+        &mut outside.world.borrow_mut(),
+        &world::Request {
+            method: request.method,
+            path: request.path.clone(),
+            query: request.query.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+            api_key: Some(KEY.to_owned()),
+            project: request.project.as_ref().map(ToString::to_string),
+            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
+        },
+        wall(now),
+    );
+    let date = wall(now).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    Answer {
+        status: response.status,
+        retry_after: None,
+        limit: None,
+        remaining: None,
+        date: Some(date.as_str().into()),
+        body: response.body,
+    }
+}
+
+/// No request that changes something leaves before its intent is durable.
+fn assert_intended(outside: &Outside, request: &Request) {
+    let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+    assert!(
+        ledger.intents.values().any(|intent| means(intent, request)),
+        "{} {} leaves without an intent; open: {:?}",
+        request.method,
+        request.path,
+        ledger.intents.values().map(|intent| intent.address.as_str()).collect::<Vec<_>>()
+    );
+}
+
+fn means(intent: &Intent, request: &Request) -> bool {
+    let kind = REGISTRY.kind(&intent.kind).unwrap();
+    let (endpoint, id) = match &intent.action {
+        IntentAction::Create { .. } => (kind.api.create, ""),
+        IntentAction::Update { id, call, .. } => (kind.call(call).unwrap().endpoint, id.as_str()),
+        IntentAction::Delete { object } => (kind.api.delete, object.id.as_str()),
+    };
+    let parent = intent.parent.as_deref().unwrap_or_default();
+    let path = endpoint.path.replace("{id}", id).replace("{parent}", parent);
+    let sent = |name: &str| request.body.as_ref().and_then(|body| body.get(name)?.as_str());
+    let named = match &intent.action {
+        IntentAction::Create { expected, .. } => {
+            expected.get("name").is_none_or(|name| sent("name") == name.as_text())
+        }
+        _ => true,
+    };
+    endpoint.method == request.method && path == request.path && named
+}
+
+/// The journal's place: memory that outlives the process.
+pub struct SimStore(pub Rc<Outside>);
+
+impl Store for SimStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(self.0.records.borrow().clone())
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.0.point("before an append").await;
+        self.0.records.borrow_mut().extend(records.iter().cloned());
+        self.0.point("after an append").await;
+        Ok(())
+    }
+}

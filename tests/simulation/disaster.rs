@@ -1,0 +1,111 @@
+//! What can go wrong at which moment: every await with an effect outside the process is a numbered
+//! point. The world and the journal at each point are what a kill there leaves behind.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use stead::cloud::exchange::Request;
+use stead::emulator::world::World;
+use stead::ledger::record::Record;
+
+use super::machine::Machine;
+
+/// Everything that outlives a process.
+#[derive(Clone)]
+pub struct Remains {
+    /// The point.
+    pub number: usize,
+    /// What was about to happen, or just had.
+    pub label: String,
+    pub now: Duration,
+    pub world: Rc<Vec<u8>>,
+    pub records: Vec<Record>,
+    /// Requests that had left and not arrived.
+    pub in_flight: Vec<Request>,
+}
+
+/// The outside of one process.
+pub struct Outside {
+    pub machine: Rc<Machine>,
+    pub world: RefCell<World>,
+    pub records: RefCell<Vec<Record>>,
+    pub in_flight: RefCell<Vec<Request>>,
+    /// Requests of an earlier process that arrive late.
+    pub late: RefCell<Vec<(Duration, Request)>>,
+    points: Cell<usize>,
+    /// Changing requests that arrived in this process, in order.
+    pub changes: Cell<usize>,
+    /// The answer to this change is lost.
+    pub lose: Option<usize>,
+    /// The process dies at this point.
+    pub kill_at: Option<usize>,
+    /// What each point leaves behind, when it is wanted.
+    pub remains: Option<RefCell<Vec<Remains>>>,
+    frozen: RefCell<Option<Rc<Vec<u8>>>>,
+}
+
+impl Outside {
+    pub fn new(machine: Rc<Machine>, world: World, records: Vec<Record>) -> Self {
+        Self {
+            machine,
+            world: RefCell::new(world),
+            records: RefCell::new(records),
+            in_flight: RefCell::default(),
+            late: RefCell::default(),
+            points: Cell::new(0),
+            changes: Cell::new(0),
+            lose: None,
+            kill_at: None,
+            remains: None,
+            frozen: RefCell::default(),
+        }
+    }
+
+    /// Returns what a kill left behind, as a new process finds it some time later.
+    pub fn after(remains: &Remains, pause: Duration) -> Self {
+        let world = serde_json::from_slice(&remains.world).unwrap();
+        Self::new(Machine::at(remains.now + pause), world, remains.records.clone())
+    }
+
+    /// Passes a point, alive or not. Whoever passes none after a kill has no effect any more.
+    pub async fn point(&self, label: &str) {
+        if self.machine.killed.get() {
+            std::future::pending::<()>().await;
+        }
+        let number = self.points.get();
+        self.points.set(number + 1);
+        if let Some(remains) = &self.remains {
+            remains.borrow_mut().push(self.left_behind(number, label));
+        }
+        if self.kill_at == Some(number) {
+            self.machine.killed.set(true);
+            std::future::pending::<()>().await;
+        }
+    }
+
+    pub fn left_behind(&self, number: usize, label: &str) -> Remains {
+        let world = Rc::clone(
+            self.frozen
+                .borrow_mut()
+                .get_or_insert_with(|| Rc::new(serde_json::to_vec(&*self.world.borrow()).unwrap())),
+        );
+        Remains {
+            number,
+            label: label.to_owned(),
+            now: self.machine.elapsed(),
+            world,
+            records: self.records.borrow().clone(),
+            in_flight: self.in_flight.borrow().clone(),
+        }
+    }
+
+    /// The world is about to change.
+    pub fn thaw(&self) {
+        *self.frozen.borrow_mut() = None;
+    }
+
+    pub fn points(&self) -> usize {
+        self.points.get()
+    }
+}

@@ -1,0 +1,176 @@
+//! One run of the program inside a simulation, and the oracle that looks at what it left.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use stead::apply::event::{Event, Outcome};
+use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
+use stead::cloud::client::Client;
+use stead::config::stack::Stack;
+use stead::emulator::world::{self, Setup, Tier, World, handle};
+use stead::kinds::REGISTRY;
+use stead::ledger::entry::Identity;
+use stead::ledger::journal::Journal;
+use stead::ledger::record::Record;
+use stead::ledger::replay::load_ledger;
+use stead::model::address::Address;
+use stead::model::clock::{Clock, Random};
+use stead::model::schema::{Method, Scope};
+use stead::model::secret::FingerprintKey;
+use stead::plan::change::Plan;
+use stead::plan::make::{Inputs, Options, make, wanted};
+use uuid::Uuid;
+
+use super::cloud::{KEY, SimCloud, SimStore};
+use super::disaster::Outside;
+use super::machine::{Machine, SimClock, SimRandom, wall};
+
+/// What one process did.
+#[derive(Debug)]
+pub struct Run {
+    pub plan: Plan,
+    pub outcome: Outcome,
+    pub events: Vec<Event>,
+}
+
+/// Returns an empty cloud and the ledger of a stack that was never applied.
+pub fn beginning(stack: &Stack) -> Outside {
+    let setup = Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let world = World::new(&setup, wall(Duration::ZERO));
+    let identity = Identity {
+        lineage: Uuid::from_u128(1),
+        stack: stack.name.clone(),
+        environment: stack.environment.name.clone(),
+        account: None,
+        key: FingerprintKey([7; 32]),
+    };
+    Outside::new(Machine::at(Duration::ZERO), world, vec![identity.birth()])
+}
+
+/// Runs the program: recover, plan, apply. `None` when it was killed.
+pub fn process(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Option<Run> {
+    let machine = Rc::clone(&outside.machine);
+    machine.run(program(outside, stack, seed))
+}
+
+async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
+    let clock = SimClock(Rc::clone(&outside.machine));
+    let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
+    let journal = Journal::open(SimStore(Rc::clone(outside))).await.unwrap();
+    let (events, stop) = (RefCell::new(Vec::new()), Cell::new(false));
+    let context = Context {
+        client: &client,
+        journal: &journal,
+        who: "sim@sim",
+        secrets: &|address, name| {
+            let setting = stack.resources.get(address)?.attributes.get(name)?;
+            Some(setting.expression.clone())
+        },
+        deliver: &|_, _| Ok(()),
+        tell: &|event| events.borrow_mut().push(event),
+        stop: &stop,
+        parallel: PARALLEL,
+        bounds: Bounds::default(),
+    };
+    recover(&context).await.unwrap();
+    let options = Options { allow_deletes: true, ..Options::default() };
+    let ledger = journal.ledger().clone();
+    let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
+    let snapshot = client.refresh(&wanted).await.unwrap();
+    let catalog = client.catalog(&tables).await.unwrap();
+    let plan = make(&Inputs {
+        registry: REGISTRY,
+        stack,
+        ledger: &ledger,
+        snapshot: &snapshot,
+        catalog: &catalog,
+        pinned: None,
+        options: &options,
+        now: client.clock().now(),
+        nonce: client.random().uuid(),
+    });
+    let outcome = run(&context, &plan).await;
+    drop(context);
+    Run { plan, outcome, events: events.into_inner() }
+}
+
+/// Checks that a converged run left exactly what the stack says, and nothing else.
+pub fn assert_converged(outside: &Rc<Outside>, stack: &Stack, run: &Run, story: &str) {
+    assert!(run.plan.blocks.is_empty(), "{story}: blocked: {:?}", run.plan.blocks);
+    assert!(run.outcome.failed.is_empty(), "{story}: failed: {:?}", run.outcome.failed);
+    assert!(run.outcome.skipped.is_empty(), "{story}: skipped: {:?}", run.outcome.skipped);
+    assert!(run.outcome.questions.is_empty(), "{story}: asks: {:?}", run.outcome.questions);
+    let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+    assert!(ledger.intents.is_empty(), "{story}: open: {:?}", ledger.intents);
+    assert!(ledger.questions.is_empty(), "{story}: asks: {:?}", ledger.questions);
+    let mut owned: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (address, entry) in &ledger.entries {
+        assert!(stack.resources.contains_key(address), "{story}: {address} is remembered, but not declared");
+        assert!(entry.deposed.is_empty(), "{story}: {address} still has old objects");
+        assert!(!entry.unfinished, "{story}: {address} is unfinished");
+        let current = entry.current.as_ref().unwrap_or_else(|| panic!("{story}: {address} has no object"));
+        owned.entry(kind_of(stack, address)).or_default().push(current.id.to_string());
+    }
+    assert_eq!(ledger.entries.len(), stack.resources.len(), "{story}: what is declared is owned");
+    let mut live = live(outside);
+    for ids in owned.values_mut().chain(live.values_mut()) {
+        ids.sort_unstable();
+    }
+    let live: BTreeMap<&str, Vec<String>> = live.into_iter().filter(|(_, ids)| !ids.is_empty()).collect();
+    assert_eq!(owned, live, "{story}: what is owned is live, and nothing else");
+}
+
+/// Runs once more: nothing is left to do.
+pub fn assert_still(outside: &Rc<Outside>, stack: &Stack, seed: u64, story: &str) {
+    let before = outside.changes.get();
+    let run = process(outside, stack, seed).unwrap();
+    let changes: Vec<_> = run.plan.changes.iter().map(|c| (&c.address, c.action, &c.attributes)).collect();
+    assert!(run.plan.steps.is_empty() && changes.is_empty(), "{story}: the next plan: {changes:?}");
+    assert_eq!(outside.changes.get(), before, "{story}: the second run changes something");
+}
+
+fn kind_of<'a>(stack: &'a Stack, address: &Address) -> &'a str {
+    stack.resources[address].kind.name
+}
+
+/// Returns the ids of all live objects by kind, the default project left out.
+pub fn live(outside: &Rc<Outside>) -> BTreeMap<&'static str, Vec<String>> {
+    let mut found: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for kind in REGISTRY.kinds.iter().filter(|kind| !matches!(kind.scope, Scope::Child { .. })) {
+        let rows = listed(outside, kind.api.list.path);
+        let rows = rows.iter().filter(|row| row["is_default"] != Json::Bool(true));
+        let rows = rows.filter(|row| row["status"] != "deleting");
+        found.insert(kind.name, rows.map(|row| row[kind.api.id].as_str().unwrap().to_owned()).collect());
+    }
+    for kind in REGISTRY.kinds {
+        let Some((of, _)) = kind.child_of() else { continue };
+        let parents = found.get(of).cloned().unwrap_or_default();
+        let all = parents.iter().flat_map(|id| listed(outside, &kind.api.list.path.replace("{parent}", id)));
+        let ids = all.map(|row| row[kind.api.id].as_str().unwrap().to_owned()).collect();
+        found.insert(kind.name, ids);
+    }
+    found
+}
+
+fn listed(outside: &Rc<Outside>, path: &str) -> Vec<Json> {
+    outside.thaw();
+    let request = world::Request {
+        method: Method::Get,
+        path: path.to_owned(),
+        query: vec![("limit".to_owned(), "100".to_owned())],
+        api_key: Some(KEY.to_owned()),
+        project: None,
+        body: Vec::new(),
+    };
+    let response = handle(&mut outside.world.borrow_mut(), &request, wall(outside.machine.elapsed()));
+    let json: Json = serde_json::from_slice(&response.body).unwrap();
+    json["data"].as_array().unwrap_or_else(|| panic!("{path}: {json}")).clone()
+}
+
+/// Returns the records of one run as one line each, for stories that failed.
+pub fn told(records: &[Record]) -> String {
+    records.iter().map(|record| format!("{record:?}\n")).collect()
+}

@@ -1,0 +1,159 @@
+//! The stack of the simulations: thirteen resources of every kind, with references between them.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use stead::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
+use stead::kinds::REGISTRY;
+use stead::model::address::Address;
+use stead::model::expression::{Expression, Reference};
+use stead::model::source::{Source, SourceId, Sources, Span};
+use stead::model::value::Value;
+
+const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
+
+/// Builds a stack, one resource after the other.
+pub struct Builder {
+    resources: Vec<Resource>,
+}
+
+/// Returns a reference to another resource's id.
+pub fn id(address: &str) -> Expression {
+    Expression::Reference(Reference { address: Address::parse(address).unwrap(), attribute: None })
+}
+
+pub fn text(text: &str) -> Expression {
+    Expression::Value(Value::text(text))
+}
+
+pub fn number(number: i64) -> Expression {
+    Expression::Value(Value::Integer(number))
+}
+
+impl Builder {
+    pub fn new() -> Self {
+        Self { resources: Vec::new() }
+    }
+
+    /// Adds a resource; `name` is its own attribute, too, where the kind has it.
+    pub fn with(mut self, kind: &str, name: &str, attributes: &[(&str, Expression)]) -> Self {
+        let address = Address::new(kind, name);
+        self.add(kind, address, None, name, attributes);
+        self
+    }
+
+    /// Adds a child in a collection of its parent.
+    pub fn child(mut self, kind: &str, parent: &str, collection: &str, name: &str) -> Self {
+        let parent = Address::parse(parent).unwrap();
+        let address = parent.join(collection).join(name);
+        self.add(kind, address, Some(parent), name, &[]);
+        self
+    }
+
+    fn add(
+        &mut self,
+        kind: &str,
+        address: Address,
+        parent: Option<Address>,
+        name: &str,
+        attributes: &[(&str, Expression)],
+    ) {
+        let kind = REGISTRY.kind(kind).unwrap();
+        let setting = |expression: &Expression| Setting {
+            expression: expression.clone(),
+            span: NOWHERE,
+            set_by: None,
+        };
+        let mut all: BTreeMap<_, _> =
+            attributes.iter().map(|(name, expression)| ((*name).into(), setting(expression))).collect();
+        if kind.attribute("name").is_some() {
+            all.entry("name".into()).or_insert_with(|| setting(&text(name)));
+        }
+        self.resources.push(Resource {
+            address,
+            kind,
+            parent,
+            key: None,
+            attributes: all,
+            lifecycle: Lifecycle::default(),
+            depends_on: Vec::new(),
+            project: None,
+            deliver_secret: None,
+            span: NOWHERE,
+        });
+    }
+
+    pub fn build(mut self) -> Stack {
+        self.resources.sort_by(|a, b| a.address.cmp(&b.address));
+        let mut sources = Sources::default();
+        sources.add(Source::new("sim.yaml", "sim\n"));
+        let project = self.resources.iter().find(|r| r.kind.name == "project").map(|r| r.address.clone());
+        let resources: IndexMap<_, _> =
+            self.resources.into_iter().map(|resource| (resource.address.clone(), resource)).collect();
+        Stack {
+            name: "sim".into(),
+            environment: Environment { name: "default".into(), confirm: Confirm::Ask },
+            resources,
+            outputs: BTreeMap::new(),
+            project,
+            backend_required: false,
+            digest: "0123456789abcdef".to_owned(),
+            sources,
+        }
+    }
+}
+
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKHEChLAFY9VYXIZ0Qk2lBfbPrZrnkRTsBbBjwqSVxSs";
+
+/// The stack that is built, killed and built on.
+pub fn shop() -> Stack {
+    let key = |comment: &str| text(&format!("{KEY} {comment}"));
+    let web = |extra: &[(&'static str, Expression)]| {
+        let mut all = vec![
+            ("template", text("ubuntu-24.04")),
+            ("plan", text("std-1c-2g")),
+            ("vpc", id("vpc.front")),
+            ("ssh_keys", Expression::List(vec![id("ssh_key.ops"), id("ssh_key.dev")])),
+        ];
+        all.extend(extra.iter().cloned());
+        all
+    };
+    Builder::new()
+        .with("project", "shop", &[("description", text("the shop"))])
+        .with("ssh_key", "ops", &[("public_key", key("ops"))])
+        .with("ssh_key", "dev", &[("public_key", key("dev"))])
+        .with("vpc", "front", &[("cidr", text("10.1.0.0/16"))])
+        .with("vpc", "back", &[("cidr", text("10.2.0.0/16"))])
+        .with("vm", "a", &web(&[]))
+        .with("vm", "b", &web(&[("console_require_mfa", Expression::Value(Value::Bool(true)))]))
+        .with("vm", "idle", &web(&[("power", text("off"))]))
+        .with("volume", "data", &[("size", number(20)), ("vm", id("vm.a"))])
+        .with("volume", "spare", &[("size", number(5))])
+        .with(
+            "backup_schedule",
+            "weekly",
+            &[("vm", id("vm.a")), ("frequency", text("weekly")), ("day_of_week", text("monday"))],
+        )
+        .with("database", "main", &[("plan", text("pg-1c-2g")), ("vpc", id("vpc.back"))])
+        .child("database_user", "database.main", "users", "app")
+        .build()
+}
+
+/// The same stack after an edit: calls, a replacement, a moved link, a deletion and a creation.
+pub fn edited() -> Stack {
+    let mut stack = shop();
+    let mut set = |address: &str, name: &str, expression: Expression| {
+        let setting = Setting { expression, span: NOWHERE, set_by: None };
+        stack.resources[address].attributes.insert(name.into(), setting);
+    };
+    set("vm.a", "plan", text("std-2c-4g"));
+    set("vm.a", "console_require_mfa", Expression::Value(Value::Bool(true)));
+    set("vm.b", "template", text("debian-13"));
+    set("volume.data", "size", number(40));
+    set("volume.data", "vm", id("vm.b"));
+    set("backup_schedule.weekly", "retention", number(3));
+    set("database.main", "storage_gb", number(60));
+    set("project.shop", "description", text("the new shop"));
+    stack.resources.shift_remove("volume.spare");
+    stack
+}
