@@ -4,4 +4,7 @@ pub mod document;
 pub mod kdl;
 pub mod load;
 pub mod stack;
+pub mod syntax;
+pub mod text;
+mod unique;
 pub mod yaml;
