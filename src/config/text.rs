@@ -24,14 +24,15 @@ pub struct Unreadable {
 ///
 /// # Errors
 /// The file is larger than `MAX_BYTES`.
-pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Diagnostic> {
+pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
     if bytes <= MAX_BYTES {
         return Ok(());
     }
-    Err(Diagnostic::error(TOO_LARGE, "File too large")
+    let problem = Diagnostic::error(TOO_LARGE, "File too large")
         .at(span(id, 0, 0), "")
         .detail(format!("The file has {bytes} bytes; stead reads files of up to {MAX_BYTES} bytes."))
-        .help("Split it into several files of one directory: they are read together."))
+        .help("Split it into several files of one directory: they are read together.");
+    Err(Box::new(problem))
 }
 
 /// Reads bytes as UTF-8. A byte order mark is dropped, so offsets count from the byte after it.
@@ -40,7 +41,7 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Diagnostic> {
 /// Too large, not UTF-8, or a control character; the first of these, with its place.
 pub fn decode(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
-        return Err(Box::new(Unreadable { shown: String::new(), diagnostic }));
+        return Err(Box::new(Unreadable { shown: String::new(), diagnostic: *diagnostic }));
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err(utf16(id));

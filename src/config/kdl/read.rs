@@ -4,7 +4,7 @@ use super::shape::{Block, Raw, Root};
 use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_NODES, duplicate, too_deep, too_many_values};
+use crate::config::syntax::{MAX_DEPTH, MAX_NODES, MAX_PROBLEMS, duplicate, too_deep, too_many_values};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -149,6 +149,9 @@ impl Reader<'_> {
             )));
         };
         let (name, end) = self.without_colon(text, bare, token.end)?;
+        if end < token.end && matches!(self.tokens.peek()?.kind, Kind::Line | Kind::End) {
+            return Err(Stop);
+        }
         Ok(Raw {
             name,
             name_span: self.tokens.span(token.start, end),
@@ -165,9 +168,28 @@ impl Reader<'_> {
         let Some(name) = text.strip_suffix(':').filter(|name| bare && !name.is_empty()) else {
             return Ok((text, end));
         };
-        let at = self.tokens.span(end - 1, end);
-        self.tokens.report(slips::colon(at, name))?;
+        let (to, meant) = self.meant(end)?;
+        let at = self.tokens.span(end - 1, to);
+        self.tokens.report(slips::colon(at, name, &meant))?;
         Ok((name.into(), end - 1))
+    }
+
+    /// Returns where the next value ends, and its corrected text: two slips in one place are one
+    /// message. Without a value, that is the offset given and nothing.
+    fn meant(&mut self, from: usize) -> Result<(usize, String), Stop> {
+        let known = self.tokens.problems.len();
+        let token = self.tokens.peek()?.clone();
+        let text = self.tokens.text;
+        match token.kind {
+            Kind::Text { .. } | Kind::Number | Kind::Boolean(_) | Kind::Null => {
+                let mended =
+                    self.tokens.problems.drain(known..).next_back().and_then(|problem| problem.fix);
+                let written = || text[token.start..token.end].to_owned();
+                Ok((token.end, mended.map_or_else(written, |fix| fix.replacement)))
+            }
+            Kind::OpenBrace => Ok((token.start, "{ … }".to_owned())),
+            _ => Ok((from, String::new())),
+        }
     }
 
     /// Reads a type annotation, which is refused, and returns the token behind it.
@@ -226,6 +248,9 @@ impl Reader<'_> {
         if token.kind == Kind::Equals && phase == Phase::Entries && nothing_yet && !dropped {
             return self.equals(node, &token);
         }
+        if token.kind == (Kind::Text { text: ":".into(), bare: true }) && nothing_yet {
+            return self.lone_colon(node, &token);
+        }
         if phase != Phase::Entries {
             return Err(self.tokens.fatal(slips::unexpected(
                 at,
@@ -242,8 +267,10 @@ impl Reader<'_> {
             return Err(self.tokens.fatal(too_many_values(at)));
         }
         match token.kind {
-            Kind::Text { text, bare } if self.tokens.peek()?.kind == Kind::Equals => {
-                self.property(node, text, bare, (token.start, token.end), dropped)
+            Kind::Text { ref text, bare: true } if text.ends_with(':') => self.argument(node, token, dropped),
+            Kind::Text { text, .. } if self.tokens.peek()?.kind == Kind::Equals => {
+                self.tokens.next()?;
+                self.property(node, text, (token.start, token.end), dropped)
             }
             _ => self.argument(node, token, dropped),
         }
@@ -251,28 +278,28 @@ impl Reader<'_> {
 
     /// `cidr = "…"` as a line of its own: the sign is dropped, and what is meant is clear.
     fn equals(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
-        let value = self.tokens.peek()?.clone();
-        let to = if matches!(value.kind, Kind::Line | Kind::End) { token.end } else { value.start };
-        let written = if to == token.end { "" } else { &self.tokens.text[value.start..value.end] };
+        let (to, meant) = self.meant(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
-        self.tokens.report(slips::equals(at, &node.name, written))?;
-        self.tokens.peek()?;
-        let mut value = self.tokens.next()?;
-        value.spaced = true;
-        self.tokens.put_back(value);
+        self.tokens.report(slips::equals(at, &node.name, &meant))?;
+        let value = self.tokens.next()?;
+        self.tokens.put_back(Token { spaced: true, ..value });
         Ok(())
+    }
+
+    /// `"cidr": …`, `cidr : …`: the colon is dropped.
+    fn lone_colon(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+        let (to, meant) = self.meant(token.end)?;
+        let at = self.tokens.span(node.name_span.end as usize, to);
+        self.tokens.report(slips::colon(at, &node.name, &meant))
     }
 
     fn property(
         &mut self,
         node: &mut Raw,
         key: Name,
-        bare: bool,
         (start, end): (usize, usize),
         dropped: bool,
     ) -> Result<(), Stop> {
-        self.tokens.next()?;
-        let (key, end) = self.without_colon(key, bare, end)?;
         let mut token = self.tokens.next()?;
         if token.kind == Kind::OpenParen {
             token = self.annotation(&token)?;
@@ -296,11 +323,38 @@ impl Reader<'_> {
         if token.kind == Kind::OpenParen {
             token = self.annotation(&token)?;
         }
-        if let Kind::Text { text, bare: true } = token.kind {
-            let (text, end) = self.without_colon(text, true, token.end)?;
-            token = Token { kind: Kind::Text { text, bare: true }, end, ..token };
+        if let Kind::Text { text, bare: true } = &token.kind
+            && let Some(key) = text.strip_suffix(':').filter(|key| !key.is_empty())
+        {
+            return self.colon_argument(node, &key.into(), &token, dropped);
         }
         let value = self.value(token)?;
+        if !dropped {
+            node.arguments.push(value);
+        }
+        Ok(())
+    }
+
+    /// `vpc main cidr: …` is a property, `vpc main: {` an argument.
+    fn colon_argument(
+        &mut self,
+        node: &mut Raw,
+        key: &Name,
+        token: &Token,
+        dropped: bool,
+    ) -> Result<(), Stop> {
+        let end = token.end - 1;
+        let (to, meant) = self.meant(token.end)?;
+        let is_value = !matches!(self.tokens.peek()?.kind, Kind::OpenBrace | Kind::Line | Kind::End);
+        if is_value && !meant.is_empty() {
+            let at = self.tokens.span(end, to);
+            self.tokens.report(slips::colon_in_line(at, key, &meant))?;
+            return self.property(node, key.clone(), (token.start, end), dropped);
+        }
+        let at = self.tokens.span(end, to);
+        self.tokens.report(slips::colon(at, key, &meant))?;
+        let kind = Kind::Text { text: key.clone(), bare: true };
+        let value = self.value(Token { kind, end, ..token.clone() })?;
         if !dropped {
             node.arguments.push(value);
         }
@@ -312,13 +366,13 @@ impl Reader<'_> {
         let scalar = |text: Name, form| NodeValue::Scalar(Scalar { text, form, sole_argument: false });
         let value = match token.kind {
             Kind::Text { text, .. } => scalar(text, Form::Text),
-            Kind::Number => match number(&self.tokens.text[token.start..token.end]) {
-                Some(text) => scalar(text, Form::Number),
-                None => {
+            Kind::Number => {
+                let Some(text) = number(&self.tokens.text[token.start..token.end]) else {
                     self.tokens.report(slips::not_finite(span))?;
-                    NodeValue::Null
-                }
-            },
+                    return Ok(Node { value: NodeValue::Null, span, through: None });
+                };
+                scalar(text, Form::Number)
+            }
             Kind::Boolean(value) => scalar(if value { "true" } else { "false" }.into(), Form::Boolean),
             Kind::Null => NodeValue::Null,
             found => {
@@ -348,7 +402,7 @@ impl Reader<'_> {
             Some(open) => open.block.add(node, problems),
             None => self.root.add(node, problems),
         }
-        if problems.len() >= crate::config::syntax::MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
+        if problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
     }
 }
 

@@ -170,13 +170,12 @@ impl<'a> Root<'a> {
 
     /// Adds a word that may stand only once.
     fn word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
-        match self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
-            Some(first) => problems.push(duplicate(&word.key, first.key_span, word.key_span)),
-            None => {
-                self.index.insert(word.key.clone(), self.words.len());
-                self.words.push(word);
-            }
+        if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
+            problems.push(duplicate(&word.key, first.key_span, word.key_span));
+            return;
         }
+        self.index.insert(word.key.clone(), self.words.len());
+        self.words.push(word);
     }
 
     fn item(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {

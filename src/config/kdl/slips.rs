@@ -15,7 +15,7 @@ const SHOWN: usize = 120;
 
 /// Tells whether a word runs on into what only quotes allow.
 pub(super) fn glued(text: &str, start: usize, end: usize) -> bool {
-    let rest = text[end..].as_bytes();
+    let rest = &text.as_bytes()[end..];
     let word = &text[start..end];
     match rest.first() {
         Some(b'/') => match rest.get(1) {
@@ -140,31 +140,61 @@ pub(super) fn hash_comment(at: Span, line: &str) -> Diagnostic {
         .fix(at, "//")
 }
 
-pub(super) fn comma(at: Span) -> Diagnostic {
-    Diagnostic::error(LIST_PUNCTUATION, "Comma between values")
+/// `a, b`: values up to the end of their line or block.
+pub(super) fn comma(text: &str, id: SourceId, start: usize) -> Diagnostic {
+    let line = text[start..].lines().next().unwrap_or_default();
+    let end = line.find([';', '{', '}']).unwrap_or(line.len());
+    let values = line[..end].trim_end();
+    let at = span(id, start, start + values.len());
+    let problem = Diagnostic::error(LIST_PUNCTUATION, "Commas between values")
         .at(at, "")
-        .detail("In KDL, values are separated by spaces.")
-        .help("Write `name a b`, without commas; text with a comma needs double quotes.")
-        .fix(at, "")
+        .detail("In KDL, values are separated by spaces.");
+    if values.contains('"') || values.len() > SHOWN {
+        return problem.help("Write `name a b`, without commas; text with a comma needs double quotes.");
+    }
+    let right =
+        values.split(',').map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    problem.help(format!("Write `{right}`; text with a comma needs double quotes.")).fix(at, right)
 }
 
 /// A value after `=` behind a node's name: `cidr = "…"` in a block.
 pub(super) fn equals(at: Span, name: &str, value: &str) -> Diagnostic {
-    let value = if value.is_empty() { "…" } else { short(value) };
-    Diagnostic::error(EQUALS_AFTER_NAME, "`=` after a name")
-        .at(at, "")
-        .detail(format!("In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` can only stand behind another name."))
-        .help(format!("Write `{name} {value}`."))
-        .fix(at, " ")
+    let detail = format!(
+        "In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` can only stand behind another name."
+    );
+    let problem = Diagnostic::error(EQUALS_AFTER_NAME, "`=` after a name").at(at, "").detail(detail);
+    instead(problem, at, name, value)
 }
 
 /// `cidr: "…"`.
-pub(super) fn colon(at: Span, name: &str) -> Diagnostic {
+pub(super) fn colon(at: Span, name: &str, value: &str) -> Diagnostic {
+    let problem = Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
+        .at(at, "")
+        .detail("KDL has no colon between a name and its value.");
+    if value.is_empty() {
+        return problem.help(format!(
+            "Write `{name} {{ … }}` for a block; if all of the file is YAML, give it the ending `.yaml`."
+        ));
+    }
+    instead(problem, at, name, value)
+}
+
+/// `vpc main cidr: "…"`.
+pub(super) fn colon_in_line(at: Span, key: &str, value: &str) -> Diagnostic {
     Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
         .at(at, "")
-        .detail("KDL has no colon between a name and its value.")
-        .help(format!("Write `{name} …` for one value, `{name} {{ … }}` for a block."))
-        .fix(at, "")
+        .detail("Behind a name on its line, KDL joins a key and its value with `=`.")
+        .help(format!("Write `{key}={}`.", short(value)))
+        .fix(at, format!("={value}"))
+}
+
+/// Adds the corrected text of a name and its value.
+fn instead(problem: Diagnostic, at: Span, name: &str, value: &str) -> Diagnostic {
+    match value {
+        "" => problem.help(format!("Write `{name} VALUE`.")),
+        "{ … }" => problem.help(format!("Write `{name} {value}`.")).fix(at, " "),
+        value => problem.help(format!("Write `{name} {}`.", short(value))).fix(at, format!(" {value}")),
+    }
 }
 
 pub(super) fn annotation(at: Span) -> Diagnostic {
@@ -239,8 +269,7 @@ pub(super) fn lexer(text: &str, error: &LexerError, start: usize, base: usize, i
             let open = text[start..].find("/*").map_or(start, |n| start + n);
             unexpected(span(id, open, open + 2), "This comment is not closed.", "Close it with `*/`.")
         }
-        LexerError::InvalidEscape(at) => escape(one(base + at)),
-        LexerError::BadUnicodeEscape(at) => escape(one(base + at)),
+        LexerError::InvalidEscape(at) | LexerError::BadUnicodeEscape(at) => escape(one(base + at)),
         LexerError::MissingText if in_text => escape(one(start)),
         LexerError::MissingStringNewline => {
             multi_line(one(start), "Nothing may follow the opening `\"\"\"` on its line.")

@@ -73,12 +73,22 @@ pub(super) struct Tokens<'a> {
     /// Where the lexer began: it is started again behind what it does not understand.
     base: usize,
     peeked: Option<Token>,
+    /// Where the last comma was met.
+    comma: Option<usize>,
 }
 
 impl<'a> Tokens<'a> {
     /// Returns the tokens of a text.
     pub(super) fn new(id: SourceId, text: &'a str) -> Self {
-        Self { text, problems: Vec::new(), id, lexer: Lexer::new(text.as_bytes()), base: 0, peeked: None }
+        Self {
+            text,
+            problems: Vec::new(),
+            id,
+            lexer: Lexer::new(text.as_bytes()),
+            base: 0,
+            peeked: None,
+            comma: None,
+        }
     }
 
     /// Returns a span of this source.
@@ -185,9 +195,16 @@ impl<'a> Tokens<'a> {
             let kind = Kind::Text { text: text.into(), bare: true };
             return Ok(Some(Token { kind, start, end, spaced }));
         };
-        self.report(slips::comma(self.span(end - 1, end)))?;
+        self.comma(start)?;
         let kind = Kind::Text { text: word.into(), bare: true };
         Ok((!word.is_empty()).then_some(Token { kind, start, end: end - 1, spaced }))
+    }
+
+    /// Says once for each line that its values have commas.
+    fn comma(&mut self, start: usize) -> Result<(), Stop> {
+        let again = self.comma.is_some_and(|last| !self.text[last..start].contains('\n'));
+        self.comma = Some(start);
+        if again { Ok(()) } else { self.report(slips::comma(self.text, self.id, start)) }
     }
 
     fn single_quoted(&mut self, rest: &str, start: usize, end: usize, spaced: bool) -> Result<Token, Stop> {
@@ -248,7 +265,7 @@ impl<'a> Tokens<'a> {
             return self.unquoted(start, spaced);
         };
         let end = start + number.len();
-        self.report(slips::comma(self.span(end, end + 1)))?;
+        self.comma(start)?;
         self.jump(end + 1);
         Ok(Token { kind: Kind::Number, start, end, spaced })
     }

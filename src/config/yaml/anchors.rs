@@ -60,5 +60,7 @@ pub(super) fn through(node: &mut Node, at: Span) {
 
 /// The same for the entries of a mapping.
 pub(super) fn entries_through(entries: &mut [Entry], at: Span) {
-    entries.iter_mut().for_each(|entry| through(&mut entry.value, at));
+    for entry in entries {
+        through(&mut entry.value, at);
+    }
 }

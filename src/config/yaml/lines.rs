@@ -71,12 +71,11 @@ pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
     for (n, c) in line.char_indices() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
             (None, '{') => depth += 1,
             (None, '}') if depth <= 1 => return Some(at + n + 1),
             (None, '}') => depth -= 1,
-            (None, _) => {}
+            _ => {}
         }
     }
     None
@@ -84,10 +83,10 @@ pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
 
 /// Returns a text in the YAML quotes that need the fewest escapes.
 pub(super) fn quoted(text: &str) -> String {
-    if !text.contains(['"', '\\']) {
-        format!("\"{text}\"")
-    } else {
+    if text.contains(['"', '\\']) {
         format!("'{}'", text.replace('\'', "''"))
+    } else {
+        format!("\"{text}\"")
     }
 }
 

@@ -104,7 +104,7 @@ impl Reader<'_> {
             emit_comments: false,
             emit_unresolved_aliases: true,
             emit_anchor_events: true,
-            flow_nesting_limit: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH - 1,
             block_nesting_limit: MAX_DEPTH,
         };
         let text = self.text;
@@ -330,7 +330,11 @@ impl Reader<'_> {
         let Some(scalar) = node.scalar() else {
             return Err(Box::new(messages::key(self.text, node.span, false)));
         };
-        let merge = scalar.form == Form::Plain && scalar.text == "<<";
+        let plain = scalar.form == Form::Plain;
+        if plain && messages::cut_off(&scalar.text) {
+            return Err(Box::new(slips::expression_as_key(self.text, node.span)));
+        }
+        let merge = plain && scalar.text == "<<";
         let new = Key { text: scalar.text.clone(), span: node.span, merge };
         if let Some(Content::Mapping { key, .. }) = self.open.last_mut().map(|open| &mut open.content) {
             *key = Some(new);

@@ -66,9 +66,10 @@ impl Place<'_> {
         match kind {
             ErrorKind::RecursionLimitExceeded => Some(too_deep(self.here())),
             ErrorKind::MappingValueNotAllowed => self.colon(),
-            ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => self.no_key(),
-            ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => self.indentation(),
-            ErrorKind::ExpectedBlockSequenceEntry => self.indentation(),
+            ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => Some(self.no_key(self.line)),
+            ErrorKind::ExpectedBlockMappingKey
+            | ErrorKind::ExpectedBlockSequenceEntry
+            | ErrorKind::InvalidIndentation => self.indentation(),
             ErrorKind::ExpectedFlowMappingSeparator
             | ErrorKind::ExpectedFlowSequenceSeparator
             | ErrorKind::InvalidColonPlacement
@@ -143,6 +144,9 @@ impl Place<'_> {
         let above = self.above()?;
         if glued_key(&self.text[above.value..above.end]).is_some() {
             return Some(space(self.text, self.span(above.value, above.end)));
+        }
+        if above.indent() == self.line.indent() && !self.text[above.text..above.end].contains(": ") {
+            return Some(self.no_key(above));
         }
         self.indentation()
     }
@@ -234,6 +238,7 @@ impl Place<'_> {
             return None;
         }
         let end = value_end(self.text, self.at, in_flow(self.text, self.at), false);
+        let end = self.text[self.at..end].find(": ").map_or(end, |n| self.at + n);
         let whole = self.span(self.at, end);
         let right = quoted(&self.text[self.at..end]);
         Some(
@@ -255,17 +260,14 @@ impl Place<'_> {
     }
 
     /// A line that is no `key: value` where one must be.
-    fn no_key(&self) -> Option<Diagnostic> {
-        let written = &self.text[self.line.value..self.line.end];
-        if glued_key(written).is_some() {
-            return Some(space(self.text, self.span(self.line.value, self.line.end)));
+    fn no_key(&self, line: Line) -> Diagnostic {
+        if glued_key(&self.text[line.value..line.end]).is_some() {
+            return space(self.text, self.span(line.value, line.end));
         }
-        Some(
-            Diagnostic::error(YAML_SYNTAX, "Line without a key")
-                .at(self.span(self.line.text, self.line.end), "")
-                .detail("The lines around it are `key: value`; this one has no `: `.")
-                .help("Write `key: value`, or indent it as part of the value above."),
-        )
+        Diagnostic::error(YAML_SYNTAX, "Line without a key")
+            .at(self.span(line.text, line.end), "")
+            .detail("The lines around it are `key: value`; this one has no `: `.")
+            .help("Write `key: value`, or indent it as part of the value above.")
     }
 
     /// The next line above that is not blank.
@@ -345,13 +347,13 @@ impl Place<'_> {
 
     fn unclosed_quote(&self) -> Diagnostic {
         let lines = std::iter::successors(Some(self.line), |line| line.before(self.text));
-        let open = lines
-            .take(LINES_ABOVE)
-            .filter(|line| line.value <= self.at)
-            .find(|line| self.text[line.value..].starts_with(['"', '\'']))
-            .map_or(self.at, |line| line.value);
+        let starts = lines.take(LINES_ABOVE).flat_map(|line| [line.value, line.text]);
+        let open = starts
+            .filter(|start| *start <= self.at)
+            .find(|start| self.text[*start..].starts_with(['"', '\'']))
+            .map_or(self.here(), |start| self.span(start, start + 1));
         Diagnostic::error(UNCLOSED_QUOTE, "Quote is not closed")
-            .at(self.span(open, open + 1), "opened here")
+            .at(open, "opened here")
             .detail("The closing quote is missing, so the lines below were read as text.")
             .help("Close the quote on its line; text of several lines goes below `key: |`.")
     }
@@ -385,6 +387,14 @@ impl Place<'_> {
             .detail("In double quotes, a backslash begins an escape such as `\\n` or `\\\"`.")
             .help("Write `\\\\` for a backslash, or use single quotes, which have no escapes.")
     }
+}
+
+/// `- ${x ? 1 : 2}`: YAML takes the first half for a key.
+pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
+    let start = at.start as usize;
+    let line = Line::at(text, start);
+    let place = Place { id: at.source, text, at: start, line: Line { value: start, ..line } };
+    place.unquoted_expression(start + text[start..].find("${").unwrap_or_default())
 }
 
 /// `*/5 * * * *`: YAML takes the `*` for an alias.
