@@ -175,6 +175,20 @@ impl World {
         self.account.default_project
     }
 
+    /// Returns the latest time that was seen.
+    #[must_use]
+    pub fn latest(&self) -> Time {
+        self.account.latest
+    }
+
+    /// Returns how many objects there are, child objects and the default project left out.
+    #[must_use]
+    pub fn objects(&self) -> usize {
+        let all = self.projects.len(None) + self.ssh_keys.len(None) + self.vpcs.len(None);
+        let all = all + self.vms.len(None) + self.volumes.len(None) + self.backup_schedules.len(None);
+        (all + self.databases.len(None)).saturating_sub(1)
+    }
+
     /// Returns what the account has used and has left at a time.
     #[must_use]
     pub fn bill(&self, now: Time) -> Bill {
