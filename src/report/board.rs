@@ -272,9 +272,7 @@ mod tests {
           ! rate limited, paused 1 s
         ");
         let done = Event::Succeeded { step: 0, address: address("vm.web.a"), done: "created", id: Some("5b1e09c2".into()), took: second(112) };
-        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @r"
-          ✓ vm.web.a       created    1m52s  5b1e09c2
-        ");
+        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @"  ✓ vm.web.a       created    1m52s  5b1e09c2");
         board.stop();
         insta::assert_snapshot!(board.lines(second(200), 20, style).join("\n"), @r"
         shop/prod 7f3a-c91e   1 of 5 done · 1 running · 3 waiting · 3m20s, about 2m02s left · sto…

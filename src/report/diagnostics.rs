@@ -129,10 +129,10 @@ fn handler(style: Style) -> GraphicalReportHandler {
     GraphicalReportHandler::new_themed(theme).with_width(style.width.max(Style::NARROWEST)).with_links(false)
 }
 
-/// Breaks up commands of CI runners at the beginning of lines.
+/// Breaks up commands of CI runners at the beginning of lines; takes blanks off the ends of lines.
 fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    for line in text.lines().map(str::trim_end) {
         match escape::disarm(line) {
             Some(at) => {
                 safe.push_str(&line[..at]);
@@ -141,6 +141,7 @@ fn harmless(text: &str) -> String {
             }
             None => safe.push_str(line),
         }
+        safe.push('\n');
     }
     safe
 }

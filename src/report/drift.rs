@@ -88,7 +88,8 @@ pub fn lines(drift: &[Drift], style: Style) -> Vec<Line> {
         None => drift.address.to_string(),
     };
     let names: Vec<String> = drift.iter().map(name).collect();
-    let column = 6 + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
+    let column = if style.unicode { 6 } else { 7 };
+    let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
     drift.iter().zip(&names).map(|(drift, name)| one(drift, name, column, style)).collect()
 }
 

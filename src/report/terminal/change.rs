@@ -73,11 +73,12 @@ fn one(page: &mut Page, change: &Change, layout: Layout) {
 fn head(page: &Page, change: &Change, layout: Layout) -> Line {
     let style = page.style();
     let role = role(change.action);
+    let start = if style.unicode { 4 } else { 5 };
     let line = Line::indent(2)
         .put(role, words::sign(change.action, style))
-        .to_column(if style.unicode { 4 } else { 5 })
+        .to_column(start)
         .put(Role::Strong, change.address.as_str())
-        .to_column(layout.address + 6)
+        .to_column(start + layout.address + 2)
         .put(role, what(change));
     let cost = words::cost_change(&change.cost);
     let columns = style.width;

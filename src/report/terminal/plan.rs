@@ -32,11 +32,10 @@ pub struct Facts {
 /// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
 #[must_use]
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
-    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     if is_empty(plan) {
-        page.line(no_changes(plan, style));
-        return page.finish();
+        return no_changes(plan, style).unwrapped(style) + "\n";
     }
+    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));
     if !plan.drift.is_empty() {
         page.line(Line::indent(0).put(Role::Strong, "DRIFT").say("  changed outside stead"));
