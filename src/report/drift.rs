@@ -57,8 +57,7 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
     if settled > 0 {
         line = line.say(format!(" {dot} {settled} left alone"));
     }
-    if all > 0 {
-        let share = found.managed * 100 / all;
+    if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
     }
     page.line(line);

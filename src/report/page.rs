@@ -54,11 +54,8 @@ impl Line {
     /// Adds blanks up to a column; two when the column is passed already.
     #[must_use]
     pub fn to_column(self, column: usize) -> Self {
-        let blanks = if self.width == 0 || self.width < column {
-            column.saturating_sub(self.width)
-        } else {
-            2
-        };
+        let blanks =
+            if self.width == 0 || self.width < column { column.saturating_sub(self.width) } else { 2 };
         self.blanks(blanks)
     }
 

@@ -32,13 +32,19 @@ struct Layout {
 pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
     let address = changes.iter().map(|change| page::width(change.address.as_str())).max().unwrap_or(0);
     let creations = changes.iter().filter(|change| change.action == Action::Create).count();
-    let layout =
-        Layout { address: address.min(WIDEST_ADDRESS), verbose, many: creations > MANY_CREATIONS && !verbose };
+    let layout = Layout {
+        address: address.min(WIDEST_ADDRESS),
+        verbose,
+        many: creations > MANY_CREATIONS && !verbose,
+    };
     for change in changes {
         one(page, change, layout);
     }
     if layout.many {
-        let text = format!("{} are shown in one line each; -v shows all of it", words::counted(creations, "creation"));
+        let text = format!(
+            "{} are shown in one line each; -v shows all of it",
+            words::counted(creations, "creation")
+        );
         page.line(Line::indent(2).put(Role::Faint, text));
     }
 }

@@ -68,7 +68,8 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
         .say(format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")))
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
     if !plan.drift.is_empty() {
-        line = line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
+        line =
+            line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
     }
     if !plan.bookkeeping.is_empty() {
         line = line.say(format!(" {dot} apply updates the ledger only"));

@@ -29,8 +29,10 @@ fn check(schema: &str, document: &str) -> Json {
     let schema: Json = serde_json::from_str(schema).unwrap();
     let document: Json = serde_json::from_str(document).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> =
-        validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
     document
 }
@@ -54,9 +56,12 @@ fn plans_fit_their_schema() {
 #[test]
 fn a_plans_document_says_what_the_plan_says() {
     let document = check(PLAN, &plan_document(&plans::full(), false));
-    assert_eq!(document["summary"], json!({
-        "create": 1, "update": 2, "replace": 1, "delete": 1, "adopt": 1, "move": 1, "forget": 1, "unchanged": 41
-    }));
+    assert_eq!(
+        document["summary"],
+        json!({
+            "create": 1, "update": 2, "replace": 1, "delete": 1, "adopt": 1, "move": 1, "forget": 1, "unchanged": 41
+        })
+    );
     assert_eq!(document["cost"]["delta"], json!(73.0));
     let replaced = &document["changes"][0];
     assert_eq!(replaced["attributes"][1]["unknown"], json!(["vm.web.a"]));
@@ -82,7 +87,9 @@ fn two_runs_and_two_syntaxes_give_the_same_bytes() {
     other.requests.limited = 1;
     other.cost.priced_at = Some(plans::time(500));
     for change in &mut other.changes {
-        for place in change.source.iter_mut().chain(change.attributes.iter_mut().filter_map(|a| a.source.as_mut())) {
+        for place in
+            change.source.iter_mut().chain(change.attributes.iter_mut().filter_map(|a| a.source.as_mut()))
+        {
             place.file = "shop.stead.kdl".into();
             place.line += 3;
         }
@@ -144,14 +151,19 @@ fn every_event_fits_its_schema() {
         Event::Succeeded { step: 0, address: address(), done: "created", id: None, took: Duration::ZERO },
         Event::Skipped { step: 0, address: address(), because: address() },
     ];
-    events.extend(errors.iter().map(|error| Event::Failed { step: 0, address: address(), error: error.clone() }));
+    events.extend(errors.iter().map(|error| Event::Failed {
+        step: 0,
+        address: address(),
+        error: error.clone(),
+    }));
     for event in &events {
         check(APPLY_EVENT, &ndjson::event(plans::time(0), event));
     }
     let outcome = Outcome {
         done: vec![address()],
         failed: errors.iter().map(|error| (address(), error.clone())).collect(),
-        outputs: [("ip".into(), Value::Unknown(vec![address()])), ("key".into(), plans::sealed("9a41"))].into(),
+        outputs: [("ip".into(), Value::Unknown(vec![address()])), ("key".into(), plans::sealed("9a41"))]
+            .into(),
         ..Outcome::default()
     };
     let last = check(APPLY_EVENT, &ndjson::outcome(plans::time(0), &outcome, 6));
@@ -161,7 +173,12 @@ fn every_event_fits_its_schema() {
 #[test]
 fn lists_fit_their_schema() {
     let objects = [
-        Listed { address: Some(plans::address("vm.web")), kind: "vm".into(), id: "1".into(), ..Listed::default() },
+        Listed {
+            address: Some(plans::address("vm.web")),
+            kind: "vm".into(),
+            id: "1".into(),
+            ..Listed::default()
+        },
         Listed { kind: "vm".into(), id: "2".into(), monthly: Some(12.into()), ..Listed::default() },
     ];
     for wide in [false, true] {
@@ -184,7 +201,8 @@ fn schemas_describe_every_key() {
     fn walk(schema: &Json, path: &str) {
         if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
             for (name, property) in properties {
-                let described = property.get("description").is_some() || property.get("const").is_some()
+                let described = property.get("description").is_some()
+                    || property.get("const").is_some()
                     || property.get("$ref").is_some();
                 assert!(described, "{path}/{name}");
             }

@@ -123,7 +123,9 @@ fn a_creation_is_compact_and_verbose_shows_all_of_it() {
 #[test]
 fn narrow_and_ascii() {
     let style = Style { colour: false, width: 50, unicode: false };
-    let text = shown(&Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() }, false, style);
+    let mut plan = Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() };
+    plan.changes.truncate(3);
+    let text = shown(&plan, false, style);
     insta::assert_snapshot!(text, @r"
     shop/prod | read 41 live objects in 1.8 s | config
       3f9c2e1 | last applied 2 days ago
@@ -161,19 +163,6 @@ fn narrow_and_ascii() {
           vpc               vpc-1 -> (default)
                                     shop.stead.yaml:22
           ! the difference is charged at once
-      ~  volume.media   update in place, follows what
-        it refers to  ~2 s
-          vm  5b1e09c2 -> (known once vm.web.a exists)
-                                    shop.stead.yaml:22
-      +  vm.web.b       create       +$24.00    ~2 min
-          plan cpu-4c-8g | template ubuntu-24.04 |
-          user_data (secret) | vpc (known once
-          vpc.main exists)
-      <= ssh_key.ops    adopt k-1
-      => vm.front       move
-          was vm.frontend           shop.stead.yaml:20
-      o  vm.legacy      forget, stays live and billed,
-        $12.00 a month  $0.00
     COST   $339.40 -> $412.40 a month (+$73.00) |
            prices of 14 Oct 2026 | 1 resource without
            a known price, not counted
@@ -182,9 +171,8 @@ fn narrow_and_ascii() {
     TIME   about 4 min: vm.web.a 2 min -> volume.media
            2 s -> vm.web.a 2 min; the rest runs
            alongside
-    PLAN   1 create | 2 update | 1 replace | 1 delete
-           | 1 adopt | 1 move | 1 forget | 41
-           unchanged             fingerprint 7f3a-c91e
+    PLAN   0 create | 1 update | 1 replace | 1 delete
+           | 41 unchanged        fingerprint 7f3a-c91e
     ");
     assert!(text.is_ascii());
 }
@@ -279,7 +267,10 @@ fn drift_stands_on_its_own_too() {
       ? vm test-box 9c41  unmanaged, $12.00 a month
     "#);
     let clean = Found { drift: &[], unmanaged: &[], ..found };
-    assert_eq!(drift::page(&clean, Style::plain(80)), "shop/prod · no drift · 100% of 38 objects managed\n");
+    assert_eq!(
+        drift::page(&clean, Style::plain(80)),
+        "shop/prod · no drift · 100% of 38 objects managed\n"
+    );
 }
 
 proptest! {
