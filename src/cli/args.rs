@@ -205,7 +205,9 @@ pub struct Scope {
 
 /// `plan`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan --exit-code --output json > plan.json")]
+#[command(
+    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan --exit-code --output json > plan.json"
+)]
 pub struct PlanArgs {
     /// Save the plan, to be applied as it is
     #[arg(short, long, value_name = "FILE")]
@@ -231,7 +233,9 @@ pub struct Show {
 
 /// `apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes")]
+#[command(
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes"
+)]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
     #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "allow_deletes", "expect"])]
@@ -252,7 +256,9 @@ pub struct Apply {
 
 /// `destroy`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop")]
+#[command(
+    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop"
+)]
 pub struct Destroy {
     /// Do not ask; needs --confirm
     #[arg(long, requires = "confirm")]
@@ -312,7 +318,9 @@ pub struct Get {
 
 /// `emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --fail 'POST /vms=503:10%' --speed 60")]
+#[command(
+    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
+)]
 pub struct Emulator {
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 8377)]
@@ -339,7 +347,9 @@ pub struct Emulator {
 
 /// `completions`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead")]
+#[command(
+    after_help = "Example:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead"
+)]
 pub struct Completions {
     /// The shell
     pub shell: clap_complete::Shell,

@@ -106,12 +106,16 @@ pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsE
     Ok(Settings {
         cloud: cloud(flags.cloud, flags.api_url, variables)?,
         env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)),
-        dir: flags.dir.or_else(|| text("STEAD_DIR").map(PathBuf::from)).unwrap_or_else(|| DEFAULT_DIR.into()),
+        dir: flags
+            .dir
+            .or_else(|| text("STEAD_DIR").map(PathBuf::from))
+            .unwrap_or_else(|| DEFAULT_DIR.into()),
         vars,
         env_vars: env_vars(variables),
-        var_files: match flags.var_files.is_empty() {
-            true => text("STEAD_VAR_FILE").map(PathBuf::from).into_iter().collect(),
-            false => flags.var_files,
+        var_files: if flags.var_files.is_empty() {
+            text("STEAD_VAR_FILE").map(PathBuf::from).into_iter().collect()
+        } else {
+            flags.var_files
         },
         output: choice(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
         api_key: text("STEAD_API_KEY").map(|key| Secret::new(key.trim())),
@@ -300,7 +304,9 @@ mod tests {
 
     #[test]
     fn a_key_goes_to_safe_addresses_only() {
-        for url in ["https://a.example.com/base", "http://127.0.0.1:8377", "http://[::1]:1", "http://localhost"] {
+        for url in
+            ["https://a.example.com/base", "http://127.0.0.1:8377", "http://[::1]:1", "http://localhost"]
+        {
             assert!(address(url).is_ok(), "{url}");
         }
         for url in [
@@ -322,10 +328,12 @@ mod tests {
 
     #[test]
     fn wrong_values_name_the_right_ones() {
-        let error = |name, value| merge(Global::default(), &variables(&[(name, value)])).unwrap_err().to_string();
+        let error =
+            |name, value| merge(Global::default(), &variables(&[(name, value)])).unwrap_err().to_string();
         assert_eq!(error("STEAD_OUTPUT", "xml"), "STEAD_OUTPUT is `xml`; it can be text, json, ndjson");
         assert_eq!(error("STEAD_NO_INPUT", "maybe"), "STEAD_NO_INPUT is `maybe`; it can be 1 or 0");
-        let twice = Global { vars: vec![("a".into(), "1".into()), ("a".into(), "2".into())], ..Global::default() };
+        let twice =
+            Global { vars: vec![("a".into(), "1".into()), ("a".into(), "2".into())], ..Global::default() };
         assert_eq!(merge(twice, &Variables::new()).unwrap_err(), SettingsError::Twice("a".into()));
     }
 }

@@ -89,7 +89,9 @@ impl Terminal {
     /// The first of the locale's variables that is set decides; none means a system that does not
     /// use them.
     fn is_unicode(&self) -> bool {
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| self.variables.get(*name).filter(|v| !v.is_empty()));
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| self.variables.get(*name).filter(|v| !v.is_empty()));
         match locale {
             Some(locale) => {
                 let locale = locale.to_lowercase();
@@ -123,7 +125,10 @@ mod tests {
             output: is,
             error: is,
             size: is.then_some((132, 50)),
-            variables: given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            variables: given
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
         }
     }
 
@@ -139,7 +144,11 @@ mod tests {
             (false, ColorChoice::Always, vec![("NO_COLOR", "1")], true),
         ];
         for (is, choice, given, colour) in table {
-            assert_eq!(terminal(is, &given).output_style(choice).colour, colour, "{is} {choice:?} {given:?}");
+            assert_eq!(
+                terminal(is, &given).output_style(choice).colour,
+                colour,
+                "{is} {choice:?} {given:?}"
+            );
         }
     }
 
@@ -148,7 +157,8 @@ mod tests {
         assert_eq!(terminal(true, &[]).output_style(ColorChoice::Auto).width, 132);
         assert_eq!(terminal(false, &[]).output_style(ColorChoice::Auto).width, 100);
         assert_eq!(terminal(false, &[("COLUMNS", "72")]).output_style(ColorChoice::Auto).width, 72);
-        let unicode = |given: &[(&str, &str)]| terminal(true, given).output_style(ColorChoice::Auto).unicode;
+        let unicode =
+            |given: &[(&str, &str)]| terminal(true, given).output_style(ColorChoice::Auto).unicode;
         assert!(unicode(&[]) && unicode(&[("LANG", "en_US.UTF-8")]));
         assert!(!unicode(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !unicode(&[("TERM", "dumb")]));
     }

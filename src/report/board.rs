@@ -138,7 +138,9 @@ impl Board {
     pub fn lines(&self, now: Duration, rows: usize, style: Style) -> Vec<String> {
         let mut lines = vec![self.head(now, style)];
         let room = rows.saturating_sub(3).max(1);
-        lines.extend(self.running.iter().take(room).map(|(step, running)| self.run(*step, running, now, style)));
+        lines.extend(
+            self.running.iter().take(room).map(|(step, running)| self.run(*step, running, now, style)),
+        );
         if self.running.len() > room {
             let text = format!("and {} more", self.running.len() - room);
             lines.push(Line::indent(4).put(Role::Faint, text).cut(style));
@@ -167,7 +169,14 @@ impl Board {
             .to_column(column + self.address + 2)
     }
 
-    fn success(&self, address: &Address, done: &str, id: Option<&Name>, took: Duration, style: Style) -> String {
+    fn success(
+        &self,
+        address: &Address,
+        done: &str,
+        id: Option<&Name>,
+        took: Duration,
+        style: Style,
+    ) -> String {
         let row = self.row(Role::Good, style.sign(Sign::Tick), address, style);
         let row = row.say(format!("{done:9}")).put(Role::Faint, format!("{:>7}", words::took(took)));
         id.into_iter().fold(row, |row, id| row.put(Role::Faint, format!("  {id}"))).cut(style)
@@ -228,15 +237,21 @@ impl Board {
         if count == 0 {
             return None;
         }
-        let named: Vec<&str> =
-            waiting().take(MOST_WAITING).filter_map(|step| Some(self.steps.get(*step)?.address.as_str())).collect();
+        let named: Vec<&str> = waiting()
+            .take(MOST_WAITING)
+            .filter_map(|step| Some(self.steps.get(*step)?.address.as_str()))
+            .collect();
         let mut text = named.join(", ");
         if count > named.len() {
-            text.push_str(&format!(" and {} more", count - named.len()));
+            text = format!("{text} and {} more", count - named.len());
         }
         let verb = if count == 1 { "waits" } else { "wait" };
         let line = Line::indent(2).put(Role::Faint, style.sign(Sign::Dot));
-        Some(line.to_column(if style.unicode { 4 } else { 5 }).put(Role::Faint, format!("{text} {verb}")).cut(style))
+        Some(
+            line.to_column(if style.unicode { 4 } else { 5 })
+                .put(Role::Faint, format!("{text} {verb}"))
+                .cut(style),
+        )
     }
 }
 
@@ -259,11 +274,24 @@ mod tests {
     fn the_live_table() {
         let style = Style::plain(90);
         let mut board = Board::new(&plans::full());
-        let start = |step, at_address: &str, doing| Event::Started { step, address: address(at_address), doing };
+        let start =
+            |step, at_address: &str, doing| Event::Started { step, address: address(at_address), doing };
         board.on(second(0), &start(0, "vm.web.a", "create replacement"), style);
         board.on(second(0), &start(1, "database.main", "update"), style);
-        board.on(second(1), &Event::Progress { step: 0, address: address("vm.web.a"), text: "waiting, status\u{1b}[2J pending".into() }, style);
-        board.on(second(9), &Event::Retrying { step: None, text: "rate limited, paused 1 s".into() }, style);
+        board.on(
+            second(1),
+            &Event::Progress {
+                step: 0,
+                address: address("vm.web.a"),
+                text: "waiting, status\u{1b}[2J pending".into(),
+            },
+            style,
+        );
+        board.on(
+            second(9),
+            &Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
+            style,
+        );
         insta::assert_snapshot!(board.lines(second(10), 20, style).join("\n"), @r"
         shop/prod 7f3a-c91e   0 of 5 done · 2 running · 3 waiting · 10s, about 3m52s left
           ⠋ vm.web.a       create replacement, waiting, status\u{1b}[2J pending   10s of ~2m00s
@@ -271,10 +299,14 @@ mod tests {
           · volume.media, vm.web.a, vm.web.b wait
           ! rate limited, paused 1 s
         ");
-        let done = Event::Succeeded { step: 0, address: address("vm.web.a"), done: "created", id: Some("5b1e09c2".into()), took: second(112) };
-        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @r"
-          ✓ vm.web.a       created    1m52s  5b1e09c2
-        ");
+        let done = Event::Succeeded {
+            step: 0,
+            address: address("vm.web.a"),
+            done: "created",
+            id: Some("5b1e09c2".into()),
+            took: second(112),
+        };
+        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @"  ✓ vm.web.a       created    1m52s  5b1e09c2");
         board.stop();
         insta::assert_snapshot!(board.lines(second(200), 20, style).join("\n"), @r"
         shop/prod 7f3a-c91e   1 of 5 done · 1 running · 3 waiting · 3m20s, about 2m02s left · sto…
@@ -288,7 +320,11 @@ mod tests {
         let plan = plans::many(5000);
         let mut board = Board::new(&plan);
         for (step, planned) in plan.steps.iter().enumerate().take(200) {
-            board.on(second(0), &Event::Started { step, address: planned.address.clone(), doing: "create" }, Style::plain(50));
+            board.on(
+                second(0),
+                &Event::Started { step, address: planned.address.clone(), doing: "create" },
+                Style::plain(50),
+            );
         }
         for rows in [1, 4, 24] {
             let lines = board.lines(second(5), rows, Style::plain(50));
@@ -300,7 +336,11 @@ mod tests {
     fn what_is_left_follows_the_longest_chain() {
         let mut board = Board::new(&plans::full());
         assert_eq!(board.left(second(0)), second(242));
-        board.on(second(0), &Event::Started { step: 0, address: address("vm.web.a"), doing: "create" }, Style::plain(80));
+        board.on(
+            second(0),
+            &Event::Started { step: 0, address: address("vm.web.a"), doing: "create" },
+            Style::plain(80),
+        );
         assert_eq!(board.left(second(20)), second(222));
         assert_eq!(board.left(second(900)), second(180));
     }

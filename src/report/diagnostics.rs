@@ -6,8 +6,8 @@ use std::error::Error;
 use std::fmt;
 
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan,
-    SpanContents,
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode,
+    SourceSpan, SpanContents,
 };
 
 use super::escape;
@@ -126,13 +126,15 @@ fn handler(style: Style) -> GraphicalReportHandler {
         (false, true) => GraphicalTheme::ascii(),
         (false, false) => GraphicalTheme::none(),
     };
-    GraphicalReportHandler::new_themed(theme).with_width(style.width.max(Style::NARROWEST)).with_links(false)
+    GraphicalReportHandler::new_themed(theme)
+        .with_width(style.width.max(Style::NARROWEST))
+        .with_links(false)
 }
 
-/// Breaks up commands of CI runners at the beginning of lines.
+/// Breaks up commands of CI runners at the beginning of lines; takes blanks off the ends of lines.
 fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    for line in text.lines().map(str::trim_end) {
         match escape::disarm(line) {
             Some(at) => {
                 safe.push_str(&line[..at]);
@@ -141,6 +143,7 @@ fn harmless(text: &str) -> String {
             }
             None => safe.push_str(line),
         }
+        safe.push('\n');
     }
     safe
 }
@@ -253,7 +256,10 @@ impl<'a> Graphic<'a> {
             help: help(problem),
             text: None,
             labels: Vec::new(),
-            elsewhere: labels.into_iter().map(|(id, labels)| Self::elsewhere(texts.get(&id), &labels)).collect(),
+            elsewhere: labels
+                .into_iter()
+                .map(|(id, labels)| Self::elsewhere(texts.get(&id), &labels))
+                .collect(),
         };
         graphic.point(main.and_then(|id| texts.get(&id)), &here);
         graphic
@@ -283,7 +289,8 @@ impl<'a> Graphic<'a> {
             for label in labels {
                 let (line, column) = text.source.line_column(label.span.start);
                 let words = escape::line(&label.text);
-                self.message.push_str(&format!(" ({}:{line}:{column} {words})", text.name).replace(" )", ")"));
+                self.message
+                    .push_str(&format!(" ({}:{line}:{column} {words})", text.name).replace(" )", ")"));
             }
             return;
         }

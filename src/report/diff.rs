@@ -40,9 +40,12 @@ fn lines(value: &Value) -> Vec<String> {
 #[must_use]
 pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, style: Style) -> Vec<Line> {
     let (old, new) = (lines(before), lines(after));
-    let at = |role, sign: &str, text: &str| Line::indent(indent).put(role, sign).put(role, text).hanging(indent + 4);
+    let at = |role, sign: &str, text: &str| {
+        Line::indent(indent).put(role, sign).put(role, text).hanging(indent + 4)
+    };
     if old.len() + new.len() > MOST_COMPARED {
-        let text = format!("{} {} {}", words::counted(old.len(), "line"), style.sign(Sign::Arrow), new.len());
+        let text =
+            format!("{} {} {}", words::counted(old.len(), "line"), style.sign(Sign::Arrow), new.len());
         return vec![at(Role::Faint, "", &text)];
     }
     let (old, new): (Vec<&str>, Vec<&str>) =

@@ -57,8 +57,7 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
     if settled > 0 {
         line = line.say(format!(" {dot} {settled} left alone"));
     }
-    if all > 0 {
-        let share = found.managed * 100 / all;
+    if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
     }
     page.line(line);
@@ -88,7 +87,8 @@ pub fn lines(drift: &[Drift], style: Style) -> Vec<Line> {
         None => drift.address.to_string(),
     };
     let names: Vec<String> = drift.iter().map(name).collect();
-    let column = 6 + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
+    let column = if style.unicode { 6 } else { 7 };
+    let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
     drift.iter().zip(&names).map(|(drift, name)| one(drift, name, column, style)).collect()
 }
 

@@ -29,9 +29,8 @@ pub fn acts_or_hides(c: char) -> bool {
 
 /// Tells whether a text that begins with `#` begins a runner's command: `##[error]`, `##vso[…]`.
 pub(super) fn begins_command(text: &str) -> bool {
-    text.strip_prefix("##").is_some_and(|rest| {
-        rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
-    })
+    text.strip_prefix("##")
+        .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
 }
 
 /// Returns the text as one line that is safe to print: what acts or hides is written out as
@@ -105,14 +104,21 @@ mod tests {
             (0x80u32..0xa0).prop_filter_map("", |n| char::from_u32(n).map(String::from)),
             (0x2000u32..0x2070).prop_filter_map("", |n| char::from_u32(n).map(String::from)),
             (0xe_0000u32..0xe_0080).prop_filter_map("", |n| char::from_u32(n).map(String::from)),
-            prop::sample::select(vec!["::error::x", "##[group]", "##vso[x]", "###[", "\u{1b}]52;c;", "\r\n"])
-                .prop_map(String::from),
+            prop::sample::select(vec![
+                "::error::x",
+                "##[group]",
+                "##vso[x]",
+                "###[",
+                "\u{1b}]52;c;",
+                "\r\n"
+            ])
+            .prop_map(String::from),
         ];
         prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4096))]
+        #![proptest_config(ProptestConfig::with_cases(1024))]
         #[test]
         fn a_line_holds_nothing_that_acts_or_hides(text in nasty()) {
             let safe = line(&text);

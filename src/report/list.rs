@@ -49,7 +49,9 @@ pub fn managed(objects: &[Listed], wide: bool) -> Table {
             object.monthly.map_or(Cell::Empty, Cell::Money),
         ];
         if wide {
-            cells.extend([&object.name, &object.project, &object.created_at].map(|text| Cell::text(text.as_ref())));
+            cells.extend(
+                [&object.name, &object.project, &object.created_at].map(|text| Cell::text(text.as_ref())),
+            );
         }
         cells
     };
@@ -88,9 +90,8 @@ pub fn attributes(applied: &Attributes, live: &Attributes) -> Table {
     let columns = vec![Column::text("attribute"), Column::text("live"), Column::text("applied")];
     let cell = |value: Option<&Value>| value.map_or(Cell::Empty, |value| Cell::Value(value.clone()));
     let names: std::collections::BTreeSet<&Name> = applied.keys().chain(live.keys()).collect();
-    let row = |name: &&Name| {
-        vec![Cell::Text(name.to_string()), cell(live.get(*name)), cell(applied.get(*name))]
-    };
+    let row =
+        |name: &&Name| vec![Cell::Text(name.to_string()), cell(live.get(*name)), cell(applied.get(*name))];
     Table { rows: names.iter().map(row).collect(), columns }
 }
 
@@ -151,13 +152,18 @@ mod tests {
         "#);
         let wide = managed(&objects(), true).text("", Style::plain(200));
         assert!(wide.contains("evil\\u{1b}[2J\\nname"), "{wide}");
-        assert_eq!(managed(&[], true).text("Nothing is managed yet.", Style::plain(80)), "Nothing is managed yet.\n");
+        assert_eq!(
+            managed(&[], true).text("Nothing is managed yet.", Style::plain(80)),
+            "Nothing is managed yet.\n"
+        );
     }
 
     #[test]
     fn get_shows_live_and_applied_side_by_side() {
-        let applied: Attributes = [("size".into(), Value::Integer(40)), ("vm".into(), Value::text("5b1e"))].into();
-        let live: Attributes = [("size".into(), Value::Integer(60)), ("status".into(), Value::text("in_use"))].into();
+        let applied: Attributes =
+            [("size".into(), Value::Integer(40)), ("vm".into(), Value::text("5b1e"))].into();
+        let live: Attributes =
+            [("size".into(), Value::Integer(60)), ("status".into(), Value::text("in_use"))].into();
         insta::assert_snapshot!(attributes(&applied, &live).text("", Style::plain(80)), @r"
         ATTRIBUTE  LIVE    APPLIED
         size       60      40

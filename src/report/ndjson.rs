@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::json::shown::Shown;
 use super::json::compact;
+use super::json::shown::Shown;
 use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::address::{Address, Name};
 use crate::model::value::Value;
@@ -93,9 +93,13 @@ pub fn event(time: Timestamp, event: &Event) -> String {
             error: Some(ErrorEntry::of(error)),
             ..base
         },
-        Event::Skipped { step, address, because } => {
-            Line { event: "skipped", address: Some(address), step: Some(*step), because: Some(because), ..base }
-        }
+        Event::Skipped { step, address, because } => Line {
+            event: "skipped",
+            address: Some(address),
+            step: Some(*step),
+            because: Some(because),
+            ..base
+        },
     })
 }
 
@@ -169,7 +173,13 @@ mod tests {
             Event::Started { step: 0, address: web(), doing: "create" },
             Event::Progress { step: 0, address: web(), text: "waiting, status deploying".into() },
             Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
-            Event::Succeeded { step: 0, address: web(), done: "created", id: Some("5b1e".into()), took: Duration::from_millis(112_004) },
+            Event::Succeeded {
+                step: 0,
+                address: web(),
+                done: "created",
+                id: Some("5b1e".into()),
+                took: Duration::from_millis(112_004),
+            },
             Event::Failed { step: 1, address: web(), error: refusal() },
             Event::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
         ];
@@ -197,12 +207,11 @@ mod tests {
             skipped: vec![Address::new("volume", "media")],
             questions: vec!["Which one?".into()],
             interrupted: false,
-            outputs: [("password".into(), Value::Secret(crate::model::secret::Secret::new("canary")))].into(),
+            outputs: [("password".into(), Value::Secret(crate::model::secret::Secret::new("canary")))]
+                .into(),
         };
         let line = outcome(now(), &ended, 6);
-        insta::assert_snapshot!(line, @r#"
-        {"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}
-        "#);
+        insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}"#);
         assert!(!line.contains("canary"));
     }
 }

@@ -27,9 +27,10 @@ pub fn in_words(error: &StepError) -> InWords {
         StepError::Refused(refusal) => {
             return refused(refusal.status, &refusal.error, &refusal.message, refusal.reason.as_deref());
         }
-        StepError::Moved(_) => {
-            ("The object is not as the plan saw it, so it was left alone.", "Plan again and look at the difference.")
-        }
+        StepError::Moved(_) => (
+            "The object is not as the plan saw it, so it was left alone.",
+            "Plan again and look at the difference.",
+        ),
         StepError::Unsettled(_) => (
             "The service took the request, but the object did not reach a usable state.",
             "Look at it with `stead get`; apply again goes on from there. lifecycle.timeouts gives it more time.",
@@ -42,7 +43,9 @@ pub fn in_words(error: &StepError) -> InWords {
             "The ledger could not be written, so nothing more was sent.",
             "Make room or give access, then apply again: it first settles what was under way.",
         ),
-        StepError::Failed(_) => ("stead could not go on with this resource.", "Mend the cause, then apply again."),
+        StepError::Failed(_) => {
+            ("stead could not go on with this resource.", "Mend the cause, then apply again.")
+        }
         StepError::Unreachable(_) => {
             ("The service could not be reached.", "Check the network and --api-url, then apply again.")
         }
@@ -78,10 +81,9 @@ const fn advice(status: u16, reason: Option<&str>) -> (&'static str, &'static st
             "The account cannot pay for this: its balance is too low, or no card can be charged.",
             "Add funds or a card, then apply again: it goes on where it stopped.",
         ),
-        (403, Some(_)) => (
-            "The account's billing details were refused.",
-            "Update the payment method, then apply again.",
-        ),
+        (403, Some(_)) => {
+            ("The account's billing details were refused.", "Update the payment method, then apply again.")
+        }
         (403, None) => (
             "This key's role does not allow the request, or the project is not one of the key's.",
             "Use a key with a role that may do it, or the right --project.",
@@ -133,7 +135,9 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
         failure(&mut page, address, error);
     }
     for question in &outcome.questions {
-        page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Question)).say("  ").say(question).hanging(5));
+        page.line(
+            Line::indent(2).put(Role::Warn, page.sign(Sign::Question)).say("  ").say(question).hanging(5),
+        );
     }
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
         names(&mut page, "done", &outcome.done);
@@ -154,7 +158,11 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
         (false, false, false) => (Role::Danger, "Partly applied"),
         (false, false, true) => (Role::Danger, "Failed"),
     };
-    let counts = [(outcome.done.len(), "done"), (outcome.failed.len(), "failed"), (outcome.skipped.len(), "skipped")];
+    let counts = [
+        (outcome.done.len(), "done"),
+        (outcome.failed.len(), "failed"),
+        (outcome.skipped.len(), "skipped"),
+    ];
     let mut line = Line::indent(0).put(role, word);
     let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
     for (at, (count, word)) in shown {
@@ -205,7 +213,9 @@ fn outputs(page: &mut Page, outcome: &Outcome) {
 fn next(outcome: &Outcome) -> Option<&'static str> {
     match (outcome.interrupted, outcome.failed.is_empty(), outcome.skipped.is_empty()) {
         (true, ..) => Some("stead apply goes on where it stopped"),
-        (false, false, _) | (false, _, false) => Some("mend what failed, then stead apply: it does the rest only"),
+        (false, false, _) | (false, _, false) => {
+            Some("mend what failed, then stead apply: it does the rest only")
+        }
         (false, true, true) => None,
     }
 }
@@ -286,7 +296,10 @@ mod tests {
             assert!(seen.insert(words.means), "{status}");
         }
         assert_ne!(in_words(&refusal(403, Some("banned"))).next, in_words(&refusal(403, None)).next);
-        assert_eq!(in_words(&refusal(403, Some("banned"))).what, "403 Insufficient\u{1b}[2J balance (banned)");
+        assert_eq!(
+            in_words(&refusal(403, Some("banned"))).what,
+            "403 Insufficient\u{1b}[2J balance (banned)"
+        );
         assert_eq!(refused(418, "", "", None).what, "418 no message");
     }
 }

@@ -29,7 +29,8 @@ impl Live {
     }
 
     fn on(target: ProgressDrawTarget) -> Self {
-        let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style =
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         Self { all: MultiProgress::with_draw_target(target), rows: Vec::new(), style }
     }
 

@@ -67,7 +67,7 @@ impl Sign {
     const fn forms(self) -> (&'static str, &'static str) {
         match self {
             Self::Arrow => ("→", "->"),
-            Self::Dot => ("·", "-"),
+            Self::Dot => ("·", "|"),
             Self::Ellipsis => ("…", "..."),
             Self::Unequal => ("≠", "!="),
             Self::Stop => ("⊘", "X"),

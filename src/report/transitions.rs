@@ -56,7 +56,8 @@ impl Transitions {
             return None;
         }
         self.last_line = now;
-        let named = self.running.values().map(|step| format!("{} {}", step.address, since(step.since, now)));
+        let named =
+            self.running.values().map(|step| format!("{} {}", step.address, since(step.since, now)));
         let named: Vec<String> = named.collect();
         let text = format!(
             "{} of {} steps done, running: {}",
@@ -148,12 +149,36 @@ mod tests {
             (4, waiting("waiting, status \u{1b}[31mdeploying\n::error::x")),
             (5, retry()),
             (6, retry()),
-            (8, Event::Succeeded { step: 0, address: web(), done: "created", id: Some("5b1e09c2".into()), took: Duration::from_secs(7) }),
+            (
+                8,
+                Event::Succeeded {
+                    step: 0,
+                    address: web(),
+                    done: "created",
+                    id: Some("5b1e09c2".into()),
+                    took: Duration::from_secs(7),
+                },
+            ),
             (8, Event::Started { step: 1, address: address("volume.media"), doing: "update" }),
-            (9, Event::Failed { step: 1, address: address("volume.media"), error: StepError::Unsettled("it never settled".into()) }),
-            (9, Event::Skipped { step: 2, address: address("backup_schedule.b"), because: address("volume.media") }),
+            (
+                9,
+                Event::Failed {
+                    step: 1,
+                    address: address("volume.media"),
+                    error: StepError::Unsettled("it never settled".into()),
+                },
+            ),
+            (
+                9,
+                Event::Skipped {
+                    step: 2,
+                    address: address("backup_schedule.b"),
+                    because: address("volume.media"),
+                },
+            ),
         ];
-        let lines: Vec<String> = events.iter().filter_map(|(time, event)| log.on(at(*time), event)).collect();
+        let lines: Vec<String> =
+            events.iter().filter_map(|(time, event)| log.on(at(*time), event)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         17:46:40Z vm.web  recovering: looks for an unfinished creation
         17:46:41Z vm.web  create: started

@@ -57,7 +57,7 @@ pub fn estimate(seconds: u64) -> String {
     match (seconds, minutes) {
         (0..=99, _) => format!("{seconds} s"),
         (_, 0..=99) => format!("{minutes} min"),
-        _ if minutes % 60 == 0 => format!("{} h", minutes / 60),
+        _ if minutes.is_multiple_of(60) => format!("{} h", minutes / 60),
         _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
@@ -90,10 +90,7 @@ pub fn list<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize)
         text.push_str(if at == 0 { "" } else { ", " });
         text.push_str(item.as_ref());
     }
-    if rest > 0 {
-        text.push_str(&format!(" and {rest} more"));
-    }
-    text
+    if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
 /// Returns what an unknown value waits for: `(known once vpc.main exists)`.
@@ -124,7 +121,10 @@ pub fn value(value: &Value) -> String {
         Value::List(items) => format!("[{}]", joined(items.iter().map(self::value))),
         Value::Map(map) if map.is_empty() => "{}".to_owned(),
         Value::Map(map) => {
-            format!("{{ {} }}", joined(map.iter().map(|(key, item)| format!("{key}: {}", self::value(item)))))
+            format!(
+                "{{ {} }}",
+                joined(map.iter().map(|(key, item)| format!("{key}: {}", self::value(item))))
+            )
         }
         Value::Secret(secret) => {
             fingerprint(secret).map_or_else(|| "(secret)".to_owned(), |digest| format!("(secret {digest})"))
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn money_reads_as_money() {
-        let table = [("0", "$0.00"), ("24", "$24.00"), ("-3.5", "-$3.50"), ("0.0031", "$0.0031"), ("-0", "$0.00")];
+        let table =
+            [("0", "$0.00"), ("24", "$24.00"), ("-3.5", "-$3.50"), ("0.0031", "$0.0031"), ("-0", "$0.00")];
         for (amount, text) in table {
             assert_eq!(money(amount.parse().unwrap()), text);
         }
@@ -240,7 +241,13 @@ mod tests {
             assert_eq!(estimate(seconds), text);
         }
         let now = Timestamp::from_second(1_000_000).unwrap();
-        let table = [(10, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago"), (-5, "just now")];
+        let table = [
+            (10, "just now"),
+            (60, "1 minute ago"),
+            (7200, "2 hours ago"),
+            (200_000, "2 days ago"),
+            (-5, "just now"),
+        ];
         for (back, text) in table {
             assert_eq!(ago(Timestamp::from_second(1_000_000 - back).unwrap(), now), text);
         }
@@ -257,8 +264,10 @@ mod tests {
             (Value::List(vec![Value::Integer(1), Value::text("b")]), "[1, b]"),
             (Value::Map([("k".into(), Value::Bool(true))].into()), "{ k: true }"),
             (Value::Unknown(vec![a("vm.a")]), "(known once vm.a exists)"),
-            (Value::Unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
-             "(known once vm.a, vm.b, vm.c and 1 more exist)"),
+            (
+                Value::Unknown(vec![a("vm.a"), a("vm.b"), a("vm.c"), a("vm.d")]),
+                "(known once vm.a, vm.b, vm.c and 1 more exist)",
+            ),
         ];
         for (given, text) in table {
             assert_eq!(value(&given), text);

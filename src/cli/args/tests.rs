@@ -105,10 +105,17 @@ fn the_rest_parses() {
 
 #[test]
 fn a_slip_gets_a_suggestion() {
-    let table = [("stead plam", "plan"), ("stead plan --allow-delete", "--allow-deletes"), ("stead --colour never plan", "--color")];
+    let table = [
+        ("stead plam", "plan"),
+        ("stead plan --allow-delete", "--allow-deletes"),
+        ("stead --colour never plan", "--color"),
+    ];
     for (line, suggestion) in table {
         let error = parse(line).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument), "{line}");
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument),
+            "{line}"
+        );
         assert!(error.to_string().contains(suggestion), "{line}: {error}");
     }
 }

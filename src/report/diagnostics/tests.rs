@@ -6,7 +6,8 @@ use super::*;
 use crate::report::escape::acts_or_hides;
 use crate::report::json;
 
-const SHOP: &str = "stead: 1\nvpc: { main: { cidr: 10.20.0.0/16 } }\n\n\n\nvm:\n  web:\n    vpc: $vpc.mian\n";
+const SHOP: &str =
+    "stead: 1\nvpc: { main: { cidr: 10.20.0.0/16 } }\n\n\n\nvm:\n  web:\n    vpc: $vpc.mian\n";
 
 fn span(source: u32, text: &str, part: &str) -> Span {
     let start = u32::try_from(text.find(part).unwrap()).unwrap();
@@ -117,20 +118,24 @@ fn shows_places_in_several_files() {
 
 #[test]
 fn sorts_by_place_and_is_bounded() {
-    let text: String = (0..200).map(|n| format!("key{n:03}: x\n")).collect();
+    let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n:03}: x\n"));
     let sources = sources(&[("b.yaml", &text), ("a.yaml", "a: 1\n")]);
     let at = |n: u32| Span { source: SourceId(0), start: n * 10, end: n * 10 + 6 };
     let mut problems: Vec<_> =
         (0..120).rev().map(|n| Diagnostic::error("S0101", format!("Problem {n}")).at(at(n), "")).collect();
-    problems.push(Diagnostic::warning("S0900", "Later").at(Span { source: SourceId(1), start: 0, end: 1 }, ""));
+    problems
+        .push(Diagnostic::warning("S0900", "Later").at(Span { source: SourceId(1), start: 0, end: 1 }, ""));
     problems.push(Diagnostic::error("S0001", "Nowhere"));
     let short = lines(&problems, &sources, Style::plain(80));
     let first: Vec<_> = short.lines().take(3).collect();
-    assert_eq!(first, [
-        "error[S0001]: Nowhere",
-        "a.yaml:1:1: warning[S0900]: Later",
-        "b.yaml:1:1: error[S0101]: Problem 0"
-    ]);
+    assert_eq!(
+        first,
+        [
+            "error[S0001]: Nowhere",
+            "a.yaml:1:1: warning[S0900]: Later",
+            "b.yaml:1:1: error[S0101]: Problem 0"
+        ]
+    );
     assert_eq!(short.lines().last(), Some("and 72 more; 121 errors, 1 warning"));
     assert_eq!(short.lines().count(), 51);
     assert!(page(&problems, &sources, Style::plain(80)).ends_with("and 72 more; 121 errors, 1 warning\n"));
@@ -139,13 +144,19 @@ fn sorts_by_place_and_is_bounded() {
 
 #[test]
 fn a_huge_label_or_line_does_not_flood_the_screen() {
-    let tall: String = (0..5000).map(|n| format!("k{n}: x\n")).collect();
+    let tall: String = "key: x\n".repeat(5000);
     let wide = format!("a: {}\n", "x".repeat(100_000));
-    let all = |source, text: &str| Span { source: SourceId(source), start: 0, end: u32::try_from(text.len()).unwrap() };
+    let all = |source, text: &str| Span {
+        source: SourceId(source),
+        start: 0,
+        end: u32::try_from(text.len()).unwrap(),
+    };
     let sources = sources(&[("tall.yaml", &tall), ("wide.yaml", &wide)]);
-    let tall = page(&[Diagnostic::error("S1", "Tall").at(all(0, &tall), "here")], &sources, Style::plain(80));
+    let tall =
+        page(&[Diagnostic::error("S1", "Tall").at(all(0, &tall), "here")], &sources, Style::plain(80));
     assert!(tall.lines().count() < 15, "{tall}");
-    let wide = page(&[Diagnostic::error("S1", "Wide").at(all(1, &wide), "here")], &sources, Style::plain(80));
+    let wide =
+        page(&[Diagnostic::error("S1", "Wide").at(all(1, &wide), "here")], &sources, Style::plain(80));
     assert!(wide.len() < 300 && wide.contains("wide.yaml:1:1 here"), "{wide}");
 }
 

@@ -5,7 +5,7 @@
 //! nowhere but under `details` and `source`, which are written only when asked for.
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::shown::{Number, Shown};
@@ -13,7 +13,6 @@ use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
-use crate::model::value::Value;
 use crate::plan::change::{
     Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Operation, Plan, Step,
 };
@@ -76,8 +75,16 @@ impl<'a> Document<'a> {
             blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
             policy: [],
             cost: CostEntry::of(plan),
-            order: plan.steps.iter().enumerate().map(|(at, step)| StepEntry::of(at, step, registry)).collect(),
-            critical_path: PathEntry { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds },
+            order: plan
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(at, step)| StepEntry::of(at, step, registry))
+                .collect(),
+            critical_path: PathEntry {
+                steps: &plan.critical_path.steps,
+                seconds: plan.critical_path.seconds,
+            },
             requests: Requests { sent: plan.requests.sent, pages: plan.requests.pages },
             details: options.details.then(|| Details::of(plan)),
         }
@@ -233,7 +240,10 @@ struct LineCostEntry {
 
 impl LineCostEntry {
     fn of(cost: &LineCost) -> Self {
-        Self { monthly_before: cost.monthly_before.map(Number), monthly_after: cost.monthly_after.map(Number) }
+        Self {
+            monthly_before: cost.monthly_before.map(Number),
+            monthly_after: cost.monthly_after.map(Number),
+        }
     }
 }
 
@@ -242,10 +252,8 @@ impl LineCostEntry {
 pub(super) struct DriftEntry<'a> {
     address: &'a Address,
     path: Option<&'a Name>,
-    #[serde(serialize_with = "shown")]
-    last_applied: &'a Value,
-    #[serde(serialize_with = "shown")]
-    live: &'a Value,
+    last_applied: Shown<'a>,
+    live: Shown<'a>,
     class: &'static str,
 }
 
@@ -255,15 +263,11 @@ impl<'a> DriftEntry<'a> {
         Self {
             address: &drift.address,
             path: drift.path.as_ref(),
-            last_applied: &drift.last_applied,
-            live: &drift.live,
+            last_applied: Shown(&drift.last_applied),
+            live: Shown(&drift.live),
             class: words::drift_class(drift.class),
         }
     }
-}
-
-fn shown<S: Serializer>(value: &&Value, serializer: S) -> Result<S::Ok, S::Error> {
-    Shown(value).serialize(serializer)
 }
 
 #[derive(Serialize)]
@@ -356,9 +360,11 @@ fn requests(step: &Step, registry: Registry) -> Vec<String> {
     match &step.operation {
         Operation::Create { .. } => vec![text(kind.api.create)],
         Operation::Delete { .. } => vec![text(kind.api.delete)],
-        Operation::Update { calls, .. } => {
-            calls.iter().filter_map(|planned| kind.call(&planned.call)).map(|call| text(call.endpoint)).collect()
-        }
+        Operation::Update { calls, .. } => calls
+            .iter()
+            .filter_map(|planned| kind.call(&planned.call))
+            .map(|call| text(call.endpoint))
+            .collect(),
     }
 }
 

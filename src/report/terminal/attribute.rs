@@ -90,11 +90,17 @@ fn note(line: Line, attribute: &AttributeChange) -> Line {
     let last = attribute.last_applied.as_ref().map(words::value);
     let line = match (attribute.cause, last) {
         (Cause::Drift, _) => line.put(Role::Warn, "  changed outside stead"),
-        (Cause::Both, Some(last)) => line.put(Role::Warn, format!("  changed outside stead too; last applied {last}")),
+        (Cause::Both, Some(last)) => {
+            line.put(Role::Warn, format!("  changed outside stead too; last applied {last}"))
+        }
         (Cause::Both, None) => line.put(Role::Warn, "  changed outside stead too"),
         (Cause::Config | Cause::Upstream | Cause::Unfinished, _) => line,
     };
-    let line = if attribute.forces_replacement { line.put(Role::Danger, "  forces the replacement") } else { line };
+    let line = if attribute.forces_replacement {
+        line.put(Role::Danger, "  forces the replacement")
+    } else {
+        line
+    };
     match &attribute.set_by {
         Some(set_by) => line.put(Role::Faint, format!("  {set_by}")),
         None => line,

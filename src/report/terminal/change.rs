@@ -32,13 +32,19 @@ struct Layout {
 pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
     let address = changes.iter().map(|change| page::width(change.address.as_str())).max().unwrap_or(0);
     let creations = changes.iter().filter(|change| change.action == Action::Create).count();
-    let layout =
-        Layout { address: address.min(WIDEST_ADDRESS), verbose, many: creations > MANY_CREATIONS && !verbose };
+    let layout = Layout {
+        address: address.min(WIDEST_ADDRESS),
+        verbose,
+        many: creations > MANY_CREATIONS && !verbose,
+    };
     for change in changes {
         one(page, change, layout);
     }
     if layout.many {
-        let text = format!("{} are shown in one line each; -v shows all of it", words::counted(creations, "creation"));
+        let text = format!(
+            "{} are shown in one line each; -v shows all of it",
+            words::counted(creations, "creation")
+        );
         page.line(Line::indent(2).put(Role::Faint, text));
     }
 }
@@ -73,11 +79,12 @@ fn one(page: &mut Page, change: &Change, layout: Layout) {
 fn head(page: &Page, change: &Change, layout: Layout) -> Line {
     let style = page.style();
     let role = role(change.action);
+    let start = if style.unicode { 4 } else { 5 };
     let line = Line::indent(2)
         .put(role, words::sign(change.action, style))
-        .to_column(if style.unicode { 4 } else { 5 })
+        .to_column(start)
         .put(Role::Strong, change.address.as_str())
-        .to_column(layout.address + 6)
+        .to_column(start + layout.address + 2)
         .put(role, what(change));
     let cost = words::cost_change(&change.cost);
     let columns = style.width;

@@ -16,7 +16,9 @@ pub(super) fn all(page: &mut Page, plan: &Plan) {
     totals(page, plan);
     if !plan.blocks.is_empty() {
         let count = words::counted(plan.blocks.len(), "problem");
-        page.line(Line::indent(0).put(Role::Danger, format!("Blocked by {count}: nothing will be applied.")));
+        page.line(
+            Line::indent(0).put(Role::Danger, format!("Blocked by {count}: nothing will be applied.")),
+        );
     }
 }
 
@@ -42,7 +44,9 @@ fn blocks(page: &mut Page, blocks: &[Block]) {
         }
         page.line(line);
         if !block.help.is_empty() {
-            page.line(Line::indent(code + 6).put(Role::Faint, "help: ").say(&block.help).hanging(code + 12));
+            page.line(
+                Line::indent(code + 6).put(Role::Faint, "help: ").say(&block.help).hanging(code + 12),
+            );
         }
     }
 }
@@ -55,17 +59,28 @@ fn cost(page: &mut Page, plan: &Plan) {
     let (arrow, dot) = (page.sign(Sign::Arrow), page.sign(Sign::Dot));
     let delta = cost.monthly_after - cost.monthly_before;
     let role = if delta.is_sign_positive() && !delta.is_zero() { Role::Warn } else { Role::Plain };
-    let mut line = label("COST").say(format!("{} {arrow} {} a month (", words::money(cost.monthly_before), words::money(cost.monthly_after)));
+    let mut line = label("COST").say(format!(
+        "{} {arrow} {} a month (",
+        words::money(cost.monthly_before),
+        words::money(cost.monthly_after)
+    ));
     line = line.put(role, words::money_change(delta)).say(")");
     if let Some(read) = cost.priced_at {
         line = line.say(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
     }
     if cost.unpriced > 0 {
-        line = line.put(Role::Warn, format!(" {dot} {} without a known price, not counted", words::counted(cost.unpriced, "resource")));
+        line = line.put(
+            Role::Warn,
+            format!(
+                " {dot} {} without a known price, not counted",
+                words::counted(cost.unpriced, "resource")
+            ),
+        );
     }
     page.line(line);
     for (name, pinned, now) in &cost.moved {
-        let text = format!("price of {name} moved: {} {arrow} {}", words::money(*pinned), words::money(*now));
+        let text =
+            format!("price of {name} moved: {} {arrow} {}", words::money(*pinned), words::money(*now));
         page.line(Line::indent(7).put(Role::Warn, text));
     }
 }
@@ -78,7 +93,9 @@ fn time(page: &mut Page, plan: &Plan) {
     let mut links: Vec<(&str, u64)> = Vec::new();
     for step in path.steps.iter().filter_map(|number| plan.steps.get(*number)) {
         match links.last_mut() {
-            Some((address, seconds)) if *address == step.address.as_str() => *seconds += u64::from(step.seconds),
+            Some((address, seconds)) if *address == step.address.as_str() => {
+                *seconds += u64::from(step.seconds);
+            }
             _ => links.push((step.address.as_str(), step.seconds.into())),
         }
     }
@@ -118,7 +135,11 @@ fn totals(page: &mut Page, plan: &Plan) {
         .map(|(action, _, count)| format!("{count} {}", words::action(action)))
         .collect();
     said.push(format!("{} unchanged", plan.unchanged));
-    page.line(label("PLAN").say(said.join(&dot)).at_end(Role::Strong, format!("fingerprint {}", plan.fingerprint)));
+    page.line(
+        label("PLAN")
+            .say(said.join(&dot))
+            .at_end(Role::Strong, format!("fingerprint {}", plan.fingerprint)),
+    );
 }
 
 fn label(word: &str) -> Line {

@@ -32,11 +32,10 @@ pub struct Facts {
 /// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
 #[must_use]
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
-    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     if is_empty(plan) {
-        page.line(no_changes(plan, style));
-        return page.finish();
+        return no_changes(plan, style).unwrapped(style) + "\n";
     }
+    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));
     if !plan.drift.is_empty() {
         page.line(Line::indent(0).put(Role::Strong, "DRIFT").say("  changed outside stead"));
@@ -69,7 +68,8 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
         .say(format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")))
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
     if !plan.drift.is_empty() {
-        line = line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
+        line =
+            line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
     }
     if !plan.bookkeeping.is_empty() {
         line = line.say(format!(" {dot} apply updates the ledger only"));

@@ -1,1 +1,219 @@
 //! The documents, against their schemas.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::plans;
+use crate::apply::event::{Event, Outcome, StepError};
+use crate::cloud::client::Refusal;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Sources, Span};
+use crate::model::value::Value;
+use crate::plan::change::Plan;
+use crate::report::drift::Found;
+use crate::report::json::{self, PlanOptions};
+use crate::report::list::{self, Listed};
+use crate::report::{escape, ndjson};
+
+const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
+const VALIDATE: &str = include_str!("../../../schemas/validate.schema.json");
+const APPLY_EVENT: &str = include_str!("../../../schemas/apply-event.schema.json");
+const LS: &str = include_str!("../../../schemas/ls.schema.json");
+const DRIFT: &str = include_str!("../../../schemas/drift.schema.json");
+
+/// Parses a document and holds it against a schema; returns it.
+#[track_caller]
+fn check(schema: &str, document: &str) -> Json {
+    let schema: Json = serde_json::from_str(schema).unwrap();
+    let document: Json = serde_json::from_str(document).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
+    document
+}
+
+fn plan_document(plan: &Plan, details: bool) -> String {
+    json::plan(plan, REGISTRY, PlanOptions { details })
+}
+
+#[test]
+fn plans_fit_their_schema() {
+    for plan in [plans::empty(), plans::full(), plans::hostile(), plans::many(20)] {
+        for details in [false, true] {
+            let text = plan_document(&plan, details);
+            assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
+            let document = check(PLAN, &text);
+            assert_eq!(document.get("details").is_some(), details);
+        }
+    }
+}
+
+#[test]
+fn a_plans_document_says_what_the_plan_says() {
+    let document = check(PLAN, &plan_document(&plans::full(), false));
+    assert_eq!(
+        document["summary"],
+        json!({
+            "create": 1, "update": 2, "replace": 1, "delete": 1, "adopt": 1, "move": 1, "forget": 1, "unchanged": 41
+        })
+    );
+    assert_eq!(document["cost"]["delta"], json!(73.0));
+    let replaced = &document["changes"][0];
+    assert_eq!(replaced["attributes"][1]["unknown"], json!(["vm.web.a"]));
+    assert_eq!(replaced["attributes"][1]["after"], json!({"unknown": ["vm.web.a"]}));
+    assert_eq!(replaced["effects"][0]["code"], json!("address_change"));
+    let password = &document["changes"][2]["attributes"][2];
+    assert_eq!(password["secret"], json!(true));
+    assert_eq!(password["after"], json!({"secret": true, "fingerprint": "c07dbbbbbbbbbbbb"}));
+    assert_eq!(document["order"][0]["request"], json!("POST /api/v1/vms"));
+    assert_eq!(document["order"][3]["request"], json!("DELETE /api/v1/vms/{id}"));
+    assert_eq!(document["order"][2]["request"], json!("POST /api/v1/volumes/{id}/attach"));
+    assert_eq!(document["blocks"][0]["code"], json!("protected"));
+}
+
+#[test]
+fn two_runs_and_two_syntaxes_give_the_same_bytes() {
+    let one = plans::full();
+    let mut other = plans::full();
+    other.base.made_at = plans::time(500);
+    other.base.nonce = uuid::Uuid::from_u128(7);
+    other.base.lineage = uuid::Uuid::from_u128(8);
+    other.requests.waited_ms = 99;
+    other.requests.limited = 1;
+    other.cost.priced_at = Some(plans::time(500));
+    for change in &mut other.changes {
+        for place in
+            change.source.iter_mut().chain(change.attributes.iter_mut().filter_map(|a| a.source.as_mut()))
+        {
+            place.file = "shop.stead.kdl".into();
+            place.line += 3;
+        }
+    }
+    for place in other.drift.iter_mut().filter_map(|drift| drift.source.as_mut()) {
+        place.file = "shop.stead.kdl".into();
+    }
+    for place in other.blocks.iter_mut().filter_map(|block| block.source.as_mut()) {
+        place.file = "shop.stead.kdl".into();
+    }
+    assert_eq!(plan_document(&one, false), plan_document(&other, false));
+    assert_ne!(plan_document(&one, true), plan_document(&other, true));
+}
+
+#[test]
+fn a_plans_document_grows_with_the_plan_and_no_faster() {
+    let size = |count| plan_document(&plans::many(count), false).len();
+    let (small, large) = (size(500), size(5000));
+    assert!(large < small * 11, "{small} {large}");
+}
+
+#[test]
+fn diagnostics_fit_their_schema() {
+    let mut sources = Sources::default();
+    sources.add(Source::new("shop.yaml", "vm:\n  web: $x\n"));
+    let at = Span { source: SourceId(0), start: 11, end: 13 };
+    let problems = [
+        Diagnostic::error("S0201", "There is no x").at(at, "here").detail("why").help("how").fix(at, "$y"),
+        Diagnostic::warning("S0900", "Nowhere"),
+        Diagnostic::error("S0001", "A file that is not there").at(Span { source: SourceId(9), ..at }, ""),
+    ];
+    let document = check(VALIDATE, &json::diagnostics(&problems, &sources));
+    let first = &document["diagnostics"][2];
+    assert_eq!(first["span"], json!({"start": 11, "end": 13, "line": 2, "column": 8}));
+    assert_eq!(first["fix"]["replacement"], json!("$y"));
+    check(VALIDATE, &json::diagnostics(&[], &sources));
+}
+
+#[test]
+fn every_event_fits_its_schema() {
+    let address = || plans::address("vm.web");
+    let refusal =
+        Refusal { status: 403, error: "no".into(), message: "m".into(), reason: Some("banned".into()) };
+    let errors = [
+        StepError::Refused(refusal),
+        StepError::Moved("x".into()),
+        StepError::Unsettled("x".into()),
+        StepError::Question("x".into()),
+        StepError::Ledger("x".into()),
+        StepError::Failed("x".into()),
+        StepError::Unreachable("x".into()),
+    ];
+    let mut events = vec![
+        Event::Recovering { address: address(), text: "x".into() },
+        Event::Started { step: 0, address: address(), doing: "create" },
+        Event::Progress { step: 0, address: address(), text: "x".into() },
+        Event::Retrying { step: None, text: "x".into() },
+        Event::Retrying { step: Some(1), text: "x".into() },
+        Event::Succeeded { step: 0, address: address(), done: "created", id: None, took: Duration::ZERO },
+        Event::Skipped { step: 0, address: address(), because: address() },
+    ];
+    events.extend(errors.iter().map(|error| Event::Failed {
+        step: 0,
+        address: address(),
+        error: error.clone(),
+    }));
+    for event in &events {
+        check(APPLY_EVENT, &ndjson::event(plans::time(0), event));
+    }
+    let outcome = Outcome {
+        done: vec![address()],
+        failed: errors.iter().map(|error| (address(), error.clone())).collect(),
+        outputs: [("ip".into(), Value::Unknown(vec![address()])), ("key".into(), plans::sealed("9a41"))]
+            .into(),
+        ..Outcome::default()
+    };
+    let last = check(APPLY_EVENT, &ndjson::outcome(plans::time(0), &outcome, 6));
+    assert_eq!(last["exit"], json!(6));
+}
+
+#[test]
+fn lists_fit_their_schema() {
+    let objects = [
+        Listed {
+            address: Some(plans::address("vm.web")),
+            kind: "vm".into(),
+            id: "1".into(),
+            ..Listed::default()
+        },
+        Listed { kind: "vm".into(), id: "2".into(), monthly: Some(12.into()), ..Listed::default() },
+    ];
+    for wide in [false, true] {
+        check(LS, &json::list("resources", &list::managed(&objects, wide)));
+    }
+    check(LS, &json::list("unmanaged", &list::unmanaged(&objects)));
+    let full = plans::full();
+    let found = Found {
+        stack: &full.base.stack,
+        environment: &full.base.environment,
+        drift: &full.drift,
+        unmanaged: &objects,
+        managed: 40,
+    };
+    check(DRIFT, &json::drift(&found));
+}
+
+#[test]
+fn schemas_describe_every_key() {
+    fn walk(schema: &Json, path: &str) {
+        if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
+            for (name, property) in properties {
+                let described = property.get("description").is_some()
+                    || property.get("const").is_some()
+                    || property.get("$ref").is_some();
+                assert!(described, "{path}/{name}");
+            }
+        }
+        match schema {
+            Json::Object(map) => map.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"))),
+            Json::Array(items) => items.iter().for_each(|item| walk(item, path)),
+            _ => {}
+        }
+    }
+    for schema in [PLAN, VALIDATE, APPLY_EVENT, LS, DRIFT] {
+        walk(&serde_json::from_str(schema).unwrap(), "");
+    }
+}

@@ -7,8 +7,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::plans;
 use crate::model::value::Value;
-use crate::plan::change::{Action, Change, DriftClass};
+use crate::plan::change::{Action, Bookkeeping, Change, DriftClass, Plan};
+use crate::report::drift::{self, Found};
 use crate::report::escape;
+use crate::report::list::Listed;
 use crate::report::style::Style;
 use crate::report::terminal::{Facts, plan};
 
@@ -22,9 +24,13 @@ fn facts() -> Facts {
     }
 }
 
+fn shown(of: &Plan, verbose: bool, style: Style) -> String {
+    plan(of, &facts(), verbose, style)
+}
+
 #[test]
 fn everything_at_once() {
-    insta::assert_snapshot!(plan(&plans::full(), &facts(), false, Style::plain(110)), @r#"
+    insta::assert_snapshot!(shown(&plans::full(), false, Style::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
       ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
@@ -69,4 +75,214 @@ fn everything_at_once() {
                                                                                              fingerprint 7f3a-c91e
     Blocked by 2 problems: nothing will be applied.
     "#);
+}
+
+#[test]
+fn no_changes_is_one_line() {
+    insta::assert_snapshot!(shown(&plans::empty(), false, Style::plain(100)), @"No changes · shop/prod is as configured · 41 resources · 12 requests");
+    let ignored = plans::full().drift.remove(1);
+    let quiet = Plan {
+        drift: vec![ignored],
+        bookkeeping: vec![Bookkeeping::Forget(plans::address("vm.old"))],
+        ..plans::empty()
+    };
+    insta::assert_snapshot!(shown(&quiet, true, Style::plain(80)), @"No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only");
+}
+
+#[test]
+fn drift_that_needs_a_decision_is_never_no_changes() {
+    let drift = plans::full().drift.remove(0);
+    assert_eq!(drift.class, DriftClass::AcceptOnly);
+    let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, Style::plain(100));
+    insta::assert_snapshot!(text, @r"
+    shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
+    DRIFT  changed outside stead
+      ≠ database.main.storage_gb  40 → 60  cannot go back: write 60 in the configuration
+                                                                                      shop.stead.yaml:25
+    No changes to make.
+    PLAN   0 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
+    ");
+}
+
+#[test]
+fn a_creation_is_compact_and_verbose_shows_all_of_it() {
+    let plan = Plan { changes: vec![plans::creation("vm.web.b")], ..plans::empty() };
+    insta::assert_snapshot!(shown(&plan, true, Style::plain(100)), @r"
+    shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
+    CHANGES  most dangerous first
+      + vm.web.b  create                                                               +$24.00    ~2 min
+          name       web-b                                                            shop.stead.yaml:22
+          plan       cpu-4c-8g                                                        shop.stead.yaml:22
+          template   ubuntu-24.04                                                     shop.stead.yaml:22
+          user_data  (secret)  fingerprint 11                                         shop.stead.yaml:22
+          vpc        (known once vpc.main exists)                                     shop.stead.yaml:22
+    PLAN   1 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
+    ");
+}
+
+#[test]
+fn narrow_and_ascii() {
+    let style = Style { colour: false, width: 50, unicode: false };
+    let mut plan = Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() };
+    plan.changes.truncate(3);
+    let text = shown(&plan, false, style);
+    insta::assert_snapshot!(text, @r"
+    shop/prod | read 41 live objects in 1.8 s | config
+      3f9c2e1 | last applied 2 days ago
+    CHANGES  most dangerous first
+      -+ vm.web.a       REPLACE, new one first  $0.00
+        ~4 min
+          the API cannot change template in place
+                                    shop.stead.yaml:20
+          template             ubuntu-22.04 ->
+                             ubuntu-24.04  forces the
+                             replacement
+                                    shop.stead.yaml:22
+          public_ipv4_address  203.0.113.20 -> (known
+                             once vm.web.a exists)
+          ! its address changes
+          hits  volume.media,
+                backup_schedule.nightly.a
+      -  volume.old     DELETE vol-9  -$8.00      ~1 s
+          it is no longer in the configuration
+                                    shop.stead.yaml:20
+          ! its data is lost for good
+      ~  database.main  update in place  +$48.00  ~3
+        min
+          replica_count     1 -> 2  vars.replicas, set
+                            by environments.prod
+                                    shop.stead.yaml:22
+          public_allowlist    changed outside stead
+                            too; last applied []
+                                    shop.stead.yaml:22
+              203.0.113.0/24
+            + 198.51.100.7/32
+          password          (secret)  fingerprint 9a41
+                            -> c07d
+                                    shop.stead.yaml:22
+          vpc               vpc-1 -> (default)
+                                    shop.stead.yaml:22
+          ! the difference is charged at once
+    COST   $339.40 -> $412.40 a month (+$73.00) |
+           prices of 14 Oct 2026 | 1 resource without
+           a known price, not counted
+           price of vm cpu-4c-8g moved: $22.00 ->
+             $24.00
+    TIME   about 4 min: vm.web.a 2 min -> volume.media
+           2 s -> vm.web.a 2 min; the rest runs
+           alongside
+    PLAN   0 create | 1 update | 1 replace | 1 delete
+           | 41 unchanged        fingerprint 7f3a-c91e
+    ");
+    assert!(text.is_ascii());
+}
+
+#[test]
+fn long_texts_are_compared_by_line_and_kept_short() {
+    let script = |words: &str| Value::text(format!("#!/bin/sh\nset -e\necho {words}\nexit 0\n"));
+    let long = |letter: &str| Value::text(letter.repeat(1000));
+    let change = Change {
+        attributes: vec![
+            plans::attribute("user_data", script("one"), script("two")),
+            plans::attribute("note", long("a"), long("b")),
+        ],
+        ..plans::change(Action::Update, "vm.web")
+    };
+    let plan = Plan { changes: vec![change], ..plans::empty() };
+    insta::assert_snapshot!(shown(&plan, false, Style::plain(90)), @r"
+    shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
+    CHANGES  most dangerous first
+      ~ vm.web  update in place
+          user_data                                                         shop.stead.yaml:22
+              set -e
+            - echo one
+            + echo two
+              exit 0
+          note       aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+                     aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+                     aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (1000 characters)
+                     →
+                     bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+                     bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+                     bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (1000 characters)
+                                                                            shop.stead.yaml:22
+    PLAN   0 create · 1 update · 0 replace · 0 delete · 41 unchanged     fingerprint 7f3a-c91e
+    ");
+    assert!(shown(&plan, true, Style::plain(90)).matches('b').count() > 1000);
+}
+
+#[test]
+fn many_creations_take_two_lines_each() {
+    let text = shown(&plans::many(500), false, Style::plain(100));
+    assert!(text.lines().count() < 2 * 500 + 10, "{}", text.lines().count());
+    assert!(text.contains("500 creations are shown in one line each"));
+}
+
+#[test]
+fn the_page_grows_with_the_plan_and_no_faster() {
+    let size = |count| shown(&plans::many(count), false, Style::plain(100)).len();
+    let (small, large) = (size(500), size(5000));
+    assert!(large < small * 11, "{small} {large}");
+}
+
+#[test]
+fn colour_never_changes_a_word() {
+    let strip = |text: &str| {
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            plain.push_str(before);
+            rest = after.split_once('m').unwrap().1;
+        }
+        plain + rest
+    };
+    let coloured = shown(&plans::full(), true, Style { colour: true, ..Style::plain(100) });
+    assert!(coloured.contains('\u{1b}'));
+    assert_eq!(strip(&coloured), shown(&plans::full(), true, Style::plain(100)));
+}
+
+#[test]
+fn drift_stands_on_its_own_too() {
+    let full = plans::full();
+    let unmanaged = [Listed {
+        kind: "vm".into(),
+        id: "9c41".into(),
+        name: Some("test-box".into()),
+        monthly: Some(12.into()),
+        ..Listed::default()
+    }];
+    let found = Found {
+        stack: &full.base.stack,
+        environment: &full.base.environment,
+        drift: &full.drift,
+        unmanaged: &unmanaged,
+        managed: 38,
+    };
+    insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
+    shop/prod · 3 drifted · 1 left alone · 97% of 39 objects managed
+      ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
+      · database.main.public_access   false → true  left alone (ignore_drift)                   shop.stead.yaml:25
+      ≠ database.main.engine_version  "16" → 16  apply puts it back                             shop.stead.yaml:25
+      ≠ vpc.main                      the object is gone: apply makes it again
+      ? vm test-box 9c41  unmanaged, $12.00 a month
+    "#);
+    let clean = Found { drift: &[], unmanaged: &[], ..found };
+    assert_eq!(
+        drift::page(&clean, Style::plain(80)),
+        "shop/prod · no drift · 100% of 38 objects managed\n"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn nothing_hostile_comes_through_at_any_width(width in 1usize..300, verbose in any::<bool>(), unicode in any::<bool>()) {
+        let text = shown(&plans::hostile(), verbose, Style { colour: false, width, unicode });
+        prop_assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
+        for line in text.lines() {
+            prop_assert!(!line.trim_start().starts_with("::"), "{line}");
+            prop_assert!(!line.contains("##["), "{line}");
+            prop_assert!(line.width() <= width.max(Style::NARROWEST) + 5, "{line}");
+        }
+    }
 }

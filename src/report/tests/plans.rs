@@ -8,16 +8,16 @@ use crate::ledger::entry::Owned;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::secret::Secret;
-use crate::model::snapshot::{RequestCount};
+use crate::model::snapshot::RequestCount;
 use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
-    Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift, DriftClass,
-    LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
+    Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift,
+    DriftClass, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
 };
 
-pub(in crate::report) fn at(line: u32) -> Option<Place> {
-    Some(Place { file: "shop.stead.yaml".into(), line, column: 5 })
+pub(in crate::report) fn at(line: u32) -> Place {
+    Place { file: "shop.stead.yaml".into(), line, column: 5 }
 }
 
 pub(in crate::report) fn address(text: &str) -> Address {
@@ -76,7 +76,7 @@ pub(in crate::report) fn change(action: Action, at_address: &str) -> Change {
         cost: LineCost::default(),
         hits: Vec::new(),
         steps: Vec::new(),
-        source: at(20),
+        source: Some(at(20)),
         seconds: 0,
     }
 }
@@ -87,7 +87,7 @@ pub(in crate::report) fn attribute(path: &str, before: Value, after: Value) -> A
         before,
         after,
         forces_replacement: false,
-        source: at(22),
+        source: Some(at(22)),
         set_by: None,
         cause: Cause::Config,
         last_applied: None,
@@ -101,7 +101,14 @@ fn priced(before: i64, after: i64) -> LineCost {
 
 fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -> Step {
     let address = address(at_address);
-    Step { kind: address.root().into(), address, operation, after: after.to_vec(), seconds, timeout_seconds: 600 }
+    Step {
+        kind: address.root().into(),
+        address,
+        operation,
+        after: after.to_vec(),
+        seconds,
+        timeout_seconds: 600,
+    }
 }
 
 pub(in crate::report) fn create() -> Operation {
@@ -132,7 +139,11 @@ fn delete(id: &str) -> Operation {
 fn replaced_vm() -> Change {
     let mut template = attribute("template", Value::text("ubuntu-22.04"), Value::text("ubuntu-24.04"));
     template.forces_replacement = true;
-    let ip = attribute("public_ipv4_address", Value::text("203.0.113.20"), Value::Unknown(vec![address("vm.web.a")]));
+    let ip = attribute(
+        "public_ipv4_address",
+        Value::text("203.0.113.20"),
+        Value::Unknown(vec![address("vm.web.a")]),
+    );
     Change {
         id: Some("5b1e09c2-1111-4222-8333-444455556666".into()),
         create_first: Some(true),
@@ -158,8 +169,16 @@ fn updates() -> Vec<Change> {
     (allowlist.cause, allowlist.last_applied) = (Cause::Both, Some(Value::List(vec![])));
     let password = attribute("password", sealed("9a41aaaaaaaaaaaa"), sealed("c07dbbbbbbbbbbbb"));
     let database = Change {
-        attributes: vec![replicas, allowlist, password, attribute("vpc", Value::text("vpc-1"), Value::Null)],
-        effects: vec![Consequence { code: Effect::Charge, text: "the difference is charged at once".into() }],
+        attributes: vec![
+            replicas,
+            allowlist,
+            password,
+            attribute("vpc", Value::text("vpc-1"), Value::Null),
+        ],
+        effects: vec![Consequence {
+            code: Effect::Charge,
+            text: "the difference is charged at once".into(),
+        }],
         cost: priced(100, 148),
         steps: vec![1],
         seconds: 180,
@@ -195,6 +214,47 @@ pub(in crate::report) fn creation(at_address: &str) -> Change {
     }
 }
 
+fn drift() -> Vec<Drift> {
+    let drift = |path: &str, last_applied, live, class| Drift {
+        address: address("database.main"),
+        path: Some(path.into()),
+        last_applied,
+        live,
+        class,
+        source: Some(at(25)),
+    };
+    vec![
+        drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
+        drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored),
+        drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted),
+        Drift {
+            address: address("vpc.main"),
+            path: None,
+            source: None,
+            ..drift("", Value::Null, Value::Null, DriftClass::Gone)
+        },
+    ]
+}
+
+fn blocks() -> Vec<Block> {
+    vec![
+        Block {
+            code: "protected".into(),
+            address: Some(address("volume.old")),
+            text: "It is protected and would be deleted.".into(),
+            help: "Write `protect: false`, apply, then remove the block.".into(),
+            source: Some(at(60)),
+        },
+        Block {
+            code: "deletion_budget".into(),
+            address: None,
+            text: "14 of 41 objects would go, more than 30 %.".into(),
+            help: "Look again, then pass --allow-deletes.".into(),
+            source: None,
+        },
+    ]
+}
+
 /// Everything that a plan can hold, once.
 pub(in crate::report) fn full() -> Plan {
     let mut changes = vec![replaced_vm()];
@@ -211,14 +271,6 @@ pub(in crate::report) fn full() -> Plan {
     changes.push(Change { id: Some("k-1".into()), ..change(Action::Adopt, "ssh_key.ops") });
     changes.push(Change { reason: Some("was vm.frontend".into()), ..change(Action::Move, "vm.front") });
     changes.push(Change { cost: priced(12, 12), ..change(Action::Forget, "vm.legacy") });
-    let drift = |path: &str, last_applied, live, class| Drift {
-        address: address("database.main"),
-        path: Some(path.into()),
-        last_applied,
-        live,
-        class,
-        source: at(25),
-    };
     Plan {
         changes,
         steps: vec![
@@ -228,12 +280,7 @@ pub(in crate::report) fn full() -> Plan {
             step("vm.web.a", delete("5b1e09c2"), &[2], 120),
             step("vm.web.b", create(), &[], 120),
         ],
-        drift: vec![
-            drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
-            drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored),
-            drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted),
-            Drift { address: address("vpc.main"), path: None, source: None, ..drift("", Value::Null, Value::Null, DriftClass::Gone) },
-        ],
+        drift: drift(),
         cost: Cost {
             monthly_before: "339.40".parse().unwrap(),
             monthly_after: "412.40".parse().unwrap(),
@@ -242,22 +289,7 @@ pub(in crate::report) fn full() -> Plan {
             moved: vec![("vm cpu-4c-8g".into(), Decimal::from(22), Decimal::from(24))],
         },
         critical_path: CriticalPath { steps: vec![0, 2, 3], seconds: 242 },
-        blocks: vec![
-            Block {
-                code: "protected".into(),
-                address: Some(address("volume.old")),
-                text: "It is protected and would be deleted.".into(),
-                help: "Write `protect: false`, apply, then remove the block.".into(),
-                source: at(60),
-            },
-            Block {
-                code: "deletion_budget".into(),
-                address: None,
-                text: "14 of 41 objects would go, more than 30 %.".into(),
-                help: "Look again, then pass --allow-deletes.".into(),
-                source: None,
-            },
-        ],
+        blocks: blocks(),
         ..empty()
     }
 }
@@ -290,7 +322,13 @@ pub(in crate::report) fn hostile() -> Plan {
         class: DriftClass::AcceptOnly,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
-    plan.blocks.push(Block { code: evil.into(), address: None, text: evil.into(), help: evil.into(), source: None });
+    plan.blocks.push(Block {
+        code: evil.into(),
+        address: None,
+        text: evil.into(),
+        help: evil.into(),
+        source: None,
+    });
     plan.changes.push(change);
     plan
 }
@@ -303,4 +341,3 @@ pub(in crate::report) fn many(count: usize) -> Plan {
         ..empty()
     }
 }
-
