@@ -29,7 +29,7 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     let mut ledger = match records.next() {
         Some(Record::Condensed(ledger)) => *ledger,
         Some(born @ Record::Born { .. }) => {
-            let identity = identity(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
+            let identity = born_as(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
             let mut ledger = Ledger::new(identity);
             ledger.serial = 1;
             ledger
@@ -45,7 +45,7 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     Ok(ledger)
 }
 
-fn identity(born: &Record) -> Option<Identity> {
+fn born_as(born: &Record) -> Option<Identity> {
     let Record::Born { lineage, stack, environment, key } = born else { return None };
     Some(Identity {
         lineage: *lineage,
@@ -313,4 +313,4 @@ fn allow(legal: bool, reason: &'static str) -> Result<(), &'static str> {
 
 #[cfg(test)]
 #[path = "replay/tests.rs"]
-mod tests;
+pub(crate) mod tests;
