@@ -58,7 +58,15 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
 
 fn intent(n: u8, at: u8, action: IntentAction) -> Record {
     let (op, address, kind) = (op(n), address(at), Name::new("vm"));
-    Record::Intent(Intent { op, address, kind, parent: None, project: None, at: Timestamp::UNIX_EPOCH, action })
+    Record::Intent(Intent {
+        op,
+        address,
+        kind,
+        parent: None,
+        project: None,
+        at: Timestamp::UNIX_EPOCH,
+        action,
+    })
 }
 
 pub(super) fn create(n: u8, at: u8, deposes: bool) -> Record {

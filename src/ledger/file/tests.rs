@@ -52,10 +52,7 @@ fn the_second_writer_learns_who_holds_the_lock() {
     let root = tempfile::tempdir().unwrap();
     let first = open(root.path()).unwrap();
     let Err(StoreError::Locked { holder }) = open(root.path()) else { panic!() };
-    assert_eq!(
-        holder,
-        format!("ada@loom, process {}, since 1970-01-01 00:00:00 UTC", std::process::id())
-    );
+    assert_eq!(holder, format!("ada@loom, process {}, since 1970-01-01 00:00:00 UTC", std::process::id()));
     drop(first);
     open(root.path()).unwrap();
 }
@@ -168,7 +165,8 @@ fn another_stacks_ledger_is_refused() {
     drop(journal(root.path()));
     assert!(matches!(FileStore::read(root.path(), "blog", "prod"), Err(StoreError::Foreign { .. })));
     let identity = Identity::fresh("blog", "prod", &Counted::default());
-    let opening = Opening { directory: root.path(), identity: &identity, who: "a@b", now: Timestamp::UNIX_EPOCH };
+    let opening =
+        Opening { directory: root.path(), identity: &identity, who: "a@b", now: Timestamp::UNIX_EPOCH };
     let Err(StoreError::Foreign { found, wanted }) = FileStore::open(&opening) else { panic!() };
     assert_eq!((found.as_str(), wanted.as_str()), ("shop/prod", "blog/prod"));
     assert!(matches!(FileStore::read(root.path(), "shop", "../prod"), Err(StoreError::Io { .. })));

@@ -23,7 +23,9 @@ fn all_or_none() {
     let journal = journal(&store);
     let illegal = now(journal.commit(&[create(1, 1, false), bound(1, "x"), bound(1, "y")]));
     let reason = "there is no such open intent";
-    assert!(matches!(illegal, Err(StoreError::Illegal(IllegalRecord { serial: 4, reason: r })) if r == reason));
+    assert!(
+        matches!(illegal, Err(StoreError::Illegal(IllegalRecord { serial: 4, reason: r })) if r == reason)
+    );
     assert_eq!((store.durable().len(), journal.ledger().entries.len()), (1, 0));
     now(journal.commit(&[create(1, 1, false), bound(1, "x")])).unwrap();
     assert_eq!((store.durable().len(), journal.ledger().entries.len()), (3, 1));

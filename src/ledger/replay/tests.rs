@@ -34,7 +34,10 @@ fn moved(from: u8, to: u8) -> Record {
 
 fn ids(ledger: &Ledger) -> BTreeSet<Name> {
     let entries = ledger.entries.values();
-    entries.flat_map(|entry| entry.current.iter().chain(&entry.deposed)).map(|object| object.id.clone()).collect()
+    entries
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed))
+        .map(|object| object.id.clone())
+        .collect()
 }
 
 #[test]
@@ -74,7 +77,11 @@ fn illegal_moves() {
         (vec![create(1, 1, false)], bound(1, "old"), "the object was there before the request"),
         (vec![create(1, 1, false)], create(1, 2, false), "the operation's id was used before"),
         (vec![create(1, 1, false)], create(2, 1, false), "another request for the address is open"),
-        (vec![create(1, 1, false)], closed(1, ClosedOutcome::Done), "a creation that is done names its object"),
+        (
+            vec![create(1, 1, false)],
+            closed(1, ClosedOutcome::Done),
+            "a creation that is done names its object",
+        ),
         (made(), create(2, 1, false), "the address has an object already"),
         (vec![], create(1, 1, true), "the address has no object to depose"),
         (made(), update(2, 1, "other"), "the object is not the address's"),
@@ -93,7 +100,11 @@ fn illegal_moves() {
             gone(Some(2), 1, "x"),
             "the intent was to do something else",
         ),
-        ([made(), vec![update(2, 1, "x")]].concat(), moved(1, 2), "another request for the address is open"),
+        (
+            [made(), vec![update(2, 1, "x")]].concat(),
+            moved(1, 2),
+            "another request for the address is open",
+        ),
         (
             vec![create(1, 1, false), asked(&create(1, 1, false))],
             create(2, 1, false),
@@ -124,7 +135,8 @@ fn illegal_moves() {
 fn what_is_presumed_absent_is_watched() {
     let ledger = replay(&[create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)]).unwrap();
     assert!(ledger.intents.is_empty() && ledger.watched.contains_key(&op(1)));
-    let again = [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent), create(2, 1, false), bound(2, "x")];
+    let again =
+        [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent), create(2, 1, false), bound(2, "x")];
     assert!(replay(&again).is_ok());
     let over = replay(&[
         create(1, 1, false),
@@ -191,18 +203,20 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         Just(ClosedOutcome::NotSent),
         Just(ClosedOutcome::PresumedAbsent),
     ];
-    (0u8..14, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| match what {
-        0 | 1 => create(n, at, flag),
-        2 => update(n, at, id),
-        3 | 4 => delete(n, at, id),
-        5 | 6 => bound(n, id),
-        7 => closed(n, outcome),
-        8 => gone(flag.then_some(n), at, id),
-        9 => adopted(at, id),
-        10 => Record::Forgotten { address: address(at) },
-        11 => moved(at, (at + 1) % 3),
-        12 => asked(&create(n, at, flag)),
-        _ => Record::Answered { op: op(n), object: flag.then(|| owned(id)) },
+    (0u8..14, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| {
+        match what {
+            0 | 1 => create(n, at, flag),
+            2 => update(n, at, id),
+            3 | 4 => delete(n, at, id),
+            5 | 6 => bound(n, id),
+            7 => closed(n, outcome),
+            8 => gone(flag.then_some(n), at, id),
+            9 => adopted(at, id),
+            10 => Record::Forgotten { address: address(at) },
+            11 => moved(at, (at + 1) % 3),
+            12 => asked(&create(n, at, flag)),
+            _ => Record::Answered { op: op(n), object: flag.then(|| owned(id)) },
+        }
     })
 }
 
