@@ -23,6 +23,9 @@ use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 /// Whole time of a request that changes something: an answer later than this is not waited for.
 const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
+/// Who is told of waits.
+pub(super) type Listener = Rc<dyn Fn(&Wait)>;
+
 /// A client of one account.
 pub struct Client<C, K, R> {
     pub(super) cloud: C,
@@ -34,7 +37,7 @@ pub struct Client<C, K, R> {
     /// The catalog's limiter: the service counts those requests by peer address.
     pub(super) public: Turnstile,
     pub(super) count: Cell<RequestCount>,
-    pub(super) listener: RefCell<Option<Rc<dyn Fn(&Wait)>>>,
+    pub(super) listener: RefCell<Option<Listener>>,
     pub(super) settling: Settling,
 }
 
@@ -288,7 +291,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Mutation {
         let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
         let fields = kind.api.delete_body.iter();
-        let body = fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
+        let body =
+            fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
         match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
             Settled::Ended(mutation) => mutation,
             Settled::Success(_) => Mutation::Done(None, None),

@@ -18,4 +18,6 @@ mod send;
 mod turnstile;
 
 #[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod tests;

@@ -62,6 +62,8 @@ struct Pass {
     rows: Vec<Object>,
     seen: HashSet<Name>,
     total: Option<usize>,
+    /// What is called the total is none.
+    no_total: bool,
     date: Option<Name>,
     /// Rows of a full page; zero before the first page.
     size: usize,
@@ -101,7 +103,12 @@ impl Pass {
             return self.take_first(part);
         }
         let overlap = self.overlap();
-        if part.total != self.total {
+        if self.pages == 1 && self.total == Some(self.rows.len()) && part.total == Some(part.rows.len()) {
+            // It counts the rows of each page.
+            self.total = None;
+            self.no_total = true;
+        }
+        if part.total.filter(|_| !self.no_total) != self.total {
             return Err(Shifted);
         }
         if self.ended || offset != self.rows.len() - overlap {
@@ -126,7 +133,9 @@ impl Pass {
 
     fn take_first(&mut self, part: Part) -> Result<(), Shifted> {
         self.date = part.date;
-        self.total = part.total;
+        // A total that is less than one page holds is none.
+        self.no_total = part.total.is_none_or(|total| total < part.rows.len());
+        self.total = part.total.filter(|_| !self.no_total);
         self.size = part.rows.len().min(LIMIT);
         let short = part.rows.len() < LIMIT;
         self.add(part.rows.into_iter())?;

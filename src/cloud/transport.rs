@@ -90,7 +90,8 @@ impl HttpCloud {
             Ok(value)
         });
         let builder = || client_builder(&base, options.connect_timeout);
-        let started = |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
+        let started =
+            |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
         Ok(Self {
             host,
             key: key.transpose()?,
@@ -105,7 +106,8 @@ impl HttpCloud {
         let mut url = self.base.clone();
         let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
-        let kept = url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
+        let kept =
+            url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
         }
@@ -154,7 +156,8 @@ impl HttpCloud {
 impl Cloud for HttpCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
         let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
-        let headers = self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
+        let headers =
+            self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
         let client = if request.method.mutates() { &self.changes } else { &self.reads };
         let mut builder =
             client.request(method(request.method), url).headers(headers).timeout(request.deadline);

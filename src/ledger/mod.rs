@@ -11,3 +11,6 @@ pub mod store;
 
 mod guarded;
 mod line;
+
+#[cfg(test)]
+mod fixture;

@@ -1,1 +1,71 @@
-//! Tests.
+//! Commits: legal or nothing, durable or poisoned.
+
+use futures_util::FutureExt;
+use proptest::prelude::*;
+
+use super::*;
+use crate::ledger::fixture::*;
+use crate::ledger::memory::{Fault, MemoryStore};
+use crate::ledger::replay::{IllegalRecord, tests::any_record};
+
+/// Runs a future that never waits.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("memory does not wait")
+}
+
+fn journal(store: &MemoryStore) -> Journal<&MemoryStore> {
+    now(Journal::open(store)).unwrap()
+}
+
+#[test]
+fn all_or_none() {
+    let store = MemoryStore::new(&identity());
+    let journal = journal(&store);
+    let illegal = now(journal.commit(&[create(1, 1, false), bound(1, "x"), bound(1, "y")]));
+    let reason = "there is no such open intent";
+    assert!(
+        matches!(illegal, Err(StoreError::Illegal(IllegalRecord { serial: 4, reason: r })) if r == reason)
+    );
+    assert_eq!((store.durable().len(), journal.ledger().entries.len()), (1, 0));
+    now(journal.commit(&[create(1, 1, false), bound(1, "x")])).unwrap();
+    assert_eq!((store.durable().len(), journal.ledger().entries.len()), (3, 1));
+}
+
+#[test]
+fn a_failed_write_poisons() {
+    for (fault, durable) in [(Fault::Before, 1), (Fault::After, 2)] {
+        let store = MemoryStore::new(&identity());
+        let journal = journal(&store);
+        store.fail_at(0, fault);
+        assert!(matches!(now(journal.commit(&[create(1, 1, false)])), Err(StoreError::Io { .. })));
+        assert!(journal.ledger().intents.is_empty(), "what is not surely durable is not believed");
+        assert!(matches!(now(journal.commit(&[create(2, 2, false)])), Err(StoreError::Poisoned)));
+        assert_eq!(store.restarted().durable().len(), durable);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// The excerpt on which a commit is tried says the same as the whole ledger.
+    #[test]
+    fn an_excerpt_judges_like_the_whole(batches in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..24)) {
+        let store = MemoryStore::new(&identity());
+        let journal = journal(&store);
+        let mut whole = journal.ledger().clone();
+        for batch in batches {
+            let mut trial = whole.clone();
+            let verdict = batch.iter().try_for_each(|record| trial.record(record));
+            match now(journal.commit(&batch)) {
+                Ok(()) => {
+                    prop_assert_eq!(verdict, Ok(()));
+                    whole = trial;
+                }
+                Err(StoreError::Illegal(illegal)) => prop_assert_eq!(verdict, Err(illegal)),
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+            prop_assert_eq!(&*journal.ledger(), &whole);
+        }
+        prop_assert_eq!(&load_ledger(store.durable()).unwrap(), &whole);
+    }
+}
