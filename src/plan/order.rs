@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
+use super::classify::is_adopted;
 use super::survey::{Live, Subject, Survey, key_of};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::OnRemove;
@@ -82,6 +83,8 @@ impl<'a> Work<'_, 'a> {
             }
         }
         match verdict.act {
+            // Refused: what is adopted is never replaced at once.
+            Act::Replace { .. } if is_adopted(subject) => {}
             Act::Create => {
                 let create = self.create(n, false);
                 self.nodes[n].create = Some(self.add(n, create));

@@ -8,7 +8,7 @@ use super::{shop, show};
 fn a_new_stack_is_made_in_order_and_then_settled() {
     let mut world = shop();
     let plan = world.settle();
-    insta::assert_snapshot!(show(&plan), @r#"
+    insta::assert_snapshot!(show(&plan), @"
     + backup_schedule.nightly config
     + database.main config
     + database.main.users.reporting config
@@ -23,7 +23,7 @@ fn a_new_stack_is_made_in_order_and_then_settled() {
     4 database.main create after [0, 1]
     5 database.main.users.reporting create after [4]
     6 backup_schedule.nightly create after [0, 2]
-    "#);
+    ");
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn destroy_goes_the_other_way() {
     world.settle();
     world.options.destroy = true;
     let plan = world.settle();
-    insta::assert_snapshot!(show(&plan), @r#"
+    insta::assert_snapshot!(show(&plan), @"
     - backup_schedule.nightly config: everything is destroyed
     - database.main config: everything is destroyed
     - database.main.users.reporting config: everything is destroyed
@@ -48,7 +48,7 @@ fn destroy_goes_the_other_way() {
     5 vm.web delete vm-3 after [0, 1, 4]
     6 vpc.main delete vpc-2 after [3, 5]
     7 project.shop delete project-1 after [0, 1, 3, 4, 5, 6]
-    "#);
+    ");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
     world.settle();
     world.set("vm.web", "template", json!("ubuntu-24.04"));
     let plan = world.settle();
-    insta::assert_snapshot!(show(&plan), @r#"
+    insta::assert_snapshot!(show(&plan), @"
     +/- backup_schedule.nightly upstream: it goes when the old vm.web goes
         vm vm-3 → (known once vm.web exists) !
     +/- vm.web config: the API cannot change template in place
@@ -69,7 +69,7 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
     2 backup_schedule.nightly create after [0]
     3 backup_schedule.nightly delete backup_schedule-7 after [2]
     4 vm.web delete vm-3 after [0, 1, 3]
-    "#);
+    ");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_network_is_replaced_old_one_first() {
     world.settle();
     world.set("vpc.main", "cidr", json!("10.20.0.0/17"));
     let plan = world.settle();
-    insta::assert_snapshot!(show(&plan), @r#"
+    insta::assert_snapshot!(show(&plan), @"
     -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because what it stands on is deleted before it is made anew
         vm vm-3 → (known once vm.web exists) !
     -/+ vm.web upstream: the API cannot change vpc in place; the old one goes first, because what it stands on is deleted before it is made anew
@@ -99,5 +99,5 @@ fn a_network_is_replaced_old_one_first() {
     7 vm.web create after [3, 5]
     8 volume.media attach after [0, 7]
     9 backup_schedule.nightly create after [2, 7]
-    "#);
+    ");
 }

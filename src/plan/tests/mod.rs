@@ -1,6 +1,7 @@
 //! Tests of the plan, over a pure model of the world.
 
 mod diff;
+mod guards;
 mod invented;
 mod words;
 mod world;

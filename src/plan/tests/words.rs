@@ -157,13 +157,9 @@ fn secrets_are_compared_by_fingerprint_and_never_shown() {
 fn what_can_only_grow_does_not_shrink() {
     let mut world = gear(json!({"size": 5}));
     world.set("gear.g", "size", json!(4));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
-    ! grow_only: gear.g.size would go from 5 to 4; it can only grow.
-    "#);
+    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: gear.g.size would go from 5 to 4; it can only grow.");
     world.set("gear.g", "size", json!(5)).mutate("gear.g", "size", json!(7));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
-    ≠ gear.g.size 5 → 7 AcceptOnly
-    "#);
+    insta::assert_snapshot!(show(&world.plan()), @"≠ gear.g.size 5 → 7 AcceptOnly");
 }
 
 #[test]
@@ -176,7 +172,7 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
         .write("gear.g", json!({"axle": "$axle.a"}));
     world.settle();
     world.set("axle.a", "metal", json!("iron"));
-    insta::assert_snapshot!(show(&world.settle()), @r#"
+    insta::assert_snapshot!(show(&world.settle()), @"
     -/+ axle.a config: the API cannot change metal in place; the old one goes first, because two cannot have the same number
         metal null → iron !
     -/+ axle.a.drawers.top upstream: axle.a is made anew, and it goes with the old one; the old one goes first, because what it stands on is deleted before it is made anew
@@ -192,9 +188,9 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
     5 oiling.o create after [0, 4]
     6 gear.g link after [1, 4]
     7 axle.a.drawers.top create after [2, 4]
-    "#);
+    ");
     world.set("axle.a", "number", json!(2)).set("axle.a", "metal", json!("gold"));
-    insta::assert_snapshot!(show(&world.settle()), @r#"
+    insta::assert_snapshot!(show(&world.settle()), @"
     +/- axle.a config: the API cannot change number, metal in place
         number 1 → 2 !
         metal iron → gold !
@@ -210,7 +206,7 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
     4 axle.a.drawers.top create after [0]
     5 axle.a.drawers.top delete drawer-7 after [4]
     6 axle.a delete axle-5 after [0, 2, 3, 5]
-    "#);
+    ");
 }
 
 #[test]
@@ -219,31 +215,29 @@ fn a_link_that_nobody_writes_any_more_is_undone_when_its_other_end_goes() {
     world.write("axle.a", json!({"number": 1})).write("gear.g", json!({"axle": "$axle.a"}));
     world.settle();
     world.write("gear.g", json!({})).remove("axle.a");
-    insta::assert_snapshot!(show(&world.settle()), @r#"
+    insta::assert_snapshot!(show(&world.settle()), @"
     - axle.a config: its block is gone
     ~ gear.g upstream
         axle axle-1 → null
     0 gear.g unlink after []
     1 axle.a delete axle-1 after [0]
-    "#);
+    ");
 }
 
 #[test]
 fn a_failed_object_is_replaced_unless_it_may_hold_data() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("broken"));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
+    insta::assert_snapshot!(show(&world.plan()), @"
     +/- gear.g unfinished: its status is broken, which it does not leave by itself
     0 gear.g create after []
     1 gear.g delete gear-1 after [0]
-    "#);
+    ");
     let mut world = World::with(INVENTED);
     world.write("vault.v", json!({}));
     world.settle();
     world.mutate("vault.v", "state", json!("broken"));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
-    ! failed: vault.v is broken, and it may still hold data: it is not replaced unasked.
-    "#);
+    insta::assert_snapshot!(show(&world.plan()), @"! failed: vault.v is broken, and it may still hold data: it is not replaced unasked.");
     world.ledger.entries.get_mut("vault.v").unwrap().unfinished = true;
     assert!(show(&world.plan()).contains("-/+ vault.v unfinished"));
 }
@@ -252,17 +246,17 @@ fn a_failed_object_is_replaced_unless_it_may_hold_data() {
 fn an_object_on_its_way_out_is_waited_for_and_made_again() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("going"));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
+    insta::assert_snapshot!(show(&world.plan()), @"
     -/+ gear.g drift: the service is deleting the object; a new one follows when it is gone
     0 gear.g delete gear-1 after []
     1 gear.g create after [0]
     ≠ gear.g gear-1 → null Gone
-    "#);
+    ");
     world.remove("gear.g");
-    insta::assert_snapshot!(show(&world.plan()), @r#"
+    insta::assert_snapshot!(show(&world.plan()), @"
     - gear.g config: its block is gone
     0 gear.g delete gear-1 after []
-    "#);
+    ");
 }
 
 #[test]
@@ -271,12 +265,12 @@ fn a_new_name_holder_waits_until_the_old_one_is_gone() {
     world.write("axle.a", json!({"number": 1}));
     world.settle();
     world.remove("axle.a").write("axle.b", json!({"number": 1}));
-    insta::assert_snapshot!(show(&world.settle()), @r#"
+    insta::assert_snapshot!(show(&world.settle()), @"
     - axle.a config: its block is gone
     + axle.b config
     0 axle.a delete axle-1 after []
     1 axle.b create after [0]
-    "#);
+    ");
 }
 
 #[test]
@@ -298,8 +292,8 @@ fn the_rest_of_an_earlier_replacement_is_deleted_once_nobody_holds_it() {
     let mut old = world.ledger.entries["gear.g"].current.clone().unwrap();
     old.id = "old".into();
     world.ledger.entries.get_mut("gear.g").unwrap().deposed.push(old);
-    insta::assert_snapshot!(show(&world.settle()), @r#"
+    insta::assert_snapshot!(show(&world.settle()), @"
     - gear.g unfinished: an earlier replacement left the old object behind
     0 gear.g delete old after []
-    "#);
+    ");
 }
