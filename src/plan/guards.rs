@@ -1,6 +1,7 @@
 //! Guards: what a plan shows and an apply refuses, each with the ways out.
 
 use super::blocks::Blocks;
+use super::change::Cause;
 use super::classify::is_adopted;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
@@ -165,6 +166,10 @@ pub(super) fn may_change(
         })
     };
     let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
+    // What grew behind stead's back is told as drift: nobody asked for less.
+    if difference.cause == Cause::Drift {
+        return false;
+    }
     let (address, path) = (subject.address, &difference.path);
     let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");

@@ -1,6 +1,9 @@
 //! Tests of the plan, over a pure model of the world.
 
 mod diff;
+mod guards;
+mod invented;
+mod words;
 mod world;
 
 use serde_json::json;
@@ -51,6 +54,12 @@ pub fn show(plan: &Plan) -> String {
         text += &format!("! {}: {}\n", block.code, block.text);
     }
     text
+}
+
+/// The differences of all changes but creations.
+pub fn changes(plan: &Plan) -> Vec<String> {
+    let lines = show(plan);
+    lines.lines().filter_map(|line| line.strip_prefix("    ").map(str::to_owned)).collect()
 }
 
 /// A network, a machine in it, its volume, its schedule, and a database with a user.
