@@ -7,6 +7,9 @@ pub mod kdl;
 pub mod load;
 pub mod lock;
 pub mod stack;
+pub mod syntax;
+pub mod text;
+mod unique;
 pub mod yaml;
 
 mod attributes;
