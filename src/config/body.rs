@@ -110,7 +110,7 @@ impl<'d> Resolver<'d> {
             } else if attribute.presence == Presence::Required {
                 self.problem(
                     frame,
-                    Diagnostic::error(codes::MISSING_ATTRIBUTE, format!("`{}` is missing", attribute.name))
+                    Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                         .at(block.entry.key_span, "")
                         .detail(format!(
                             "A {} needs `{}`, {}. {}",

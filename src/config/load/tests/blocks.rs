@@ -21,5 +21,18 @@ outputs:
   first: $yard.main.fence
 "
     )
-    .resolved(), @"");
+    .resolved(), @r#"
+    crane.five.q name=five-q
+    crane.one.a name=one-a note=crane a in default yard=$yard.main
+    crane.one.b name=one-b note=crane b in default yard=$yard.main
+    crane.three.x name=three-x tons=5
+    crane.three.y name=three-y tons=7
+    crane.two.a name=two-a next=$crane.one.a note=text($crane.one.a:address, !)
+    crane.two.b name=two-b next=$crane.one.b note=text($crane.one.b:address, !)
+    yard.main cidr=10.0.0.0/16 name=main
+    yard.main.gates.north name=north
+    yard.main.gates.south crane=$crane.one.a name=south
+    output first=$yard.main:fence
+    output notes=cel(values(crane.two).map(c, c.address) |  | crane.two.a, crane.two.b)
+    "#);
 }
