@@ -34,7 +34,14 @@ crane:
   d: { for_each: [x, z] }
 "
     )
-    .resolved(), @"");
+    .resolved(), @r#"
+    crane.a labels={ a: default, b: test, c: 9.10, d: no, e: hello } name=a note=$5/2 US$ 5 painted=true power=on rig={ hook: 016, length: 4 } tags=[x, y] tons=5 yard=$yard.main yards=list($yard.main, 9d6ba6a5-6a53-4c2b-8b0f-6f4a3c9d1e22)
+    crane.b labels=map(f: $yard.main:fence, g: cel(locals.text + vars.t | locals: { }, vars: { t: a } |  locals.text=text(at , $yard.main:fence)), h: $yard.main:fence) name=b next=cel(vars.on ? crane.a : crane.c | vars: { on: true } | crane.a, crane.c.x) note=text(at , $yard.main:fence) tons=null yard=cel(env == "default" ? yard.main : null | env: default | yard.main)
+    crane.c.x labels=map(l: cel(crane.a.address + each.key | each: { key: x } | crane.a), m: cel(crane.d[each.key].name | each: { key: x } | crane.d.x)) name=c-x
+    crane.d.x name=d-x
+    crane.d.z name=d-z
+    yard.main cidr=10.3.0.0/16 name=main
+    "#);
 }
 
 #[test]
