@@ -49,14 +49,6 @@ impl<'d> Resolver<'d> {
         let frame = Frame { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
         for entry in block.body() {
-            if written.contains(&entry.key.as_str()) {
-                self.problem(
-                    frame,
-                    Diagnostic::error(codes::DECLARED_TWICE, format!("`{}` is set twice", entry.key))
-                        .at(entry.key_span, "")
-                        .help("keep one of the two"),
-                );
-            }
             written.push(&entry.key);
             self.entry(block, entry, frame, &mut resource);
         }
@@ -118,7 +110,7 @@ impl<'d> Resolver<'d> {
             } else if attribute.presence == Presence::Required {
                 self.problem(
                     frame,
-                    Diagnostic::error(codes::MISSING_ATTRIBUTE, format!("`{}` is missing", attribute.name))
+                    Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                         .at(block.entry.key_span, "")
                         .detail(format!(
                             "A {} needs `{}`, {}. {}",

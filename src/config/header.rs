@@ -138,7 +138,8 @@ fn nothing<'d>(name: Name) -> Chosen<'d> {
 
 fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
     let problem =
-        Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, format!("there is no environment `{name}`"));
+        Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
+            .detail(format!("There is no environment `{name}`."));
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = match environments.values().next() {
         Some(first) => problem.at(first.key_span, "environments are declared here"),
@@ -187,9 +188,9 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                 None => problems.push(not_a_block("vars", &entry.value)),
             },
             "set" => problems.push(
-                Diagnostic::error(codes::NOT_AVAILABLE, "`set` is not available in this version")
+                Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
                     .at(entry.key_span, "")
-                    .detail("The language has it, but this version of stead does not act on it.")
+                    .detail("The language has `set`, but this version of stead does not act on it.")
                     .help("give the value through a variable: `vars: { NAME: VALUE }`"),
             ),
             other => {

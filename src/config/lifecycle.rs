@@ -60,8 +60,9 @@ impl<'d> Resolver<'d> {
                 "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
                 "final_snapshot" => self.problem(
                     frame,
-                    Diagnostic::error(codes::NOT_AVAILABLE, "`final_snapshot` is not available in this version")
+                    Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
                         .at(entry.key_span, "")
+                        .detail("The language has `final_snapshot`, but this version of stead does not act on it.")
                         .help("remove the word"),
                 ),
                 _ => self.problem(frame, unknown_key(entry, KEYS)),
@@ -218,7 +219,7 @@ impl<'d> Resolver<'d> {
                 problem.help = why.help.map(|help| help.replace("`$", "`"));
                 problem.labels.extend(why.labels);
             }
-            None => problem = problem.help("name blocks by their addresses: `vm.web`, `vm.web.a`"),
+            None => problem = problem.help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance"),
         }
         self.problem(frame, problem);
     }

@@ -60,6 +60,13 @@ impl<'d> Resolver<'d> {
             },
         };
         let rest = &steps[used..];
+        if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (&base, rest) {
+            // `$each.value.address`: an attribute of the resource that stands there.
+            let kind = self.index.of_instance(address)?.kind;
+            let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
+            let expression = Expression::Reference(reference);
+            return self.has_attribute(kind, name, span, frame).then_some(Resolved { expression, origin });
+        }
         match drill(&base, rest) {
             Some(expression) => Some(Resolved { expression, origin }),
             None => self.deep_path(path, span, frame),
@@ -120,7 +127,7 @@ impl<'d> Resolver<'d> {
     }
 
     fn dead_end(&self, frame: Frame<'_, 'd>, mut problem: Diagnostic, path: &[Name], span: Span) {
-        let place = self.within(span, path.first().map_or("", Name::as_str));
+        let place = path.first().map_or(span, |name| self.part_within(span, name));
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
             // "did you mean `$kind.near`?" carries the name that mends it.
@@ -147,7 +154,7 @@ impl<'d> Resolver<'d> {
         if name == "id" || kind.attribute(name).is_some() || child {
             return true;
         }
-        let place = self.within(span, name);
+        let place = self.part_within(span, name);
         let problem = Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .at(place, "")
             .detail(format!("A {} has no `{name}`.", kind.name));
@@ -201,7 +208,7 @@ impl<'d> Resolver<'d> {
         known: impl Iterator<Item = &'n str>,
         span: Span,
     ) -> Diagnostic {
-        let place = self.within(span, name);
+        let place = self.part_within(span, name);
         let problem = Diagnostic::error(code, format!("this {what} is not declared"))
             .at(place, "")
             .detail(format!("There is no {what} `{name}`."));
@@ -284,6 +291,10 @@ impl<'d> Resolver<'d> {
                     Segment::Computed(_) => None,
                 }))
                 .collect();
+            if !self.is_root(&path.root) {
+                self.problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
+                return None;
+            }
             if let Some(names) = names {
                 return self.path(&names, span, frame);
             }
@@ -344,9 +355,13 @@ impl<'d> Resolver<'d> {
             match (path.root.as_str(), first) {
                 ("env" | "stack", _) | ("vars" | "locals", None) => {}
                 ("vars", Some(name)) => good &= self.variable(name, span, frame).is_some(),
-                ("locals", Some(name)) => good &= self.local(name, span, frame).is_some(),
+                ("locals", Some(name)) => {
+                    let base = self.local(name, span, frame).cloned();
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
                 ("each", first) => {
-                    good &= self.each(first.map_or("key", Name::as_str), span, frame).is_some();
+                    let base = self.each(first.map_or("key", Name::as_str), span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
                 }
                 (root, _) => match self.registry.top_level().find(|kind| kind.name == root) {
                     Some(kind) => good &= self.live(kind, path, span, frame, &mut named),
@@ -365,6 +380,25 @@ impl<'d> Resolver<'d> {
         named.objects.sort();
         named.objects.dedup();
         good.then_some(named)
+    }
+
+    /// Checks a path that goes through a local or `each.value`, which may be a resource itself.
+    fn through(
+        &self,
+        base: Option<Expression>,
+        path: &Path,
+        span: Span,
+        frame: Frame<'_, 'd>,
+        named: &mut Named<'_>,
+    ) -> bool {
+        let Some(base) = base else { return false };
+        let Expression::Reference(Reference { address, attribute: None }) = base else { return true };
+        let kind = self.index.of_instance(&address).map(|block| block.kind);
+        named.objects.push(address);
+        match (kind, path.segments.get(1)) {
+            (Some(kind), Some(Segment::Name(name))) => self.has_attribute(kind, name, span, frame),
+            _ => true,
+        }
     }
 
     fn live<'p>(
@@ -569,13 +603,27 @@ fn drill_value(base: &Value, path: &[Name]) -> Option<Value> {
     }
 }
 
-/// Writes a path as CEL; every part after the root as a key, for `-` is no part of a name there.
+/// Words that CEL keeps for itself.
+const RESERVED: &[&str] = &[
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
+    "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+];
+
+/// Writes a path as CEL; a part that is no name there stands as a key.
 fn as_cel(path: &[Name]) -> String {
     let mut source = path.first().map(ToString::to_string).unwrap_or_default();
     for part in path.iter().skip(1) {
-        source.push_str("[\"");
-        source.push_str(part);
-        source.push_str("\"]");
+        let is_name = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !RESERVED.contains(&part.as_str());
+        if is_name {
+            source.push('.');
+            source.push_str(part);
+        } else {
+            source.push_str("[\"");
+            source.push_str(part);
+            source.push_str("\"]");
+        }
     }
     source
 }

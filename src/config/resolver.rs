@@ -211,14 +211,27 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    /// Returns the place of some words within a scalar, when they stand there as they are.
+    /// Returns the place of an expression within a scalar, when it stands there as it is.
     pub(super) fn within(&self, span: Span, words: &str) -> Span {
-        let found = self.sources.get(span.source).and_then(|source| {
-            let text = source.text.get(span.start as usize..span.end as usize)?;
-            let start = span.start + u32::try_from(text.find(words)?).ok()?;
-            Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
-        });
-        found.unwrap_or(span)
+        self.located(span, words, |text| text.find(words)).unwrap_or(span)
+    }
+
+    /// Returns the place of a path's part within a scalar: after a dot, and whole.
+    pub(super) fn part_within(&self, span: Span, name: &str) -> Span {
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let find = |text: &str| {
+            text.match_indices(name)
+                .find(|(at, _)| text[..*at].ends_with('.') && !text[at + name.len()..].starts_with(goes_on))
+                .map(|(at, _)| at)
+        };
+        self.located(span, name, find).unwrap_or(span)
+    }
+
+    fn located(&self, span: Span, words: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Span> {
+        let source = self.sources.get(span.source)?;
+        let text = source.text.get(span.start as usize..span.end as usize)?;
+        let start = span.start + u32::try_from(find(text)?).ok()?;
+        Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
     }
 
     /// Returns the problem of a name that means nothing after a `$`.
@@ -257,7 +270,7 @@ pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Op
     match error {
         EvaluationError::Failed(why) => Diagnostic::error(codes::FAILED, "an expression has no value")
             .at(span, "")
-            .detail(format!("The expression{what} fails: {why}.")),
+            .detail(format!("The expression{what} fails: {why}{}", if why.ends_with('?') { "" } else { "." })),
         EvaluationError::TooLong(steps) => Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
             .at(span, "")
             .detail(format!("The expression{what} was stopped after {steps} steps."))

@@ -295,10 +295,7 @@ impl<'d> Resolver<'d> {
             }
         };
         for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
-            // Without a place, the name keeps two such problems apart.
-            let mut problem = problem(name, "--var");
-            problem.summary = format!("the variable `{name}` is not declared");
-            self.problems.push(problem);
+            self.problems.push(problem(name, "--var"));
         }
         let files = givers.var_files.iter().flat_map(|(path, document)| {
             document.root.iter().map(move |entry| (path.to_string(), entry))
