@@ -123,7 +123,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         match self.send(job, request).await? {
             Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
             Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
-            Mutation::Refused(refusal) => Err(self.refused(job, birth, &intent, refusal).await?),
+            Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,
             Mutation::NotSent(reason) => {
                 self.close(&intent, ClosedOutcome::NotSent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason)))
@@ -198,22 +198,25 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
     }
 
-    /// The service said no. When it says that the name is taken, the taker may be the late effect of
-    /// a request of ours: that is looked into before the refusal is believed.
+    /// The service said no. A conflict may be the late effect of a request of ours that was given up, or
+    /// come of something that the object needs and that is not at rest: both are looked into before
+    /// the refusal is believed.
     async fn refused(
         &self,
         job: &Job<'_>,
         birth: &Birth,
         intent: &Intent,
         refusal: Refusal,
-    ) -> Result<StepError, StepError> {
+    ) -> Result<Attempt, StepError> {
         self.close(intent, ClosedOutcome::Refused).await?;
-        if refusal.status != 409 {
-            return Ok(StepError::Refused(refusal));
+        let conflict = refusal.status == 409;
+        let error = StepError::Refused(refusal);
+        if !conflict {
+            return Err(error);
         }
         self.baselines.forget(job.kind, &birth.scope).await;
         self.check_late_effects(job).await?;
-        Ok(StepError::Refused(refusal))
+        if self.needs_come_to_rest(job).await? { Ok(Attempt::Vain(error)) } else { Err(error) }
     }
 
     /// Waits until a bound object can be used, sets what creation does not, and records it whole.

@@ -184,7 +184,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         entrance: &Entrance<'_>,
     ) -> Result<Option<Name>, StepError> {
         let (address, kind) = (&step.address, self.kind(&step.kind)?);
-        let job = Job { step: Some(number), address, kind, until, entrance: Some(entrance) };
+        let needs = match &step.operation {
+            Operation::Create { remember, .. } | Operation::Update { remember, .. } => {
+                &*remember.depends_on
+            }
+            Operation::Delete { .. } => &[],
+        };
+        let job = Job { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
         match &step.operation {
             Operation::Create { desired, project, parent, remember, deposes } => {
                 let parent = parent.as_ref();

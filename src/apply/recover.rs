@@ -54,7 +54,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let wait = self.wait_for(kind, intent, begun).await?;
         self.clock().sleep(wait).await;
         let until = self.clock().elapsed() + patience;
-        let job = Job { step: None, address: &intent.address, kind, until, entrance: None };
+        let job = Job { step: None, address: &intent.address, kind, until, needs: &[], entrance: None };
         match &intent.action {
             IntentAction::Create { .. } => self.recover_creation(&job, intent).await,
             IntentAction::Update { id, call, before, target } => {

@@ -51,6 +51,8 @@ pub(super) struct Job<'p> {
     pub(super) kind: &'static Kind,
     /// When its patience ends, in the clock's elapsed time.
     pub(super) until: Duration,
+    /// Resources that it refers to.
+    pub(super) needs: &'p [Address],
     /// Its place among the steps that have sent nothing yet.
     pub(super) entrance: Option<&'p Entrance<'p>>,
 }

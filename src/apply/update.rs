@@ -157,7 +157,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 }
                 Mutation::Refused(refusal) => {
                     self.close(&intent, ClosedOutcome::Refused).await?;
-                    return Err(StepError::Refused(refusal));
+                    if refusal.status != 409 || !self.needs_come_to_rest(job).await? {
+                        return Err(StepError::Refused(refusal));
+                    }
                 }
                 Mutation::NotSent(reason) => {
                     self.close(&intent, ClosedOutcome::NotSent).await?;

@@ -93,6 +93,28 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         gone.map_err(|error| unsettled(job, target, error))
     }
 
+    /// Waits for whatever a step refers to and that is in a transition; tells whether there was any.
+    ///
+    /// Asked only when the service refuses: in a run of its own, everything came to rest before.
+    pub(super) async fn needs_come_to_rest(&self, job: &Job<'_>) -> Result<bool, StepError> {
+        let mut waited = false;
+        for address in job.needs {
+            let entry = self.context.journal.ledger().entries.get(address).cloned();
+            let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
+                continue;
+            };
+            let need = Job { kind: self.kind(&name)?, ..*job };
+            let target = Target::of(need.kind, &owned);
+            let moving = |object: &Object| rest(need.kind, object) == Rest::Moving;
+            if self.get(&target.key).await?.is_some_and(|object| moving(&object)) {
+                self.progress(job, format!("waiting for {address}"));
+                self.settle(&need, &target, None).await?;
+                waited = true;
+            }
+        }
+        Ok(waited)
+    }
+
     fn patience(&self, job: &Job<'_>) -> Duration {
         job.until.saturating_sub(self.clock().elapsed())
     }

@@ -104,8 +104,4 @@ impl Outside {
     pub fn thaw(&self) {
         *self.frozen.borrow_mut() = None;
     }
-
-    pub fn points(&self) -> usize {
-        self.points.get()
-    }
 }

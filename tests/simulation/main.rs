@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use stead::apply::run::Bounds;
 use stead::config::stack::Stack;
+use stead::ledger::replay::load_ledger;
 
 use disaster::{Outside, Remains};
 use machine::SimRandom;
@@ -45,6 +46,11 @@ fn recorded(mut outside: Outside, stack: &Stack, story: &str) -> (Rc<Outside>, V
     (outside, remains)
 }
 
+/// Returns how many requests had no recorded outcome.
+fn open_intents(left: &Remains) -> usize {
+    load_ledger(left.records.iter().cloned()).unwrap().intents.len()
+}
+
 /// A world in which the shop stands, as its builder left it.
 fn standing() -> Outside {
     let outside = Rc::new(beginning(&shop()));
@@ -55,12 +61,12 @@ fn standing() -> Outside {
 /// Kills at each point, with what was on the way lost, or arriving late but within the bound.
 fn kill_everywhere(remains: &[Remains], stack: &Stack, what: &str) {
     let chance = SimRandom::new(42);
-    for (number, left) in remains.iter().enumerate() {
+    for left in remains {
         for late in [false, true] {
             if late && left.in_flight.is_empty() {
                 continue;
             }
-            let story = format!("{what}, killed at point {number} ({}), late {late}", left.label);
+            let story = format!("{what}, killed at point {} ({}), late {late}", left.number, left.label);
             let pause = Duration::from_millis(chance.number() % 5_000);
             let outside = Outside::after(left, pause);
             if late {
@@ -72,6 +78,31 @@ fn kill_everywhere(remains: &[Remains], stack: &Stack, what: &str) {
             converge(&Rc::new(outside), stack, 1_000, &story);
         }
     }
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_recovery_changes_nothing() {
+    let (_, first) = recorded(beginning(&shop()), &shop(), "building");
+    let chance = SimRandom::new(4_711);
+    let mut pairs = 0;
+    for left in first.iter().filter(|left| open_intents(left) > 0).step_by(5) {
+        let pause = Duration::from_millis(chance.number() % 5_000);
+        let mut again = Outside::after(left, pause);
+        again.remains = Some(RefCell::default());
+        let again = Rc::new(again);
+        process(&again, &shop(), 1_000).unwrap();
+        let second = again.remains.as_ref().unwrap().take();
+        // The first points of the second run are its recovery; one of the others is as good as another.
+        let early = usize::try_from(chance.number() % 12).unwrap();
+        let any = usize::try_from(chance.number()).unwrap_or(usize::MAX) % second.len();
+        for number in [early.min(second.len() - 1), any] {
+            let (one, two) = (&left.label, &second[number].label);
+            let story = format!("killed at {} ({one}), then at {number} ({two})", left.number);
+            converge(&Rc::new(Outside::after(&second[number], pause)), &shop(), 2_000, &story);
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 40, "{pairs}");
 }
 
 #[test]
@@ -98,7 +129,9 @@ fn a_kill_at_any_await_of_a_change_leaves_no_duplicate_and_no_orphan() {
 
 #[test]
 fn a_lost_answer_is_looked_up() {
-    for (what, from, stack) in [("building", beginning as fn(&Stack) -> Outside, shop()), ("editing", |_| standing(), edited())] {
+    for (what, from, stack) in
+        [("building", beginning as fn(&Stack) -> Outside, shop()), ("editing", |_| standing(), edited())]
+    {
         let outside = Rc::new(from(&stack));
         process(&outside, &stack, 1).unwrap();
         let changes = outside.changes.get();

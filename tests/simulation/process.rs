@@ -1,12 +1,12 @@
 //! One run of the program inside a simulation, and the oracle that looks at what it left.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::apply::event::{Event, Outcome};
+use stead::apply::event::Outcome;
 use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
 use stead::cloud::client::Client;
 use stead::config::stack::Stack;
@@ -14,7 +14,6 @@ use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::Identity;
 use stead::ledger::journal::Journal;
-use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::Address;
 use stead::model::clock::{Clock, Random};
@@ -33,7 +32,6 @@ use super::machine::{Machine, SimClock, SimRandom, wall};
 pub struct Run {
     pub plan: Plan,
     pub outcome: Outcome,
-    pub events: Vec<Event>,
 }
 
 /// Returns an empty cloud and the ledger of a stack that was never applied.
@@ -60,7 +58,7 @@ async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
     let clock = SimClock(Rc::clone(&outside.machine));
     let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
     let journal = Journal::open(SimStore(Rc::clone(outside))).await.unwrap();
-    let (events, stop) = (RefCell::new(Vec::new()), Cell::new(false));
+    let stop = Cell::new(false);
     let context = Context {
         client: &client,
         journal: &journal,
@@ -70,7 +68,7 @@ async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
             Some(setting.expression.clone())
         },
         deliver: &|_, _| Ok(()),
-        tell: &|event| events.borrow_mut().push(event),
+        tell: &|_| (),
         stop: &stop,
         parallel: PARALLEL,
         bounds: Bounds::default(),
@@ -93,8 +91,7 @@ async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
         nonce: client.random().uuid(),
     });
     let outcome = run(&context, &plan).await;
-    drop(context);
-    Run { plan, outcome, events: events.into_inner() }
+    Run { plan, outcome }
 }
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
@@ -108,7 +105,10 @@ pub fn assert_converged(outside: &Rc<Outside>, stack: &Stack, run: &Run, story: 
     assert!(ledger.questions.is_empty(), "{story}: asks: {:?}", ledger.questions);
     let mut owned: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (address, entry) in &ledger.entries {
-        assert!(stack.resources.contains_key(address), "{story}: {address} is remembered, but not declared");
+        assert!(
+            stack.resources.contains_key(address),
+            "{story}: {address} is remembered, but not declared"
+        );
         assert!(entry.deposed.is_empty(), "{story}: {address} still has old objects");
         assert!(!entry.unfinished, "{story}: {address} is unfinished");
         let current = entry.current.as_ref().unwrap_or_else(|| panic!("{story}: {address} has no object"));
@@ -148,7 +148,8 @@ pub fn live(outside: &Rc<Outside>) -> BTreeMap<&'static str, Vec<String>> {
     for kind in REGISTRY.kinds {
         let Some((of, _)) = kind.child_of() else { continue };
         let parents = found.get(of).cloned().unwrap_or_default();
-        let all = parents.iter().flat_map(|id| listed(outside, &kind.api.list.path.replace("{parent}", id)));
+        let all =
+            parents.iter().flat_map(|id| listed(outside, &kind.api.list.path.replace("{parent}", id)));
         let ids = all.map(|row| row[kind.api.id].as_str().unwrap().to_owned()).collect();
         found.insert(kind.name, ids);
     }
@@ -168,9 +169,4 @@ fn listed(outside: &Rc<Outside>, path: &str) -> Vec<Json> {
     let response = handle(&mut outside.world.borrow_mut(), &request, wall(outside.machine.elapsed()));
     let json: Json = serde_json::from_slice(&response.body).unwrap();
     json["data"].as_array().unwrap_or_else(|| panic!("{path}: {json}")).clone()
-}
-
-/// Returns the records of one run as one line each, for stories that failed.
-pub fn told(records: &[Record]) -> String {
-    records.iter().map(|record| format!("{record:?}\n")).collect()
 }
