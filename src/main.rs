@@ -1,3 +1,7 @@
 //! The `stead` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    stead::cli::entry::main()
+}

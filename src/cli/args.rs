@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -246,12 +247,26 @@ pub struct Apply {
     /// Apply only if the plan has this fingerprint
     #[arg(long, value_name = "FINGERPRINT")]
     pub expect: Option<Name>,
-    /// Steps at the same time, at most
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = parallel)]
-    pub parallel: usize,
+    /// How it runs.
+    #[command(flatten)]
+    pub running: Running,
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
+}
+
+/// How an apply runs.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct Running {
+    /// Steps at the same time, at most; requests are paced to the service's limiter anyway
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = parallel)]
+    pub parallel: usize,
+    /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub effect_bound: Option<Duration>,
+    /// A new object is listed within this time [default: 10s; local cloud: 1s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub listing_bound: Option<Duration>,
 }
 
 /// `destroy`.
@@ -266,9 +281,9 @@ pub struct Destroy {
     /// The stack's name, as consent
     #[arg(long, value_name = "STACK")]
     pub confirm: Option<Name>,
-    /// Steps at the same time, at most
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = parallel)]
-    pub parallel: usize,
+    /// How it runs.
+    #[command(flatten)]
+    pub running: Running,
     /// Only this resource and what needs it; repeatable
     #[arg(long = "target", value_name = "ADDRESS", value_parser = address)]
     pub targets: Vec<Address>,
@@ -319,7 +334,7 @@ pub struct Get {
 /// `emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
+    after_help = "Examples:\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
 )]
 pub struct Emulator {
     /// Port; 0 takes a free one
@@ -331,18 +346,24 @@ pub struct Emulator {
     /// Listen beyond this machine, knowing that anyone with the key can reach it
     #[arg(long)]
     pub i_know: bool,
-    /// Where its data is; a new cloud in memory when left out
+    /// Where its data is [default: .stead, the cloud that --cloud local uses]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Fill it first: shop, objects=N or a file
+    /// Fill a new cloud: objects=N, or an export's file
     #[arg(long, value_name = "SPEC")]
     pub seed: Option<String>,
     /// Inject failures: 'POST /vms=503:10%'; repeatable
     #[arg(long, value_name = "SPEC")]
     pub fail: Vec<String>,
-    /// Seconds of its clock for each second
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub speed: u32,
+    /// Where the chance of injected failures begins
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub fault_seed: u64,
+    /// Seconds of its clock for each second [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub speed: Option<u32>,
+    /// Limit no rates
+    #[arg(long)]
+    pub no_limiter: bool,
 }
 
 /// `completions`.
@@ -405,6 +426,12 @@ fn consent(text: &str) -> Result<Consent, String> {
             .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| "it has the form 90s, 5m or 1h".to_owned())?;
+    Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
 }
 
 fn parallel(text: &str) -> Result<usize, String> {

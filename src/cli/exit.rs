@@ -153,6 +153,7 @@ impl Exit {
             StoreError::Corrupt { .. }
             | StoreError::Foreign { .. }
             | StoreError::Io { .. }
+            | StoreError::Illegal(_)
             | StoreError::Poisoned => Self::Failed,
         }
     }

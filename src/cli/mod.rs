@@ -1,7 +1,21 @@
 //! The commands: each wires the floors below and prints.
 
 pub mod args;
+mod commands;
+mod connect;
+mod delivery;
+pub mod entry;
 pub mod exit;
+mod failure;
+mod files;
+mod interrupt;
+mod local;
+mod project;
+mod reading;
 pub mod scaffold;
+mod session;
 pub mod settings;
+mod telling;
 pub mod term;
+mod ui;
+mod who;

@@ -85,7 +85,9 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let (addresses, all, kind, rest) = match self.index.find(&self.registry, kind, &steps) {
-            Found::Objects { addresses, all, kind, rest } => (addresses, all, kind, &path[1 + rest.min(steps.len())..]),
+            Found::Objects { addresses, all, kind, rest } => {
+                (addresses, all, kind, &path[1 + rest.min(steps.len())..])
+            }
             Found::Broken => return None,
             Found::Absent(address) => {
                 self.problem(frame, self.absent(&address, span));
@@ -120,7 +122,9 @@ impl<'d> Resolver<'d> {
             frame,
             Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                 .at(span, "")
-                .detail(format!("{place} is decided while loading, and attributes of a {kind} are known later."))
+                .detail(format!(
+                    "{place} is decided while loading, and attributes of a {kind} are known later."
+                ))
                 .help("decide it by a variable or a local that names no resource"),
         );
         false
@@ -131,7 +135,9 @@ impl<'d> Resolver<'d> {
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
             // "did you mean `$kind.near`?" carries the name that mends it.
-            if let Some(near) = help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1)) {
+            if let Some(near) =
+                help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
+            {
                 problem = problem.clone().fix(place, near);
             }
         }
@@ -142,7 +148,10 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
             .at(span, "")
             .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
-            .help(format!("guard it: `${{has({}) ? … : …}}`, or give this block the same `when`", address.as_str()));
+            .help(format!(
+                "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+                address.as_str()
+            ));
         match self.index.of_instance(address) {
             Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
             None => problem,
@@ -155,14 +164,17 @@ impl<'d> Resolver<'d> {
             return true;
         }
         let place = self.part_within(span, name);
-        let problem = Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-            .at(place, "")
-            .detail(format!("A {} has no `{name}`.", kind.name));
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+                .at(place, "")
+                .detail(format!("A {} has no `{name}`.", kind.name));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
         self.problem(
             frame,
             match nearest(name, known) {
-                Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+                Some(near) if place != span => {
+                    problem.help(format!("did you mean `{near}`?")).fix(place, near)
+                }
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
             },
@@ -175,7 +187,10 @@ impl<'d> Resolver<'d> {
             Some(value) => value.as_ref(),
             None => {
                 let known = self.vars.keys().map(Name::as_str);
-                self.problem(frame, self.undeclared(codes::UNKNOWN_VARIABLE, "variable", name, known, span));
+                self.problem(
+                    frame,
+                    self.undeclared(codes::UNKNOWN_VARIABLE, "variable", name, known, span),
+                );
                 None
             }
         }
@@ -309,7 +324,13 @@ impl<'d> Resolver<'d> {
         self.compute(&program, &source, span, frame)
     }
 
-    fn compute(&self, program: &Program, source: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn compute(
+        &self,
+        program: &Program,
+        source: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
         let paths = program.paths();
         let named = self.named(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
@@ -322,7 +343,9 @@ impl<'d> Resolver<'d> {
         let outcome = self.evaluate(program, &named, &waiting, frame, &read);
         let origin = named.origin.clone();
         match outcome {
-            Ok(value) if !value.is_unknown() => Some(Resolved { expression: Expression::Value(value), origin }),
+            Ok(value) if !value.is_unknown() => {
+                Some(Resolved { expression: Expression::Value(value), origin })
+            }
             Ok(_) => {
                 let mut bindings = self.bindings(&named, &waiting, frame);
                 let files = files.into_inner();
@@ -412,8 +435,7 @@ impl<'d> Resolver<'d> {
         if !self.is_late(frame, kind.name, span) {
             return false;
         }
-        let steps: Vec<Step> =
-            path.segments.iter().map(|segment| self.step(segment, frame)).collect();
+        let steps: Vec<Step> = path.segments.iter().map(|segment| self.step(segment, frame)).collect();
         named.places.push(kind.name.to_owned());
         match self.index.find(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind: found, rest } => {
@@ -457,7 +479,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the parts of the roots that wait for live objects themselves.
-    fn waiting(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<BTreeMap<Name, Expression>> {
+    fn waiting(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<BTreeMap<Name, Expression>> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
             let expression = match (path.root.as_str(), path.segments.first(), frame.each) {
@@ -605,8 +632,27 @@ fn drill_value(base: &Value, path: &[Name]) -> Option<Value> {
 
 /// Words that CEL keeps for itself.
 const RESERVED: &[&str] = &[
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
-    "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
 ];
 
 /// Writes a path as CEL; a part that is no name there stands as a key.

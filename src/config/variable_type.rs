@@ -139,7 +139,8 @@ impl VariableType {
                 .split(',')
                 .filter(|pair| !pair.trim().is_empty())
                 .map(|pair| {
-                    let (key, value) = pair.split_once('=').ok_or_else(|| self.wrong("a text without `=`"))?;
+                    let (key, value) =
+                        pair.split_once('=').ok_or_else(|| self.wrong("a text without `=`"))?;
                     Ok((Name::new(key.trim()), of.parse_value(value.trim())?))
                 })
                 .collect::<Result<_, _>>()
@@ -221,13 +222,19 @@ mod tests {
             ("int", "x", "It takes a whole number, and this is `x`."),
             ("bool", "yes", "It takes true or false, and this is `yes`."),
             ("list(int)", "1,x", "It takes a whole number, and this is `x`."),
-            ("list(int)", "[1", "It takes a list, each entry a whole number, and this is a text that is no JSON."),
+            (
+                "list(int)",
+                "[1",
+                "It takes a list, each entry a whole number, and this is a text that is no JSON.",
+            ),
             ("map(int)", "a", "It takes a map, each value a whole number, and this is a text without `=`."),
         ] {
             let slip = VariableType::parse(ty).unwrap().parse_value(text).unwrap_err();
             assert_eq!(slip.detail, detail);
         }
-        for ty in ["text", "list", "list()", "set(x)", "list(list(list(list(list(list(list(list(list(list(string"] {
+        for ty in
+            ["text", "list", "list()", "set(x)", "list(list(list(list(list(list(list(list(list(list(string"]
+        {
             assert_eq!(VariableType::parse(ty), None, "{ty}");
         }
     }

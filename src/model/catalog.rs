@@ -55,8 +55,72 @@ impl Catalog {
         self.tables.get(table)?.first()
     }
 
+    /// Gives names the ids that `pinned` has for them, where the service still knows those ids: a name
+    /// that the service has moved to another record does not change what it means here.
+    pub fn hold(&mut self, pinned: &Self) {
+        for (table, records) in &mut self.tables {
+            for held in pinned.tables.get(table).into_iter().flatten() {
+                let is_other = |record: &CatalogRecord| record.slug == held.slug && record.id != held.id;
+                if !records.iter().any(|record| record.id == held.id) {
+                    continue;
+                }
+                for record in records.iter_mut().filter(|record| is_other(record)) {
+                    record.slug = Name::default();
+                }
+                for record in records.iter_mut().filter(|record| record.id == held.id) {
+                    record.slug = held.slug.clone();
+                }
+            }
+        }
+    }
+
+    /// Adds the records of `other` whose names are not here yet.
+    pub fn extend_with(&mut self, other: Self) {
+        self.read_at = self.read_at.or(other.read_at);
+        for (table, records) in other.tables {
+            let known = self.tables.entry(table).or_default();
+            for record in records {
+                if !known.iter().any(|have| have.slug == record.slug) {
+                    known.push(record);
+                }
+            }
+            known.sort_by(|a, b| a.slug.cmp(&b.slug));
+        }
+    }
+
     /// Returns the names that a table knows.
     pub fn slugs<'a>(&'a self, table: &str) -> impl Iterator<Item = &'a str> {
         self.tables.get(table).into_iter().flatten().map(|record| record.slug.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(records: &[(i64, &str)]) -> Catalog {
+        let record = |(id, slug): &(i64, &str)| CatalogRecord {
+            id: Value::Integer(*id),
+            slug: Name::new(slug),
+            fields: Attributes::new(),
+        };
+        Catalog { tables: [(Name::new("vm"), records.iter().map(record).collect())].into(), read_at: None }
+    }
+
+    #[test]
+    fn a_pinned_name_keeps_its_meaning_while_its_record_lives() {
+        let mut live = catalog(&[(1, "small-old"), (2, "small")]);
+        live.hold(&catalog(&[(1, "small")]));
+        assert_eq!(live.find("vm", &"small".into()).unwrap().id, Value::Integer(1));
+        let mut live = catalog(&[(2, "small")]);
+        live.hold(&catalog(&[(1, "small")]));
+        assert_eq!(live.find("vm", &"small".into()).unwrap().id, Value::Integer(2));
+    }
+
+    #[test]
+    fn pins_are_added_and_never_moved() {
+        let mut pins = catalog(&[(1, "small")]);
+        pins.extend_with(catalog(&[(2, "small"), (3, "large")]));
+        assert_eq!(pins, catalog(&[(3, "large"), (1, "small")]));
     }
 }

@@ -137,6 +137,3 @@ pub fn bind<'a, 'p>(
     }
     *place = item;
 }
-
-
-

@@ -86,6 +86,12 @@ impl Sources {
         SourceId(clamp(self.all.len() - 1))
     }
 
+    /// Returns the number that the next file added will have.
+    #[must_use]
+    pub fn next(&self) -> SourceId {
+        SourceId(clamp(self.all.len()))
+    }
+
     /// Returns the file of a number, if there is one.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<&Source> {

@@ -10,9 +10,9 @@ use super::lookup::foreseen;
 use super::names::Names;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
-use crate::model::catalog::CatalogRecord;
+use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{Factor, Kind, Price, PriceTerm};
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// The bill while it is added up.
 pub(super) struct Bill<'s, 'a> {
@@ -70,15 +70,9 @@ impl<'s, 'a> Bill<'s, 'a> {
     }
 
     fn term(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
-        let record = match term.chosen_by {
-            Some(attribute) => self.survey.names.find(term.table, &value(attribute)?)?,
-            None => self.survey.names.single(term.table)?,
-        };
-        let price = record.number(term.field)?;
-        self.compare(term, record, price);
-        term.factors
-            .iter()
-            .try_fold(price, |product, factor| product.checked_mul(multiplier(factor, record, value)?))
+        let record = chosen(&self.survey.names, term, value)?;
+        self.compare(term, record, record.number(term.field)?);
+        amount(term, record, value)
     }
 
     /// Notes a price that is not the pinned one.
@@ -94,6 +88,53 @@ impl<'s, 'a> Bill<'s, 'a> {
             self.moved.insert((name.trim_end().to_owned(), before, price));
         }
     }
+}
+
+/// Monthly prices of live objects over one catalog.
+pub struct Prices<'a> {
+    names: Names<'a>,
+}
+
+impl<'a> Prices<'a> {
+    /// Returns the prices of a catalog.
+    #[must_use]
+    pub fn new(catalog: &'a Catalog) -> Self {
+        Self { names: Names::new(catalog) }
+    }
+
+    /// Returns what an object costs a month; `None` where a price is not known.
+    #[must_use]
+    pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
+        let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
+        let value = |name: &str| attributes.get(name).cloned();
+        let sum: Option<Decimal> =
+            terms.iter().map(|term| amount(term, chosen(&self.names, term, &value)?, &value)).sum();
+        sum.map(|sum| sum.round_dp(2))
+    }
+}
+
+/// Returns the record that a term's price stands in.
+fn chosen<'a>(
+    names: &Names<'a>,
+    term: &PriceTerm,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<&'a CatalogRecord> {
+    match term.chosen_by {
+        Some(attribute) => names.find(term.table, &value(attribute)?),
+        None => names.single(term.table),
+    }
+}
+
+/// Returns a term's price times its factors.
+fn amount(
+    term: &PriceTerm,
+    record: &CatalogRecord,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<Decimal> {
+    let price = record.number(term.field)?;
+    term.factors
+        .iter()
+        .try_fold(price, |product, factor| product.checked_mul(multiplier(factor, record, value)?))
 }
 
 fn multiplier(

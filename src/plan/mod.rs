@@ -7,7 +7,7 @@ pub mod change;
 mod clash;
 mod classify;
 mod compare;
-mod cost;
+pub mod cost;
 mod diff;
 mod drift;
 mod effects;

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -17,7 +18,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::vm::Vm;
 use super::vm_operation::settled;
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/backup-schedules";
@@ -144,9 +144,9 @@ fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
 /// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
 fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<Option<i8>, Refusal> {
     match frequency {
-        Frequency::Daily if wanted.is_some() => {
-            Err(Refusal::bad("day_of_week is for weekly schedules only: leave it out, or set frequency to weekly"))
-        }
+        Frequency::Daily if wanted.is_some() => Err(Refusal::bad(
+            "day_of_week is for weekly schedules only: leave it out, or set frequency to weekly",
+        )),
         Frequency::Daily => Ok(None),
         Frequency::Weekly => Ok(wanted.or(current).or(Some(0))),
     }

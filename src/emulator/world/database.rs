@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
 use super::call::{Call, Reply};
 use super::catalog::{self, DatabasePlan, Engine};
@@ -17,7 +18,6 @@ use super::route::{Access, Route};
 use super::state::World;
 use super::table::{Body, Record, Table, View};
 use super::timeline::{Timeline, after};
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -280,7 +280,9 @@ impl Call<'_> {
     pub(super) fn find_staying(&self) -> Result<&Record<Database>, Refusal> {
         let record = self.find_database()?;
         match record.status(self.now) {
-            status @ ("deleting" | "deleted") => Err(Refusal::conflict(format!("the database is {status}"))),
+            status @ ("deleting" | "deleted") => {
+                Err(Refusal::conflict(format!("the database is {status}")))
+            }
             _ => Ok(record),
         }
     }

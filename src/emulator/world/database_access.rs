@@ -38,9 +38,8 @@ const MOST_SOURCES: usize = 20;
 
 /// Reads an allowlist of source networks.
 pub(super) fn allowlist(body: &Input, name: &str) -> Result<Option<Vec<String>>, Refusal> {
-    let read = body.optional(name, |field| {
-        field.list(MOST_SOURCES, |item| item.text(1, 64).map(str::to_owned))
-    })?;
+    let read =
+        body.optional(name, |field| field.list(MOST_SOURCES, |item| item.text(1, 64).map(str::to_owned)))?;
     for text in read.iter().flatten() {
         let reason = match text.parse::<Ipv4Net>() {
             Ok(network) if network.prefix_len() > 0 => continue,
@@ -182,5 +181,9 @@ fn consumers(call: &mut Call<'_>) -> Reply {
 
 fn no_engine(call: &mut Call<'_>) -> Reply {
     let _: Uuid = call.find_database()?.id;
-    Err(Refusal::new(501, "Not Implemented", "the emulator runs no database engine: there is nothing to query"))
+    Err(Refusal::new(
+        501,
+        "Not Implemented",
+        "the emulator runs no database engine: there is nothing to query",
+    ))
 }

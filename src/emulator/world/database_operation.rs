@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::Billing;
 use super::body::Body as Input;
 use super::call::{Call, Reply, done};
@@ -15,7 +16,6 @@ use super::route::{Access, Route};
 use super::table::Record;
 use super::timeline::Timeline;
 use super::vpc::Vpc;
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -133,7 +133,10 @@ fn rules(database: &Database) -> Result<(), Refusal> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
         let owner = plan.engine;
-        return Err(Refusal::bad(format!("plan_id {} is a plan of {owner}: choose one of {engine}", plan.id)));
+        return Err(Refusal::bad(format!(
+            "plan_id {} is a plan of {owner}: choose one of {engine}",
+            plan.id
+        )));
     }
     if database.replica_count > 0 && engine != "postgres" {
         return Err(Refusal::bad(format!("replica_count: {engine} has no read replicas; set it to 0")));
@@ -217,7 +220,9 @@ fn resume(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, status) = (record.id, record.status(call.now));
     if status != "suspended" {
-        return Err(Refusal::conflict(format!("the database is {status}; only a suspended one can be resumed")));
+        return Err(Refusal::conflict(format!(
+            "the database is {status}; only a suspended one can be resumed"
+        )));
     }
     let timeline = record.body.coming_up(call.now, &[(0, "deploying"), (60, "running")]);
     call.update::<Database>(id, |record| record.timeline = timeline);

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::call::{Call, Reply, done, success};
 use super::database::Database;
 use super::exchange::Refusal;
 use super::json::Fields;
 use super::route::{Access, Route};
 use super::table::Record;
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -72,7 +72,9 @@ fn create(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::bad("name must be of a-z, 0-9 and _, and not begin with a digit"));
     }
     if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
-        return Err(Refusal::bad(format!("name {name} is reserved: choose one that does not begin with {prefix}")));
+        return Err(Refusal::bad(format!(
+            "name {name} is reserved: choose one that does not begin with {prefix}"
+        )));
     }
     if record.body.users.contains_key(&name) {
         return Err(Refusal::conflict(format!("the user {name} exists already")));

@@ -121,7 +121,8 @@ fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 4 / 3 + 1);
     let digit = |bits: u32| BASE64.get((bits & 63) as usize).map_or('A', |byte| char::from(*byte));
     for chunk in bytes.chunks(3) {
-        let held = chunk.iter().fold(0, |held, byte| (held << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let held =
+            chunk.iter().fold(0, |held, byte| (held << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
         text.extend((0..=chunk.len()).map(|index| digit(held >> (18 - 6 * index))));
     }
     text
@@ -137,10 +138,7 @@ mod tests {
     #[test]
     fn a_fingerprint_is_what_openssh_shows() {
         // `ssh-keygen -lf` of GitHub's published host key.
-        assert_eq!(
-            fingerprint(LINE).unwrap(),
-            "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
-        );
+        assert_eq!(fingerprint(LINE).unwrap(), "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU");
     }
 
     #[test]

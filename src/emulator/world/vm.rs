@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
 use super::call::{Call, Reply, done};
 use super::catalog::{self, TEMPLATES};
@@ -20,7 +21,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::volume::Volume;
 use super::vpc::{self, Vpc};
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/vms";

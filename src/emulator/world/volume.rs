@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
 use super::call::{Call, Reply, done};
 use super::catalog::VOLUME_GB;
@@ -18,7 +19,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::vm::Vm;
 use super::vm_operation::settled;
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/volumes";

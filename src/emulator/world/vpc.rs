@@ -128,9 +128,8 @@ impl World {
 fn create(call: &mut Call<'_>) -> Reply {
     let name = call.body.required("name", |field| field.name())?;
     let text = call.body.required("cidr", |field| field.text(9, 18))?;
-    let cidr: Ipv4Net = text
-        .parse()
-        .map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
+    let cidr: Ipv4Net =
+        text.parse().map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
     call.body.region()?;
     if call.world.vpcs.index().overlaps(cidr) {
         return Err(Refusal::bad(format!("cidr {cidr} overlaps another VPC of the account")));
@@ -149,7 +148,9 @@ fn read(call: &mut Call<'_>) -> Reply {
 fn delete(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vpc>()?.id;
     if call.world.members(id) > 0 {
-        return Err(Refusal::conflict("the VPC is in use: delete or disconnect its VMs and databases first"));
+        return Err(Refusal::conflict(
+            "the VPC is in use: delete or disconnect its VMs and databases first",
+        ));
     }
     call.world.vpcs.remove(id);
     Ok(done("VPC deleted"))

@@ -15,9 +15,29 @@ use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
 const NAMES: &[&str] = &[
-    "base64", "bool", "cidr_subnet", "contains", "double", "endsWith", "file", "format", "get", "int",
-    "join", "keys", "lowerAscii", "matches", "replace", "sha256", "size", "split", "startsWith", "string",
-    "trim", "upperAscii", "values",
+    "base64",
+    "bool",
+    "cidr_subnet",
+    "contains",
+    "double",
+    "endsWith",
+    "file",
+    "format",
+    "get",
+    "int",
+    "join",
+    "keys",
+    "lowerAscii",
+    "matches",
+    "replace",
+    "sha256",
+    "size",
+    "split",
+    "startsWith",
+    "string",
+    "trim",
+    "upperAscii",
+    "values",
 ];
 
 /// Longest text that a function makes, in bytes.
@@ -101,7 +121,9 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
 }
 
 fn entries<'a>(map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
-    if let Item::Object(object) = map && !object.complete {
+    if let Item::Object(object) = map
+        && !object.complete
+    {
         return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
     }
     map.entries().ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
@@ -301,7 +323,8 @@ fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let number = chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |n, byte| n << 8 | usize::from(*byte));
+        let number =
+            chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |n, byte| n << 8 | usize::from(*byte));
         for place in 0..4 {
             let letter = ALPHABET[number >> (18 - 6 * place) & 63];
             text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
@@ -309,4 +332,3 @@ fn base64(bytes: &[u8]) -> String {
     }
     text
 }
-

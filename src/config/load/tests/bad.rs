@@ -6,7 +6,9 @@ use super::yaml;
 fn table(cases: &[&str]) -> String {
     cases
         .iter()
-        .map(|case| format!("# {}\n{}", case.trim().replace('\n', "\n# "), yaml(&format!("{case}\n")).problems()))
+        .map(|case| {
+            format!("# {}\n{}", case.trim().replace('\n', "\n# "), yaml(&format!("{case}\n")).problems())
+        })
         .collect::<Vec<_>>()
         .join("\n")
 }

@@ -140,16 +140,27 @@ pub(super) fn expression(expression: &Expression) -> String {
         Expression::Text(parts) => format!("text({})", all(parts)),
         Expression::List(parts) => format!("list({})", all(parts)),
         Expression::Map(map) => {
-            let parts: Vec<_> = map.iter().map(|(key, part)| format!("{key}: {}", self::expression(part))).collect();
+            let parts: Vec<_> =
+                map.iter().map(|(key, part)| format!("{key}: {}", self::expression(part))).collect();
             format!("map({})", parts.join(", "))
         }
         Expression::Cel(cel) => {
-            let bindings: BTreeMap<_, _> = cel.bindings.iter().map(|(k, v)| (k.as_str(), v.to_string())).collect();
+            let bindings: BTreeMap<_, _> =
+                cel.bindings.iter().map(|(k, v)| (k.as_str(), v.to_string())).collect();
             let bindings: Vec<_> = bindings.iter().map(|(k, v)| format!("{k}: {v}")).collect();
             let objects: Vec<_> = cel.objects.iter().map(ToString::to_string).collect();
-            let waiting: Vec<_> =
-                cel.waiting.iter().map(|(path, part)| format!(" {path}={}", self::expression(part))).collect();
-            format!("cel({} | {} | {}{})", cel.source, bindings.join(", "), objects.join(", "), waiting.concat())
+            let waiting: Vec<_> = cel
+                .waiting
+                .iter()
+                .map(|(path, part)| format!(" {path}={}", self::expression(part)))
+                .collect();
+            format!(
+                "cel({} | {} | {}{})",
+                cel.source,
+                bindings.join(", "),
+                objects.join(", "),
+                waiting.concat()
+            )
         }
     }
 }

@@ -1,0 +1,263 @@
+//! `stead apply`: plans, asks, runs; or runs a saved plan.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use crate::apply::event::Event;
+use crate::apply::run::{self, Bounds, Context};
+use crate::cli::args::{Apply as Args, ChangeKind, Consent, Running, Scope};
+use crate::cli::commands::plan as planning;
+use crate::cli::connect::{Chance, Connection, Http, Time};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::interrupt::{self, Ended};
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cli::telling::Telling;
+use crate::cli::{delivery, reading};
+use crate::config::stack::Confirm;
+use crate::kinds::REGISTRY;
+use crate::ledger::file::FileStore;
+use crate::ledger::journal::Journal;
+use crate::model::address::{Address, Name};
+use crate::model::clock::Clock;
+use crate::plan::change::{Action, Plan};
+use crate::plan::make::{self, Options};
+use crate::plan::saved::Facts;
+use crate::report::outcome::{self, Ending};
+use crate::report::{ndjson, words};
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Order<'a> {
+    /// What the plan covers.
+    pub(in crate::cli) scope: &'a Scope,
+    /// How it runs.
+    pub(in crate::cli) running: &'a Running,
+    /// A yes that was given beforehand.
+    pub(in crate::cli) yes: Option<Consent>,
+    /// The fingerprint that the plan must have.
+    pub(in crate::cli) expected: Option<Name>,
+    /// Remove everything.
+    pub(in crate::cli) destroy: bool,
+}
+
+/// Applies a stack or a saved plan.
+///
+/// # Errors
+/// When the stack has problems, or the service or the ledger cannot be read or written.
+pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    match &args.file {
+        Some(file) => saved_plan(session, file, &args.running).await,
+        None => {
+            let order = Order {
+                scope: &args.scope,
+                running: &args.running,
+                yes: args.yes.clone(),
+                expected: args.expect.clone(),
+                destroy: false,
+            };
+            planned(session, &order).await
+        }
+    }
+}
+
+/// Plans, asks and runs.
+///
+/// # Errors
+/// As `run`.
+pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
+    if order.yes.is_none() && !session.ui.interactive {
+        return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
+            .help("Say it beforehand: --yes, --yes=create,update, or a saved plan as FILE."));
+    }
+    let project = session.open()?;
+    let options = session.options(order.scope, order.destroy);
+    let connection = session.connect(&project)?;
+    let journal = session.open_journal(&project, &connection).await?;
+    let apply = Apply {
+        session,
+        project: &project,
+        connection: &connection,
+        journal: &journal,
+        running: order.running,
+    };
+    if let Some(exit) = apply.recover().await? {
+        return Ok(exit);
+    }
+    let pinned = reading::pinned(&connection.lock_file)?;
+    let clock = connection.client.clock();
+    let start = clock.elapsed();
+    let ledger = journal.ledger().clone();
+    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let facts = planning::facts(&ledger, clock, start, &world);
+    planning::show(session, &plan, &facts);
+    if !plan.blocks.is_empty() {
+        return Ok(Exit::Blocked);
+    }
+    expected(order, &plan)?;
+    if !plan.changes.is_empty() && !agreed(session, &project, &plan, order)? {
+        session.ui.say("Nothing was applied.");
+        return Ok(Exit::Failed);
+    }
+    let exit = apply.run(&plan).await?;
+    session.pin(&connection, &project, &world.catalog, pinned)?;
+    Ok(exit)
+}
+
+async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result<Exit, Failure> {
+    let saved = session.saved_plan(file)?;
+    let project = session.open()?;
+    let connection = session.connect(&project)?;
+    let journal = session.open_journal(&project, &connection).await?;
+    let apply = Apply { session, project: &project, connection: &connection, journal: &journal, running };
+    if let Some(exit) = apply.recover().await? {
+        return Ok(exit);
+    }
+    let ledger = journal.ledger().clone();
+    let (wanted, _) = make::wanted(REGISTRY, &project.stack, &ledger, &Options::default());
+    let snapshot = connection.client.refresh(&wanted).await?;
+    let facts = Facts {
+        registry: REGISTRY,
+        stack: &project.stack.name,
+        environment: &project.stack.environment.name,
+        config: &project.stack.digest,
+        ledger: &ledger,
+        snapshot: &snapshot,
+    };
+    saved.check(&facts).map_err(|stale| {
+        Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+    })?;
+    apply.run(&saved.plan).await
+}
+
+fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
+    match &order.expected {
+        Some(expected) if *expected != plan.fingerprint => Err(Failure::new(
+            Exit::OutOfDate,
+            format!(
+                "the plan is {} now, not {expected}: the configuration or the live world moved",
+                plan.fingerprint
+            ),
+        )
+        .help("Review the plan above, then expect its fingerprint.")),
+        _ => Ok(()),
+    }
+}
+
+/// Asks for consent, or checks the consent that was given.
+fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) -> Result<bool, Failure> {
+    if let Some(yes) = &order.yes {
+        let Some(first) = plan.changes.iter().find(|change| !covers(yes, change.action)) else {
+            return Ok(true);
+        };
+        let action = word(first.action);
+        return Err(Failure::new(
+            Exit::Blocked,
+            format!("--yes does not cover the {action} of {}; nothing was applied", first.address),
+        )
+        .help(format!("Add `{action}` to --yes, or apply without it and answer the question.")));
+    }
+    let stack = &project.stack;
+    let typed = match (order.destroy, stack.environment.confirm) {
+        (true, _) => Some(stack.name.as_str()),
+        (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
+        (false, Confirm::Ask) => None,
+    };
+    session.ui.ask(typed).map_err(|error| anyhow::Error::from(error).into())
+}
+
+fn covers(yes: &Consent, action: Action) -> bool {
+    let Consent::Only(kinds) = yes else { return true };
+    kinds.contains(&match action {
+        Action::Create | Action::Adopt => ChangeKind::Create,
+        Action::Replace => ChangeKind::Replace,
+        Action::Delete => ChangeKind::Delete,
+        Action::Update | Action::Move | Action::Forget => ChangeKind::Update,
+        Action::Read => return true,
+    })
+}
+
+const fn word(action: Action) -> &'static str {
+    match action {
+        Action::Create | Action::Adopt | Action::Read => "create",
+        Action::Replace => "replace",
+        Action::Delete => "delete",
+        Action::Update | Action::Move | Action::Forget => "update",
+    }
+}
+
+/// Everything that an apply works with.
+struct Apply<'a> {
+    session: &'a Session,
+    project: &'a Project,
+    connection: &'a Connection,
+    journal: &'a Journal<FileStore>,
+    running: &'a Running,
+}
+
+type Inside<'a> = Context<'a, Http, Time, Chance, FileStore>;
+
+impl Apply<'_> {
+    /// Settles what an earlier run left open; an exit code when it was interrupted.
+    async fn recover(&self) -> Result<Option<Exit>, Failure> {
+        if self.journal.ledger().intents.is_empty() {
+            return Ok(None);
+        }
+        let telling = self.session.telling(self.connection, None);
+        match self.watched(&telling, async |context| run::recover(context).await).await? {
+            Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
+            Ended::Abandoned => Ok(Some(Exit::Interrupted)),
+        }
+    }
+
+    /// Runs a plan and tells how it ended.
+    async fn run(&self, plan: &Plan) -> Result<Exit, Failure> {
+        let clock = self.connection.client.clock();
+        let start = clock.elapsed();
+        let telling = self.session.telling(self.connection, Some(plan));
+        let ended = self.watched(&telling, async |context| run::run(context, plan).await).await?;
+        let now = telling.finish();
+        let Ended::Finished(outcome) = ended else { return Ok(Exit::Interrupted) };
+        let exit = Exit::of_outcome(&outcome);
+        let ui = &self.session.ui;
+        if ui.ndjson {
+            ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
+        } else if !ui.json && (!plan.changes.is_empty() || exit != Exit::Done) {
+            let took = words::took(clock.elapsed().saturating_sub(start));
+            ui.out(&outcome::page(&outcome, Ending { took: Some(&took), quiet: ui.quiet }, ui.style));
+        }
+        Ok(exit)
+    }
+
+    /// Does a part of the work under the stop signals.
+    async fn watched<T>(
+        &self,
+        telling: &Telling<'_, Time>,
+        work: impl AsyncFnOnce(&Inside<'_>) -> T,
+    ) -> Result<Ended<T>, Failure> {
+        let stop = Cell::new(false);
+        let resources = &self.project.stack.resources;
+        let secrets = |address: &Address, attribute: &str| {
+            Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
+        };
+        let deliver = delivery::to_sinks(self.project);
+        let context = Context {
+            client: &self.connection.client,
+            journal: self.journal,
+            who: &self.session.who,
+            secrets: &secrets,
+            deliver: &deliver,
+            tell: &|event: Event| telling.tell(&event),
+            stop: &stop,
+            parallel: self.running.parallel,
+            bounds: Bounds {
+                effect: self.running.effect_bound.unwrap_or(self.connection.bounds.effect),
+                listing: self.running.listing_bound.unwrap_or(self.connection.bounds.listing),
+                sending: self.connection.bounds.sending,
+            },
+        };
+        let watched = interrupt::watch(work(&context), &stop, || telling.stopping(), || telling.tick());
+        watched.await.map_err(|error| anyhow::Error::from(error).into())
+    }
+}

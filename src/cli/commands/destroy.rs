@@ -1,0 +1,38 @@
+//! `stead destroy`: a plan that removes everything that is not protected, and its apply.
+
+use crate::cli::args::{Consent, Destroy as Args, Scope};
+use crate::cli::commands::apply::{self, Order};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Removes everything.
+///
+/// # Errors
+/// When `--confirm` names another stack; else as `apply`.
+pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    if let Some(named) = &args.confirm {
+        let stack = session.open()?.stack.name;
+        if stack != *named {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("--confirm says {named}; this stack is {stack}"),
+            )
+            .help("Check -C: nothing was removed."));
+        }
+    }
+    let scope = Scope {
+        targets: args.targets.clone(),
+        exclude: args.exclude.clone(),
+        adopt: Vec::new(),
+        allow_deletes: true,
+    };
+    let order = Order {
+        scope: &scope,
+        running: &args.running,
+        yes: args.yes.then_some(Consent::All),
+        expected: None,
+        destroy: true,
+    };
+    apply::planned(session, &order).await
+}

@@ -1,0 +1,40 @@
+//! `stead drift`: what is live against what was last applied, and what nobody manages.
+
+use crate::cli::args::DriftArgs;
+use crate::cli::commands::ls;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::report::drift::{self, Found};
+use crate::report::json;
+
+/// Looks for drift.
+///
+/// # Errors
+/// When the stack has problems, or the service or the ledger cannot be read.
+pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let options = session.looking();
+    let connection = session.connect(&project)?;
+    let ledger = session.read_ledger(&project, &connection)?;
+    let pinned = reading::pinned(&connection.lock_file)?;
+    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
+    let found = Found {
+        stack: &project.stack.name,
+        environment: &project.stack.environment.name,
+        drift: &plan.drift,
+        unmanaged: &unmanaged,
+        managed: ledger.entries.len(),
+    };
+    if session.ui.json {
+        session.ui.out(&json::drift(&found));
+    } else {
+        session.ui.out(&drift::page(&found, session.ui.style));
+        if found.to_decide() > 0 {
+            session.ui.next("stead plan shows what an apply would put back");
+        }
+    }
+    Ok(Exit::of_drift(found.to_decide(), args.exit_code))
+}

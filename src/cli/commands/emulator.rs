@@ -1,0 +1,68 @@
+//! `stead emulator`: serves the emulated cloud until it is told to stop.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::cli::args::Emulator;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::{interrupt, local};
+use crate::emulator::faults;
+use crate::emulator::seed::Seed;
+use crate::emulator::server::{self, Running};
+
+/// Serves.
+///
+/// # Errors
+/// When a flag is wrong, or the data or the address cannot be used.
+pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Exit, Failure> {
+    let wrong = |error: String| Failure::new(Exit::Usage, error);
+    let rules = args.fail.iter().map(|spec| faults::Rule::from_str(spec));
+    let rules = rules.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(error.to_string()))?;
+    let seed =
+        args.seed.as_deref().map(Seed::from_str).transpose().map_err(|error| wrong(error.to_string()))?;
+    let options = server::Options {
+        bind: SocketAddr::new(args.bind, args.port),
+        i_know: args.i_know,
+        seed,
+        speed: args.speed.map(f64::from).or(Some(local::SPEED)),
+        faults: faults::Plan::new(args.fault_seed, rules),
+        limited: !args.no_limiter,
+        ..server::Options::default()
+    };
+    let folder = args.data.clone().unwrap_or_else(|| session.settings.dir.join(".stead"));
+    let running = local::start(&options, &folder)?;
+    local::leave_note(&folder, &running)?;
+    tell(session, &running, &folder);
+    // It ends by a signal only; the first one is enough.
+    let stop = Cell::new(true);
+    let watched = interrupt::watch(std::future::pending::<()>(), &stop, || {}, || {}).await;
+    local::take_note(&folder);
+    running.stop();
+    watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
+}
+
+fn tell(session: &Session, running: &Running, folder: &Path) {
+    let (url, key) = (running.base_url(), &running.api_key);
+    if session.ui.json || session.ui.ndjson {
+        let said = serde_json::json!({
+            "schema_version": 1,
+            "url": url,
+            "api_key": key,
+            "data": folder.display().to_string(),
+        });
+        session.ui.out(&format!("{said}\n"));
+        return;
+    }
+    session.ui.out(&format!(
+        "The cloud is at {url}, its data in {}. Ctrl-C stops it; nothing is lost.\n\n\
+         export STEAD_API_URL={url}\n\
+         export STEAD_API_KEY={key}\n\n\
+         Its request log:  curl {url}/_emulator/requests\n\
+         Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
+        folder.display()
+    ));
+}

@@ -1,0 +1,52 @@
+//! `stead init`: a first stack, with no account.
+
+use std::io;
+
+use crate::cli::args::{Format, Init, Template};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::{files, scaffold};
+
+/// Writes an example stack.
+///
+/// # Errors
+/// When a file is there already, or cannot be written.
+pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failure> {
+    let ui = &session.ui;
+    let asked = |error: io::Error| Failure::from(anyhow::Error::from(error));
+    let template = match args.template {
+        Some(template) => template,
+        None => match ui.choose("Which example?", &["minimal", "shop"]).map_err(asked)? {
+            1 => Template::Shop,
+            _ => Template::Minimal,
+        },
+    };
+    let format = match args.format {
+        Some(format) => format,
+        None => match ui.choose("Which syntax?", &["yaml", "kdl"]).map_err(asked)? {
+            1 => Format::Kdl,
+            _ => Format::Yaml,
+        },
+    };
+    let stack = scaffold::stack_name(&files::directory_name(&args.into));
+    let written = scaffold::files(template, format, &stack);
+    let there: Vec<_> =
+        written.iter().map(|(name, _)| args.into.join(name)).filter(|path| files::exists(path)).collect();
+    if let Some(path) = there.first().filter(|_| !args.force) {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("{} is there already; nothing was written", files::shown(path)),
+        )
+        .help("Choose another directory, or overwrite with --force."));
+    }
+    for (name, text) in &written {
+        let path = args.into.join(name);
+        files::write_public(&path, text.as_bytes())?;
+        ui.out(&format!("wrote {}\n", files::shown(&path)));
+    }
+    let directory = files::shown(&args.into);
+    let flag = if directory == "." { String::new() } else { format!("-C {directory} ") };
+    ui.next(&format!("stead {flag}plan --cloud local"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,64 @@
+//! `stead plan`: what would change, in full. Sends only GETs and writes nothing but the file asked for.
+
+use std::time::Duration;
+
+use crate::cli::args::PlanArgs;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::reading::{self, World};
+use crate::cli::session::Session;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::clock::Clock;
+use crate::plan::change::Plan;
+use crate::plan::saved::SavedPlan;
+use crate::report::json::{self, PlanOptions};
+use crate::report::terminal::{self, Facts};
+
+/// Plans and shows.
+///
+/// # Errors
+/// When the stack has problems, or the service or the ledger cannot be read.
+pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let options = session.options(&args.scope, args.destroy);
+    let connection = session.connect(&project)?;
+    let ledger = session.read_ledger(&project, &connection)?;
+    let pinned = reading::pinned(&connection.lock_file)?;
+    let clock = connection.client.clock();
+    let start = clock.elapsed();
+    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    show(session, &plan, &facts(&ledger, clock, start, &world));
+    if let Some(path) = &args.out {
+        let text = SavedPlan::new(plan.clone(), env!("CARGO_PKG_VERSION"))
+            .to_text()
+            .map_err(anyhow::Error::from)?;
+        files::write_private(path, text.as_bytes())?;
+        session.ui.next(&format!("stead apply {}", files::shown(path)));
+    } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
+        session.ui.next("stead apply");
+    }
+    Ok(Exit::of_plan(&plan, args.exit_code))
+}
+
+/// Shows a plan in the form that was asked for.
+pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts) {
+    let ui = &session.ui;
+    if ui.json {
+        ui.out(&json::plan(plan, REGISTRY, PlanOptions { details: ui.verbose }));
+    } else if !ui.quiet {
+        ui.out(&terminal::plan(plan, facts, ui.verbose, ui.style));
+    }
+}
+
+/// What is known around a plan.
+pub(in crate::cli) fn facts(ledger: &Ledger, clock: &impl Clock, start: Duration, world: &World) -> Facts {
+    Facts {
+        objects: Some(world.snapshot.objects.len()),
+        read_in: Some(clock.elapsed().saturating_sub(start)),
+        last_applied: ledger.last_applied,
+        now: Some(clock.now()),
+        saved: false,
+    }
+}

@@ -1,0 +1,18 @@
+//! `stead show`: a saved plan, without asking anyone.
+
+use crate::cli::args::Show;
+use crate::cli::commands::plan;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::report::terminal::Facts;
+
+/// Shows the plan of a file.
+///
+/// # Errors
+/// When the file is no plan, or was changed.
+pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
+    let saved = session.saved_plan(&args.file)?;
+    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
+    Ok(Exit::Done)
+}

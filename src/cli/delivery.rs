@@ -1,0 +1,59 @@
+//! Delivers a secret that is shown once to the sink that its block names.
+
+use crate::cli::files;
+use crate::cli::project::Project;
+use crate::config::stack::SecretSink;
+use crate::model::address::Address;
+use crate::model::secret::Secret;
+
+/// Returns the delivery of a stack's secrets; a resource without a sink takes nothing.
+pub(super) fn to_sinks(project: &Project) -> impl Fn(&Address, &Secret) -> Result<(), String> {
+    move |address, secret| {
+        let Some(sink) = project.stack.resources.get(address).and_then(|r| r.deliver_secret.as_ref())
+        else {
+            return Ok(());
+        };
+        let text = secret.expose().ok_or_else(|| "the secret is sealed".to_owned())?;
+        deliver(project, sink, text)
+            .map_err(|error| format!("the secret of {address} cannot be delivered: {error:#}"))
+    }
+}
+
+fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<()> {
+    match sink {
+        SecretSink::File(path) => {
+            let path = files::place_below(&project.directory, path)?;
+            files::write_private(&path, format!("{text}\n").as_bytes())
+        }
+        SecretSink::EnvFile { path, variable } => {
+            let path = files::place_below(&project.directory, path)?;
+            let old = files::read_optional(&path)?.unwrap_or_default();
+            files::write_private(&path, with_variable(&old, variable, text)?.as_bytes())
+        }
+    }
+}
+
+/// Returns an env file's text with one variable set, everything else as it was.
+fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<String> {
+    anyhow::ensure!(
+        !value.contains(['\n', '\'']),
+        "an env file cannot hold a value with a line break or a quote"
+    );
+    let line = format!("{variable}='{value}'");
+    let is_ours = |known: &str| known.split_once('=').is_some_and(|(name, _)| name.trim() == variable);
+    let mut lines: Vec<&str> = old.lines().filter(|known| !is_ours(known)).collect();
+    lines.push(&line);
+    Ok(lines.join("\n") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_variable;
+
+    #[test]
+    fn sets_one_variable_and_keeps_the_rest() {
+        assert_eq!(with_variable("", "A", "x").unwrap(), "A='x'\n");
+        assert_eq!(with_variable("# c\nA=old\nB=1\n", "A", "x").unwrap(), "# c\nB=1\nA='x'\n");
+        assert!(with_variable("", "A", "x\ny").is_err());
+    }
+}

@@ -1,0 +1,115 @@
+//! The way in: arguments, settings, one command, the exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Cli, Command, Output, overview};
+use super::commands;
+use super::exit::Exit;
+use super::failure::Failure;
+use super::session::Session;
+use super::settings;
+use super::term::Terminal;
+use super::ui::Ui;
+use super::who;
+use crate::report::{diagnostics, escape, json};
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    run().into()
+}
+
+fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let terminal = Terminal::look();
+    let settings = match settings::merge(cli.global, &terminal.variables) {
+        Ok(settings) => settings,
+        Err(error) => {
+            Ui::complain(&format!("error: {error}"));
+            return Exit::Usage;
+        }
+    };
+    let ui = Ui {
+        style: terminal.output_style(settings.color),
+        message_style: terminal.error_style(settings.color),
+        json: settings.output == Output::Json,
+        ndjson: settings.output == Output::Ndjson,
+        quiet: settings.quiet,
+        verbose: settings.verbose,
+        interactive: terminal.input && terminal.error && !settings.no_input,
+        live: terminal.is_live(settings.ci),
+    };
+    let Some(command) = cli.command else {
+        ui.out(overview());
+        return Exit::Done;
+    };
+    let session = Session { who: who::am_i(&terminal.variables), settings, ui };
+    match dispatch(&session, &command) {
+        Ok(exit) => exit,
+        Err(failure) => complain(&session, &failure),
+    }
+}
+
+fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
+    let online = match command {
+        Command::Init(args) => return commands::init::run(session, args),
+        Command::Validate => return commands::validate::run(session),
+        Command::Show(args) => return commands::show::run(session, args),
+        Command::Completions(args) => return Ok(commands::completions::run(session, args)),
+        Command::Version => return Ok(commands::version::run(session)),
+        online => online,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(anyhow::Error::from)?;
+    runtime.block_on(async {
+        match online {
+            Command::Plan(args) => commands::plan::run(session, args).await,
+            Command::Apply(args) => commands::apply::run(session, args).await,
+            Command::Destroy(args) => commands::destroy::run(session, args).await,
+            Command::Drift(args) => commands::drift::run(session, args).await,
+            Command::Ls(args) => commands::ls::run(session, args).await,
+            Command::Get(args) => commands::get::run(session, args).await,
+            Command::Emulator(args) => commands::emulator::run(session, args).await,
+            Command::Init(_)
+            | Command::Validate
+            | Command::Show(_)
+            | Command::Completions(_)
+            | Command::Version => Ok(Exit::Done),
+        }
+    })
+}
+
+/// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.
+fn usage(error: &clap::Error) -> Exit {
+    // A closed pipe is no reason to fail.
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+        _ => Exit::Usage,
+    }
+}
+
+fn complain(session: &Session, failure: &Failure) -> Exit {
+    let ui = &session.ui;
+    if let Some(rejected) = &failure.rejected {
+        if ui.json {
+            ui.out(&json::diagnostics(&rejected.diagnostics, &rejected.sources));
+        } else {
+            Ui::complain(
+                diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style).trim_end(),
+            );
+        }
+        return failure.exit;
+    }
+    Ui::complain(&format!("error: {}", escape::line(&failure.message)));
+    for help in failure.help.iter().filter(|help| !help.is_empty()) {
+        Ui::complain(&format!("  {}", escape::line(help)));
+    }
+    failure.exit
+}

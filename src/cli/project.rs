@@ -1,0 +1,69 @@
+//! The stack of a command: its directory, its files, and what decides besides them.
+
+use std::path::{Path, PathBuf};
+
+use super::exit::Exit;
+use super::failure::Failure;
+use super::files;
+use super::reading;
+use super::settings::{Cloud, Settings};
+use crate::config::load::{self, Rejected, Request};
+use crate::config::stack::Stack;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::Diagnostic;
+
+/// A stack that was resolved without errors.
+pub(super) struct Project {
+    /// Its directory.
+    pub(super) directory: PathBuf,
+    /// The stack.
+    pub(super) stack: Stack,
+    /// Warnings.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+impl Project {
+    /// Reads and resolves the stack of `-C`.
+    ///
+    /// # Errors
+    /// When there is none, or it has problems: all of them together.
+    pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
+        let directory = settings.dir.clone();
+        let files = files::read_stack(&directory)?;
+        if !files.diagnostics.is_empty() {
+            let rejected = Rejected { sources: files.sources, diagnostics: files.diagnostics };
+            return Err(Box::new(rejected).into());
+        }
+        if files.sources.iter().next().is_none() {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!(
+                    "there is no stack in {}: no stead.yaml, stead.kdl, *.stead.yaml or *.stead.kdl",
+                    files::shown(&directory)
+                ),
+            )
+            .help("Begin one with: stead init"));
+        }
+        let request = request(settings)?;
+        let root = directory.clone();
+        let read = move |path: &Path| files::read_below(&root, path);
+        let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &read)?;
+        Ok(Self { directory, stack, warnings })
+    }
+}
+
+fn request(settings: &Settings) -> Result<Request, Failure> {
+    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path));
+    // Names pinned for the account; the embedded cloud's are not known before it runs.
+    let pinned = match settings.cloud {
+        Cloud::Local => reading::pinned(&settings.dir.join(".stead/local/stead.lock"))?,
+        Cloud::At(_) | Cloud::Unset => reading::pinned(&settings.dir.join("stead.lock"))?,
+    };
+    Ok(Request {
+        environment: settings.env.clone(),
+        vars: settings.vars.clone(),
+        env_vars: settings.env_vars.clone(),
+        var_files: var_files.collect::<anyhow::Result<_>>()?,
+        pinned,
+    })
+}

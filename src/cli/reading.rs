@@ -1,0 +1,88 @@
+//! Reading the live world for a stack, and making its plan.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use futures_util::try_join;
+
+use super::connect::Connection;
+use super::failure::Failure;
+use super::files;
+use super::project::Project;
+use crate::config::load::Rejected;
+use crate::config::lock;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::catalog::Catalog;
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::{Snapshot, Wanted};
+use crate::model::source::{Source, Sources};
+use crate::plan::change::Plan;
+use crate::plan::make::{self, Inputs, Options};
+
+/// The live world as one command saw it.
+pub(super) struct World {
+    /// Objects.
+    pub(super) snapshot: Snapshot,
+    /// Names and prices; ids as pinned.
+    pub(super) catalog: Catalog,
+}
+
+/// Reads the catalog names that a stack has pinned.
+///
+/// # Errors
+/// When the file is there and is no lock file.
+pub(super) fn pinned(path: &Path) -> Result<Option<Catalog>, Failure> {
+    let Some(text) = files::read_optional(path)? else { return Ok(None) };
+    let mut sources = Sources::default();
+    let id = sources.add(Source::new(files::shown(path), text.as_str()));
+    match lock::parse(id, &text) {
+        Ok(lock) => Ok(Some(lock.catalog)),
+        Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
+    }
+}
+
+/// Reads what a plan needs.
+///
+/// # Errors
+/// When the service refuses a read or does not answer.
+pub(super) async fn world(
+    connection: &Connection,
+    wanted: &Wanted,
+    tables: &BTreeSet<&str>,
+    pinned: Option<&Catalog>,
+) -> Result<World, Failure> {
+    let client = &connection.client;
+    let (snapshot, mut catalog) = try_join!(client.refresh(wanted), client.catalog(tables))?;
+    if let Some(pinned) = pinned {
+        catalog.hold(pinned);
+    }
+    Ok(World { snapshot, catalog })
+}
+
+/// Reads the live world and makes the plan of a stack.
+///
+/// # Errors
+/// When the service refuses a read or does not answer.
+pub(super) async fn plan(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    options: &Options,
+    pinned: Option<&Catalog>,
+) -> Result<(Plan, World), Failure> {
+    let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
+    let world = world(connection, &wanted, &tables, pinned).await?;
+    let plan = make::make(&Inputs {
+        registry: REGISTRY,
+        stack: &project.stack,
+        ledger,
+        snapshot: &world.snapshot,
+        catalog: &world.catalog,
+        pinned,
+        options,
+        now: connection.client.clock().now(),
+        nonce: connection.client.random().uuid(),
+    });
+    Ok((plan, world))
+}

@@ -1,0 +1,100 @@
+//! `Telling`: an apply's events on their way to people and programs: a live table on a terminal, a line
+//! for each transition elsewhere, or one JSON event a line.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+
+use super::ui::Ui;
+use crate::apply::event::Event;
+use crate::model::clock::Clock;
+use crate::plan::change::Plan;
+use crate::report::board::Board;
+use crate::report::ndjson;
+use crate::report::progress::Live;
+use crate::report::transitions::Transitions;
+
+/// Rows that the live table takes at most.
+const ROWS: usize = 16;
+
+/// One apply's voice.
+pub(super) struct Telling<'a, K> {
+    ui: Ui,
+    clock: &'a K,
+    form: RefCell<Form>,
+}
+
+enum Form {
+    Silent,
+    Ndjson,
+    Lines(Box<Transitions>),
+    Table(Box<Board>, Live),
+}
+
+impl<'a, K: Clock> Telling<'a, K> {
+    /// Returns the voice of an apply that is about to begin; without a plan, of a recovery.
+    pub(super) fn new(ui: Ui, clock: &'a K, plan: Option<&Plan>) -> Self {
+        let form = match plan {
+            _ if ui.ndjson => Form::Ndjson,
+            _ if ui.quiet || ui.json => Form::Silent,
+            Some(plan) if ui.live => Form::Table(Box::new(Board::new(plan)), Live::new()),
+            plan => {
+                let steps = plan.map_or(0, |plan| plan.steps.len());
+                Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
+            }
+        };
+        Self { ui, clock, form: RefCell::new(form) }
+    }
+
+    /// Takes an event.
+    pub(super) fn tell(&self, event: &Event) {
+        match &mut *self.form.borrow_mut() {
+            Form::Silent => {}
+            Form::Ndjson => self.ui.out(&(ndjson::event(self.clock.now(), event) + "\n")),
+            Form::Lines(lines) => {
+                lines.on(self.clock.now(), event).iter().for_each(|line| self.ui.say(line))
+            }
+            Form::Table(board, live) => {
+                let now = self.clock.elapsed();
+                if let Some(line) = board.on(now, event, self.ui.message_style) {
+                    let _ = live.keep(&line);
+                }
+                live.draw(board.lines(now, ROWS, self.ui.message_style));
+            }
+        }
+    }
+
+    /// Shows that time goes by: called a few times a second.
+    pub(super) fn tick(&self) {
+        match &mut *self.form.borrow_mut() {
+            Form::Silent | Form::Ndjson => {}
+            Form::Lines(lines) => {
+                lines.heartbeat(self.clock.now()).iter().for_each(|line| self.ui.say(line))
+            }
+            Form::Table(board, live) => {
+                live.draw(board.lines(self.clock.elapsed(), ROWS, self.ui.message_style));
+            }
+        }
+    }
+
+    /// Says that the first stop signal came.
+    pub(super) fn stopping(&self) {
+        const TEXT: &str =
+            "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
+        match &mut *self.form.borrow_mut() {
+            Form::Table(board, live) => {
+                board.stop();
+                let _ = live.keep(TEXT);
+            }
+            _ => self.ui.say(TEXT),
+        }
+    }
+
+    /// Takes the table off the screen, and returns the time.
+    pub(super) fn finish(&self) -> Timestamp {
+        if let Form::Table(_, live) = &mut *self.form.borrow_mut() {
+            let _ = live.clear();
+        }
+        self.clock.now()
+    }
+}

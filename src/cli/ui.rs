@@ -1,0 +1,90 @@
+//! `Ui`: results to standard output, everything else to standard error, questions on a terminal.
+
+use std::io::{self, BufRead, Write};
+
+use crate::report::style::Style;
+
+/// How this process talks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ui {
+    /// How results look.
+    pub(super) style: Style,
+    /// How messages look.
+    pub(super) message_style: Style,
+    /// One JSON document.
+    pub(super) json: bool,
+    /// One JSON event a line.
+    pub(super) ndjson: bool,
+    /// No hints, no progress.
+    pub(super) quiet: bool,
+    /// Everything.
+    pub(super) verbose: bool,
+    /// Questions can be asked.
+    pub(super) interactive: bool,
+    /// Progress may redraw lines.
+    pub(super) live: bool,
+}
+
+impl Ui {
+    /// Writes a result. A reader that went away (`| head`) is no error.
+    #[expect(clippy::unused_self, reason = "results go through the same door as messages")]
+    pub(super) fn out(&self, text: &str) {
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes a message, unless the user wants none.
+    pub(super) fn say(&self, text: &str) {
+        if !self.quiet {
+            Self::complain(text);
+        }
+    }
+
+    /// Writes a message that must be seen.
+    pub(super) fn complain(text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Says what to do next, to people at a terminal.
+    pub(super) fn next(&self, text: &str) {
+        if !self.json && !self.ndjson {
+            self.say(&format!("next: {text}"));
+        }
+    }
+
+    /// Asks for consent: yes, or a word that must be typed. Enter alone is a no.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub(super) fn ask(self, typed: Option<&str>) -> io::Result<bool> {
+        let question = match typed {
+            Some(word) => format!("Type {word} to go on: "),
+            None => "Apply this plan? [y/N] ".to_owned(),
+        };
+        let mut terminal = io::stderr().lock();
+        terminal.write_all(question.as_bytes())?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        let answer = answer.trim();
+        Ok(match typed {
+            Some(word) => answer == word,
+            None => matches!(answer, "y" | "Y" | "yes"),
+        })
+    }
+
+    /// Lets a person choose; the first, where nobody is there.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub(super) fn choose(self, question: &str, choices: &[&str]) -> io::Result<usize> {
+        if !self.interactive {
+            return Ok(0);
+        }
+        let mut terminal = io::stderr().lock();
+        write!(terminal, "{question} [{}] ", choices.join("/"))?;
+        terminal.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(choices.iter().position(|choice| *choice == answer.trim()).unwrap_or(0))
+    }
+}
