@@ -154,7 +154,9 @@ fn a_kinds_name_stands_in_its_table_only() {
         .map(|name| format!("\"{name}\""))
         .collect();
     assert!(kinds.len() >= 8, "{kinds:?}");
-    for (folder, _) in MAY_NAME.iter().filter(|(folder, _)| !["model", "kinds", "emulator"].contains(folder)) {
+    for (folder, _) in
+        MAY_NAME.iter().filter(|(folder, _)| !["model", "kinds", "emulator"].contains(folder))
+    {
         for (path, code) in sources(folder) {
             for kind in kinds.iter().filter(|kind| kind.as_str() != "\"project\"") {
                 assert!(!code.contains(kind.as_str()), "{path} names the kind {kind}");

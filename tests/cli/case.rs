@@ -1,0 +1,243 @@
+//! `Case`: a directory with a stack in it, an emulator of its own, and the real binary run on both.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The binary under test.
+pub const STEAD: &str = env!("CARGO_BIN_EXE_stead");
+
+/// A stack's directory, and perhaps an emulator.
+pub struct Case {
+    dir: TempDir,
+    emulator: Option<Emulator>,
+}
+
+/// What a run of the binary printed.
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Case {
+    /// An empty directory.
+    pub fn new() -> Self {
+        Self { dir: TempDir::new().unwrap(), emulator: None }
+    }
+
+    /// A copy of an example's files.
+    pub fn example(name: &str) -> Self {
+        let case = Self::new();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+        for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_file() {
+                fs::copy(&entry, case.path(entry.file_name().unwrap().to_str().unwrap())).unwrap();
+            }
+        }
+        case
+    }
+
+    /// Writes a file.
+    pub fn file(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        self.write(name, text);
+        self
+    }
+
+    /// Writes a file of a case that is under way.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Replaces a text in a file; it must be there.
+    pub fn edit(&self, name: &str, from: &str, to: &str) {
+        let text = fs::read_to_string(self.path(name)).unwrap();
+        assert!(text.contains(from), "{name} has no {from:?}");
+        fs::write(self.path(name), text.replacen(from, to, 1)).unwrap();
+    }
+
+    /// Starts an emulator process, 1,000 times as fast as life.
+    pub fn emulator(mut self) -> Self {
+        self.emulator = Some(Emulator::start(&self.path("cloud"), &[]));
+        self
+    }
+
+    /// Starts an emulator process with further flags.
+    pub fn emulator_with(mut self, flags: &[&str]) -> Self {
+        self.emulator = Some(Emulator::start(&self.path("cloud"), flags));
+        self
+    }
+
+    /// The emulator of this case.
+    pub fn cloud(&self) -> &Emulator {
+        self.emulator.as_ref().expect("this case has an emulator")
+    }
+
+    /// A path below the directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The command, ready to run: in the directory, with a clean environment.
+    pub fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(STEAD);
+        command.current_dir(self.dir.path()).args(args.split_whitespace()).stdin(Stdio::null());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STEAD_")) {
+            command.env_remove(name);
+        }
+        command.env_remove("CI").env("HOME", self.dir.path()).env("USER", "tester");
+        if let Some(emulator) = &self.emulator {
+            command.env("STEAD_API_URL", &emulator.url).env("STEAD_API_KEY", &emulator.key);
+        }
+        command
+    }
+
+    /// Runs the binary.
+    pub fn run(&self, args: &str) -> Run {
+        Run::of(&self.command(args).output().unwrap())
+    }
+
+    /// Runs the binary and expects exit code 0.
+    pub fn ok(&self, args: &str) -> Run {
+        let run = self.run(args);
+        assert_eq!(run.code, 0, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        run
+    }
+
+    /// Runs the binary and expects an exit code.
+    pub fn fails(&self, code: i32, args: &str) -> Run {
+        let run = self.run(args);
+        assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        run
+    }
+}
+
+impl Run {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout.clone()).unwrap(),
+            stderr: String::from_utf8(output.stderr.clone()).unwrap(),
+        }
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+
+    /// Both streams, for looking for words.
+    pub fn all(&self) -> String {
+        format!("{}\n{}", self.stdout, self.stderr)
+    }
+
+    /// Expects words in the order given, anywhere in both streams.
+    pub fn says(&self, words: &[&str]) -> &Self {
+        let all = self.all();
+        let mut rest = all.as_str();
+        for word in words {
+            let at = rest.find(word).unwrap_or_else(|| panic!("no {word:?} (in this order) in:\n{all}"));
+            rest = &rest[at + word.len()..];
+        }
+        self
+    }
+}
+
+/// A running `stead emulator`.
+pub struct Emulator {
+    child: Child,
+    pub url: String,
+    pub key: String,
+}
+
+impl Emulator {
+    fn start(data: &Path, flags: &[&str]) -> Self {
+        let mut child = Command::new(STEAD)
+            .args(["emulator", "--port", "0", "--output", "json", "--data"])
+            .arg(data)
+            .args(if flags.contains(&"--speed") { &[][..] } else { &["--speed", "1000"][..] })
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let text = |name: &str| said[name].as_str().unwrap().to_owned();
+        Self { child, url: text("url"), key: text("api_key") }
+    }
+
+    /// Sends a control request and returns its JSON.
+    pub fn control(&self, method: &str, path: &str, body: &Value) -> Value {
+        let host = self.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.key,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let text = String::from_utf8(answer).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 2"), "{method} {path}: {head}\n{body}");
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"))
+    }
+
+    /// Every request so far as `(seq, "METHOD /path", status)`, the control calls left out.
+    pub fn requests(&self) -> Vec<(u64, String, u64)> {
+        let log = self.control("GET", "/_emulator/requests?since=0", &Value::Null);
+        log["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| {
+                let line = format!("{} {}", row["method"].as_str().unwrap(), row["path"].as_str().unwrap());
+                (row["seq"].as_u64().unwrap(), line, row["status"].as_u64().unwrap())
+            })
+            .collect()
+    }
+
+    /// Requests that could change something, from a number on.
+    pub fn mutations_since(&self, seq: u64) -> Vec<String> {
+        self.requests()
+            .into_iter()
+            .filter(|(n, line, _)| *n > seq && !line.starts_with("GET "))
+            .map(|(_, line, _)| line)
+            .collect()
+    }
+
+    /// The number of the last request.
+    pub fn last(&self) -> u64 {
+        self.requests().last().map_or(0, |(seq, _, _)| *seq)
+    }
+
+    /// All objects of a collection.
+    pub fn list(&self, path: &str) -> Vec<Value> {
+        let page = self.control("GET", &format!("{path}?limit=100"), &Value::Null);
+        page["data"].as_array().unwrap().clone()
+    }
+
+    /// Changes a record behind the client's back.
+    pub fn mutate(&self, kind: &str, id: &str, set: &Value) {
+        self.control("POST", "/_emulator/mutate", &json!({ "kind": kind, "id": id, "set": set }));
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}

@@ -1,0 +1,195 @@
+//! Stories of change: in place, replaced, drifted, removed, protected, killed, destroyed.
+#![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
+
+use serde_json::json;
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: story
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  web:
+    template: ubuntu-24.04
+    plan: std-1c-1g
+    vpc: $vpc.main
+volume:
+  data: { size: 20, vm: $vm.web }
+backup_schedule:
+  nightly: { vm: $vm.web, frequency: daily, hour: 3 }
+outputs:
+  address: $vm.web.public_ipv4_address
+";
+
+fn applied() -> Case {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes").says(&["vpc.main", "vm.web", "address"]);
+    case
+}
+
+fn no_changes(case: &Case) {
+    let before = case.cloud().last();
+    case.ok("apply --yes").says(&["No changes"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+}
+
+#[test]
+fn a_field_changes_in_place() {
+    let case = applied();
+    case.edit("stead.yaml", "size: 20", "size: 30");
+    case.ok("plan").says(&["volume.data", "size", "20", "30", "stead.yaml:12"]);
+    let before = case.cloud().last();
+    case.ok("apply --yes");
+    let sent = case.cloud().mutations_since(before);
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert!(sent[0].starts_with("PATCH /api/v1/volumes/"), "{sent:?}");
+    no_changes(&case);
+}
+
+#[test]
+fn an_immutable_field_replaces_and_says_so() {
+    let case = applied();
+    let old = case.cloud().list("/api/v1/vms")[0]["id"].clone();
+    case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
+    case.ok("plan").says(&["vm.web", "replace", "template", "ubuntu-24.04", "debian-12"]);
+    case.ok("apply --yes");
+    let vms = case.cloud().list("/api/v1/vms");
+    assert_eq!(vms.len(), 1);
+    assert_ne!(vms[0]["id"], old);
+    assert_eq!(case.cloud().list("/api/v1/volumes")[0]["vm_id"], vms[0]["id"]);
+    assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["vm_id"], vms[0]["id"]);
+    no_changes(&case);
+}
+
+#[test]
+fn drift_is_seen_told_apart_and_put_back() {
+    let case = applied();
+    let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("backup_schedule", &schedule, &json!({ "hour": 7 }));
+    case.fails(3, "drift --exit-code").says(&["backup_schedule.nightly", "hour", "3", "7"]);
+    case.ok("plan").says(&["hour", "7", "3"]);
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["hour"], 3);
+    case.ok("drift --exit-code");
+}
+
+#[test]
+fn what_is_not_written_is_not_managed() {
+    let case = applied();
+    let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("backup_schedule", &schedule, &json!({ "retention": 21 }));
+    no_changes(&case);
+    case.edit("stead.yaml", "hour: 3", "hour: 3, retention: null");
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["retention"], 7);
+    no_changes(&case);
+}
+
+#[test]
+fn a_removed_block_is_a_delete_and_protect_forbids_it() {
+    let case = applied();
+    case.edit("stead.yaml", "size: 20, vm: $vm.web", "size: 20, vm: $vm.web, lifecycle: { protect: true }");
+    case.ok("apply --yes");
+    let kept = std::fs::read_to_string(case.path("stead.yaml")).unwrap();
+    let block = "volume:\n  data: { size: 20, vm: $vm.web, lifecycle: { protect: true } }\n";
+    case.edit("stead.yaml", block, "");
+    let before = case.cloud().last();
+    case.fails(4, "apply --yes").says(&["volume.data", "protect"]);
+    case.fails(4, "destroy --yes --confirm story").says(&["volume.data", "protect"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    case.write("stead.yaml", kept.replace(", lifecycle: { protect: true }", ""));
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "volume:\n  data: { size: 20, vm: $vm.web }\n", "");
+    case.ok("apply --yes").says(&["volume.data"]);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 0);
+    no_changes(&case);
+}
+
+#[test]
+fn too_many_deletes_need_a_word() {
+    let case = applied();
+    case.write("stead.yaml", "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\n");
+    case.fails(4, "apply --yes").says(&["3 of 4", "--allow-deletes"]);
+    case.ok("apply --yes --allow-deletes");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 0);
+}
+
+#[test]
+fn an_object_deleted_by_hand_is_made_again() {
+    let case = applied();
+    let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().control("DELETE", &format!("/api/v1/backup-schedules/{schedule}"), &json!(null));
+    case.fails(3, "drift --exit-code").says(&["backup_schedule.nightly", "gone"]);
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/backup-schedules").len(), 1);
+    no_changes(&case);
+}
+
+#[test]
+fn grow_only_is_refused_before_any_call() {
+    let case = applied();
+    case.edit("stead.yaml", "size: 20", "size: 10");
+    let before = case.cloud().last();
+    case.fails(4, "apply --yes").says(&["volume.data", "size", "grow"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+}
+
+#[test]
+fn killed_at_any_moment_and_run_again() {
+    for requests in [1_u64, 3, 5, 7] {
+        let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "20"]);
+        let mut child = case.command("apply --yes --effect-bound 1s --listing-bound 1s").spawn().unwrap();
+        while case.cloud().mutations_since(0).len() < requests.min(4).try_into().unwrap()
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        case.ok("apply --yes --effect-bound 1s --listing-bound 1s");
+        for (path, count) in [("vpcs", 1), ("vms", 1), ("volumes", 1), ("backup-schedules", 1)] {
+            assert_eq!(case.cloud().list(&format!("/api/v1/{path}")).len(), count, "{path}");
+        }
+        no_changes(&case);
+    }
+}
+
+#[test]
+fn a_failed_step_skips_what_needs_it_and_the_rest_goes_on() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.cloud().control(
+        "POST",
+        "/_emulator/faults",
+        &json!({ "rules": [{ "route": "POST /api/v1/vms", "fault": "500", "count": 100 }] }),
+    );
+    let run = case.fails(6, "apply --yes --effect-bound 0s --listing-bound 0s");
+    run.says(&["vm.web", "skipped", "volume.data"]);
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
+    case.cloud().control("POST", "/_emulator/faults", &json!({ "rules": [] }));
+    case.ok("apply --yes --effect-bound 0s --listing-bound 0s");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
+    no_changes(&case);
+}
+
+#[test]
+fn stop_signals_drain_and_the_next_apply_resumes() {
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "20"]);
+    let child = case
+        .command("apply --yes")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while case.cloud().mutations_since(0).is_empty() {
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
+    no_changes(&case);
+}

@@ -1,0 +1,58 @@
+//! The examples: each plans, applies, plans to nothing, and is destroyed; both syntaxes agree.
+
+use crate::case::Case;
+
+const EXAMPLES: &[&str] = &["minimal", "minimal-kdl", "shop", "shop-kdl"];
+
+#[test]
+fn every_example_goes_there_and_back() {
+    for name in EXAMPLES {
+        for environment in
+            if name.starts_with("shop") { &["staging", "prod"][..] } else { &["default"][..] }
+        {
+            let case = Case::example(name).emulator();
+            let flags = if *environment == "default" { String::new() } else { format!("-e {environment}") };
+            case.ok(&format!("validate {flags}"));
+            case.fails(2, &format!("plan --exit-code {flags}"));
+            case.ok(&format!("apply --yes {flags}"));
+            let before = case.cloud().last();
+            let again = case.ok(&format!("apply --yes {flags}"));
+            assert_eq!(again.stdout.lines().count(), 1, "{name}: {}", again.stdout);
+            again.says(&["No changes"]);
+            assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "{name}");
+            case.ok(&format!("plan --exit-code {flags}")).says(&["No changes"]);
+            case.ok(&format!("drift --exit-code {flags}"));
+            if *environment == "prod" {
+                case.fails(4, &format!("destroy --yes --confirm shop {flags}")).says(&["protect"]);
+                continue;
+            }
+            let stack = name.trim_end_matches("-kdl");
+            case.ok(&format!("destroy --yes --confirm {stack} {flags}"));
+            for path in ["vms", "vpcs", "volumes", "databases", "backup-schedules", "ssh-keys"] {
+                assert_eq!(case.cloud().list(&format!("/api/v1/{path}")).len(), 0, "{name}: {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_syntaxes_give_the_same_plan_to_the_byte() {
+    for (yaml, kdl) in [("minimal", "minimal-kdl"), ("shop", "shop-kdl")] {
+        for flags in if yaml == "shop" { &["", "-e prod"][..] } else { &[""][..] } {
+            let (yaml, kdl) = (Case::example(yaml).emulator(), Case::example(kdl).emulator());
+            let plan = |case: &Case| case.ok(&format!("plan --output json {flags}")).stdout;
+            let (left, right) = (plan(&yaml), plan(&kdl));
+            assert!(left.contains("\"create\""), "{left}");
+            assert_eq!(left, right);
+        }
+    }
+}
+
+#[test]
+fn the_embedded_cloud_is_still_there_for_the_next_command() {
+    let case = Case::example("minimal");
+    case.ok("apply --cloud local --yes").says(&["vm.web", "address"]);
+    let again = case.ok("apply --cloud local --yes");
+    assert_eq!(again.stdout.lines().count(), 1, "{}", again.stdout);
+    case.ok("ls --cloud local").says(&["vm.web", "vpc.main"]);
+}
