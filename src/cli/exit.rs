@@ -75,6 +75,12 @@ impl Exit {
         }
     }
 
+    /// Returns how a command line that was not taken ends: help and version were asked for.
+    #[must_use]
+    pub fn of_usage(error: &clap::Error) -> Self {
+        if error.use_stderr() { Self::Usage } else { Self::Done }
+    }
+
     /// Returns how a plan ends. What blocks it counts first.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
@@ -213,6 +219,36 @@ mod tests {
         ];
         for (at, (outcome, exit)) in table.into_iter().enumerate() {
             assert_eq!(Exit::of_outcome(&outcome), exit, "row {at}");
+        }
+    }
+
+    #[test]
+    fn only_wrong_usage_is_64() {
+        use clap::Parser;
+
+        let exit = |line: &str| {
+            Exit::of_usage(&super::super::args::Cli::try_parse_from(line.split(' ')).unwrap_err())
+        };
+        assert_eq!(exit("stead plam"), Exit::Usage);
+        assert_eq!(exit("stead plan --nope"), Exit::Usage);
+        assert_eq!(exit("stead --help"), Exit::Done);
+        assert_eq!(exit("stead apply --help"), Exit::Done);
+        assert_eq!(exit("stead --version"), Exit::Done);
+    }
+
+    #[test]
+    fn plans_become_codes() {
+        use crate::report::tests::plans;
+
+        let changed = Plan { blocks: Vec::new(), ..plans::full() };
+        let table = [
+            (plans::empty(), true, Exit::Done),
+            (changed.clone(), false, Exit::Done),
+            (changed, true, Exit::Changes),
+            (plans::full(), true, Exit::Blocked),
+        ];
+        for (plan, exit_code, exit) in table {
+            assert_eq!(Exit::of_plan(&plan, exit_code), exit);
         }
     }
 

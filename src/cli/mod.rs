@@ -5,6 +5,7 @@ mod commands;
 mod connect;
 mod delivery;
 pub mod entry;
+pub mod consent;
 pub mod exit;
 mod failure;
 mod files;

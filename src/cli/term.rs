@@ -14,8 +14,8 @@ const DEFAULT_WIDTH: usize = 100;
 /// Rows where nobody can tell.
 const DEFAULT_ROWS: usize = 24;
 
-/// A process's streams and variables.
-#[derive(Debug, Clone)]
+/// A process's streams and variables. Not `Debug`: the variables hold the key.
+#[derive(Clone)]
 pub struct Terminal {
     /// Standard input is one.
     pub input: bool,

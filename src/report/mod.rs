@@ -18,4 +18,4 @@ pub mod transitions;
 pub mod words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

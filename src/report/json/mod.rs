@@ -8,5 +8,5 @@ mod write;
 
 pub use diagnostics::diagnostics;
 pub use list::{drift, list, object};
-pub use plan::{PlanOptions, plan};
+pub use plan::{PlanOptions, plan, plan_to};
 pub use write::{SCHEMA_VERSION, compact, pretty};

@@ -4,12 +4,14 @@
 //! nonce, waits), and what differs between two spellings of one configuration (places), stands
 //! nowhere but under `details` and `source`, which are written only when asked for.
 
+use std::io;
+
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::shown::{Number, Shown};
-use super::write::{SCHEMA_VERSION, pretty};
+use super::write::{SCHEMA_VERSION, pretty, pretty_to};
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
@@ -31,6 +33,19 @@ pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions) -> String {
     pretty(&Document::of(plan, registry, options))
 }
 
+/// Writes the document of a plan as it is made: that of a large plan need not fit into memory.
+///
+/// # Errors
+/// When writing fails.
+pub fn plan_to(
+    out: &mut impl io::Write,
+    plan: &Plan,
+    registry: Registry,
+    options: PlanOptions,
+) -> io::Result<()> {
+    pretty_to(out, &Document::of(plan, registry, options))
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema_version: u32,
@@ -41,12 +56,12 @@ struct Document<'a> {
     base: BaseEntry<'a>,
     fingerprint: &'a str,
     summary: Summary,
-    changes: Vec<ChangeEntry<'a>>,
+    changes: Changes<'a>,
     drift: Vec<DriftEntry<'a>>,
     blocks: Vec<BlockEntry<'a>>,
     policy: [(); 0],
     cost: CostEntry<'a>,
-    order: Vec<StepEntry<'a>>,
+    order: Order<'a>,
     critical_path: PathEntry<'a>,
     requests: Requests,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,17 +85,12 @@ impl<'a> Document<'a> {
             },
             fingerprint: &plan.fingerprint,
             summary: Summary::of(plan),
-            changes: plan.changes.iter().map(|change| ChangeEntry::of(change, options)).collect(),
+            changes: Changes(&plan.changes, options),
             drift: plan.drift.iter().map(DriftEntry::of).collect(),
             blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
             policy: [],
             cost: CostEntry::of(plan),
-            order: plan
-                .steps
-                .iter()
-                .enumerate()
-                .map(|(at, step)| StepEntry::of(at, step, registry))
-                .collect(),
+            order: Order(&plan.steps, registry),
             critical_path: PathEntry {
                 steps: &plan.critical_path.steps,
                 seconds: plan.critical_path.seconds,
@@ -151,6 +161,15 @@ impl Summary {
             }
         }
         summary
+    }
+}
+
+/// Changes, each made into its entry when it is written.
+struct Changes<'a>(&'a [Change], PlanOptions);
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|change| ChangeEntry::of(change, self.1)))
     }
 }
 
@@ -323,6 +342,15 @@ impl<'a> CostEntry<'a> {
             unpriced: cost.unpriced,
             moved,
         }
+    }
+}
+
+/// Steps, likewise.
+struct Order<'a>(&'a [Step], Registry);
+
+impl Serialize for Order<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().enumerate().map(|(at, step)| StepEntry::of(at, step, self.1)))
     }
 }
 

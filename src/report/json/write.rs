@@ -24,6 +24,15 @@ pub fn compact(document: &impl Serialize) -> String {
     write(document, Safe(CompactFormatter))
 }
 
+/// Writes a document of several lines as it is made.
+///
+/// # Errors
+/// When writing fails.
+pub fn pretty_to(out: &mut impl io::Write, document: &impl Serialize) -> io::Result<()> {
+    document.serialize(&mut Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new())))?;
+    out.write_all(b"\n")
+}
+
 fn write(document: &impl Serialize, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
     let written = document.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));

@@ -102,6 +102,9 @@ fn two_runs_and_two_syntaxes_give_the_same_bytes() {
     }
     assert_eq!(plan_document(&one, false), plan_document(&other, false));
     assert_ne!(plan_document(&one, true), plan_document(&other, true));
+    let mut written = Vec::new();
+    json::plan_to(&mut written, &one, REGISTRY, PlanOptions::default()).unwrap();
+    assert_eq!(String::from_utf8(written).unwrap(), plan_document(&one, false));
 }
 
 #[test]

@@ -2,4 +2,4 @@
 
 mod documents;
 mod pages;
-pub(super) mod plans;
+pub(crate) mod plans;

@@ -16,23 +16,23 @@ use crate::plan::change::{
     DriftClass, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
 };
 
-pub(in crate::report) fn at(line: u32) -> Place {
+pub(crate) fn at(line: u32) -> Place {
     Place { file: "shop.stead.yaml".into(), line, column: 5 }
 }
 
-pub(in crate::report) fn address(text: &str) -> Address {
+pub(crate) fn address(text: &str) -> Address {
     Address::parse(text).unwrap()
 }
 
-pub(in crate::report) fn time(second: i64) -> Timestamp {
+pub(crate) fn time(second: i64) -> Timestamp {
     Timestamp::from_second(1_792_000_000 + second).unwrap()
 }
 
-pub(in crate::report) fn sealed(digest: &str) -> Value {
+pub(crate) fn sealed(digest: &str) -> Value {
     Value::Secret(Secret::Sealed(Some(digest.into())))
 }
 
-pub(in crate::report) fn empty() -> Plan {
+pub(crate) fn empty() -> Plan {
     Plan {
         base: Base {
             stack: "shop".into(),
@@ -61,7 +61,7 @@ pub(in crate::report) fn empty() -> Plan {
     }
 }
 
-pub(in crate::report) fn change(action: Action, at_address: &str) -> Change {
+pub(crate) fn change(action: Action, at_address: &str) -> Change {
     let address = address(at_address);
     Change {
         kind: address.root().into(),
@@ -81,7 +81,7 @@ pub(in crate::report) fn change(action: Action, at_address: &str) -> Change {
     }
 }
 
-pub(in crate::report) fn attribute(path: &str, before: Value, after: Value) -> AttributeChange {
+pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeChange {
     AttributeChange {
         path: path.into(),
         before,
@@ -111,7 +111,7 @@ fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -
     }
 }
 
-pub(in crate::report) fn create() -> Operation {
+pub(crate) fn create() -> Operation {
     Operation::Create {
         desired: [].into(),
         project: ProjectOf::None,
@@ -197,7 +197,7 @@ fn updates() -> Vec<Change> {
     vec![database, follow]
 }
 
-pub(in crate::report) fn creation(at_address: &str) -> Change {
+pub(crate) fn creation(at_address: &str) -> Change {
     let name = at_address.replace('.', "-").replacen("vm-", "", 1);
     Change {
         attributes: vec![
@@ -256,7 +256,7 @@ fn blocks() -> Vec<Block> {
 }
 
 /// Everything that a plan can hold, once.
-pub(in crate::report) fn full() -> Plan {
+pub(crate) fn full() -> Plan {
     let mut changes = vec![replaced_vm()];
     changes.push(Change {
         id: Some("vol-9".into()),
@@ -295,7 +295,7 @@ pub(in crate::report) fn full() -> Plan {
 }
 
 /// A plan whose every text is hostile.
-pub(in crate::report) fn hostile() -> Plan {
+pub(crate) fn hostile() -> Plan {
     let evil = "a\u{1b}]52;c;ZXZpbA==\u{7}\r\n::error::owned\u{202e}##[group]x\u{200b}";
     let mut change = creation("vm.web");
     change.id = Some(evil.into());
@@ -334,7 +334,7 @@ pub(in crate::report) fn hostile() -> Plan {
 }
 
 /// A plan of many creations.
-pub(in crate::report) fn many(count: usize) -> Plan {
+pub(crate) fn many(count: usize) -> Plan {
     Plan {
         changes: (0..count).map(|n| creation(&format!("vm.web.n{n:05}"))).collect(),
         steps: (0..count).map(|n| step(&format!("vm.web.n{n:05}"), create(), &[], 20)).collect(),
