@@ -3,9 +3,9 @@
 pub mod args;
 mod commands;
 mod connect;
+pub mod consent;
 mod delivery;
 pub mod entry;
-pub mod consent;
 pub mod exit;
 mod failure;
 mod files;

@@ -11,7 +11,9 @@ use super::resolver::{Frame, Resolver};
 use super::stack::{Lifecycle, Resource, Setting};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
-use crate::model::schema::{Kind, Presence, Scope};
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, Kind, Presence, Scope};
+use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// Words that every block takes.
@@ -71,7 +73,7 @@ impl<'d> Resolver<'d> {
             }
             if let Some(resolved) = self.attribute(attribute, &entry.value, frame) {
                 let setting = Setting {
-                    expression: resolved.expression,
+                    expression: tainted(attribute, resolved.expression),
                     span: entry.value.span,
                     set_by: resolved.origin,
                 };
@@ -186,4 +188,16 @@ fn computed(kind: &Kind, entry: &Entry) -> Diagnostic {
         .at(entry.key_span, "")
         .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
         .help("remove the line")
+}
+
+/// Makes a secret of whatever a secret attribute holds: an empty secret part taints the text around it.
+fn tainted(attribute: &Attribute, expression: Expression) -> Expression {
+    match expression {
+        expression if !attribute.secret || expression.is_secret() => expression,
+        Expression::Value(Value::Text(text)) => {
+            Expression::Value(Value::Secret(Secret::new(text.as_str())))
+        }
+        Expression::Value(value) => Expression::Value(value),
+        waiting => Expression::Text(vec![Value::Secret(Secret::new("")).into(), waiting]),
+    }
 }

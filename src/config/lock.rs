@@ -73,10 +73,9 @@ pub fn pinned(stack: &Stack, catalog: &Catalog) -> Lock {
 pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
     let problem = |detail: String, span| {
         Box::new(
-            Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read")
-                .at(span, "")
-                .detail(detail)
-                .help("restore the file from version control, or renew it with `stead catalog update`"),
+            Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read").at(span, "").detail(detail).help(
+                "restore the file from version control, or remove it: the next apply pins today's names",
+            ),
         )
     };
     let whole = Span { source: id, start: 0, end: 0 };

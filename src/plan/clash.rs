@@ -195,7 +195,7 @@ fn making<'s, 'a>(
 
 fn broken(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
     let text = format!("{} ({}: {what})", rule.says, subject.address);
-    blocks.about("rule", subject, None, text, format!("See `stead explain {}`.", rule.code));
+    blocks.about("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
 fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {

@@ -20,7 +20,7 @@ pub(super) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut 
                 let span =
                     verdict.want(attribute).and_then(|want| want.setting).map(|setting| setting.span);
                 let text = format!("{} ({}: {what})", rule.says, subject.address);
-                blocks.about("rule", subject, span, text, format!("See `stead explain {}`.", rule.code));
+                blocks.about("rule", subject, span, text, format!("Rule {}: {}.", rule.code, rule.place));
             }
         }
     }

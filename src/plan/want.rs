@@ -75,8 +75,8 @@ fn id<'a>(
     let text = format!("{}: the service's {table} catalog has no `{named}`.", subject.address);
     let wrong = named.to_string();
     let help = match nearest(&wrong, survey.names.slugs(table)) {
-        Some(name) => format!("Did you mean `{name}`? `stead catalog` lists them all."),
-        None => "`stead catalog` lists the names that there are.".to_owned(),
+        Some(name) => format!("Did you mean `{name}`?"),
+        None => format!("It has {}.", survey.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
     };
     blocks.about("catalog", subject, Some(setting.span), text, help);
     None

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
-use crate::cli::args::{Apply as Args, ChangeKind, Consent, Running, Scope};
+use crate::cli::args::{Apply as Args, Consent, Running, Scope};
 use crate::cli::commands::plan as planning;
 use crate::cli::connect::{Chance, Connection, Http, Time};
 use crate::cli::exit::Exit;
@@ -14,7 +14,7 @@ use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
-use crate::cli::{delivery, reading};
+use crate::cli::{consent, delivery, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::file::FileStore;
@@ -148,9 +148,8 @@ fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
 /// Asks for consent, or checks the consent that was given.
 fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) -> Result<bool, Failure> {
     if let Some(yes) = &order.yes {
-        let Some(first) = plan.changes.iter().find(|change| !covers(yes, change.action)) else {
-            return Ok(true);
-        };
+        let outside = consent::outside(yes, plan);
+        let Some(first) = outside.first() else { return Ok(true) };
         let action = word(first.action);
         return Err(Failure::new(
             Exit::Blocked,
@@ -165,17 +164,6 @@ fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) 
         (false, Confirm::Ask) => None,
     };
     session.ui.ask(typed).map_err(|error| anyhow::Error::from(error).into())
-}
-
-fn covers(yes: &Consent, action: Action) -> bool {
-    let Consent::Only(kinds) = yes else { return true };
-    kinds.contains(&match action {
-        Action::Create | Action::Adopt => ChangeKind::Create,
-        Action::Replace => ChangeKind::Replace,
-        Action::Delete => ChangeKind::Delete,
-        Action::Update | Action::Move | Action::Forget => ChangeKind::Update,
-        Action::Read => return true,
-    })
 }
 
 const fn word(action: Action) -> &'static str {
