@@ -96,7 +96,7 @@ fn many_waits_share_their_looks() {
 /// A look that began before a wait did says nothing about it: the change may have come after.
 #[test]
 fn a_wait_does_not_use_an_older_look() {
-    let state = RefCell::new(BTreeMap::from([("a", "pending"), ("b", "active"), ("c", "pending")]));
+    let state = RefCell::new(BTreeMap::from([("a", "pending"), ("b", "failed"), ("c", "pending")]));
     let ids: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
     let (client, clock, _) = client(|request| serve(request, &ids, |id| state.borrow().get(id).copied()));
     let vm = kind("vm");
@@ -107,7 +107,7 @@ fn a_wait_does_not_use_an_older_look() {
     };
     let second = async {
         clock.sleep(Duration::from_secs(10)).await;
-        // `b` starts to change now; an older look has it as settled.
+        // `b` starts anew now; an older look has it as failed.
         state.borrow_mut().insert("b", "resizing");
         let b = key("b");
         let wait = client.settled(vm, &b, None, MINUTES, &|_| {});

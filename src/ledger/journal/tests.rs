@@ -58,6 +58,15 @@ impl Store for Slow<'_> {
     }
 }
 
+#[test]
+fn a_commit_that_is_dropped_half_way_poisons() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    assert!(journal.commit(&[adopted(1, "x")]).now_or_never().is_none());
+    assert!(matches!(now(journal.commit(&[adopted(2, "y")])), Err(StoreError::Poisoned)));
+    assert!(journal.ledger().entries.is_empty());
+}
+
 #[tokio::test]
 async fn commits_that_meet_wait_for_one_another() {
     let store = MemoryStore::new(&identity());
