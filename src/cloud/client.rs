@@ -170,8 +170,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Lists all objects of a kind in a project or under a parent, each once.
     ///
-    /// An object that exists during the whole read is in the result. With several pages, objects
-    /// that come or go meanwhile may or may not be: `list_stable` leaves no doubt.
+    /// The list is the world at one instant, unless the service's pages are tiny or it tells no total;
+    /// `list_stable` leaves no doubt then either.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
@@ -184,7 +184,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         paging::list(self, &paging::Scope { kind, parent, project }).await
     }
 
-    /// Lists until two passes agree: the set existed at one instant. A list of one page did anyway.
+    /// Lists what existed at one instant: a pass that proves it by itself, or two in a row that agree.
     /// Also returns the service's `Date` at the start of the last pass.
     ///
     /// # Errors

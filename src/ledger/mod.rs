@@ -13,4 +13,5 @@ mod guarded;
 mod line;
 
 #[cfg(test)]
+#[path = "tests/fixture.rs"]
 mod fixture;

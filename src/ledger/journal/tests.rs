@@ -44,6 +44,42 @@ fn a_failed_write_poisons() {
     }
 }
 
+/// A store that is slow enough for commits to meet.
+struct Slow<'a>(&'a MemoryStore);
+
+impl Store for Slow<'_> {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        self.0.load().await
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        tokio::task::yield_now().await;
+        self.0.append(records).await
+    }
+}
+
+#[test]
+fn a_commit_that_is_dropped_half_way_poisons() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    assert!(journal.commit(&[adopted(1, "x")]).now_or_never().is_none());
+    assert!(matches!(now(journal.commit(&[adopted(2, "y")])), Err(StoreError::Poisoned)));
+    assert!(journal.ledger().entries.is_empty());
+}
+
+#[tokio::test]
+async fn commits_that_meet_wait_for_one_another() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::open(Slow(&store)).await.unwrap();
+    let records: Vec<_> = (0..20).map(|n| adopted(n, "x")).collect();
+    let commits = records.iter().map(|record| journal.commit(std::slice::from_ref(record)));
+    for result in futures_util::future::join_all(commits).await {
+        result.unwrap();
+    }
+    assert_eq!(store.durable()[1..], records[..], "in the order in which they came");
+    assert_eq!(*journal.ledger(), load_ledger(store.durable()).unwrap());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
