@@ -6,7 +6,8 @@ use super::classify::is_adopted;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
 use crate::model::address::{Address, Name};
-use crate::model::schema::Type;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{OnChange, Type};
 use crate::model::value::Value;
 
 /// Deletions up to here are never too many.
@@ -23,6 +24,9 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         }
     }
     held(survey, verdicts, blocks);
+    dangling(survey, verdicts, blocks);
+    account(survey, blocks);
+    scope(survey, blocks);
     budget(survey, verdicts, blocks);
     adoptions(survey, blocks);
     for address in &survey.strangers {
@@ -77,6 +81,73 @@ fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '
     }
 }
 
+/// What goes must not be referred to by something that stays as it is: nobody writes the reference
+/// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
+fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
+        let subject = &survey.subjects[n];
+        for m in &survey.holders[n] {
+            let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
+            let Some(attribute) =
+                refers(holder, subject).filter(|_| matches!(stays.act, Act::Keep | Act::Update))
+            else {
+                continue;
+            };
+            if stays.differences.iter().any(|difference| difference.attribute.name == attribute) {
+                continue;
+            }
+            let text = format!(
+                "{} goes, and {}.{attribute} still names it, although no block writes that any more.",
+                subject.address, holder.address
+            );
+            let help = format!("Write {}.{attribute}: another one, or null.", holder.address);
+            blocks.about("held", holder, None, text, help);
+        }
+    }
+}
+
+/// Returns the attribute by which a live object refers to another one, other than by a link.
+fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+    let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
+    let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
+    let found = all.filter(|attribute| match attribute.ty {
+        Type::Reference(of) => of == to.kind.name && object.attributes.get(attribute.name) == Some(&id),
+        Type::Set { of: Type::Reference(of), .. } => {
+            let ids = object.attributes.get(attribute.name);
+            *of == to.kind.name && matches!(ids, Some(Value::List(ids)) if ids.contains(&id))
+        }
+        _ => false,
+    });
+    found.map(|attribute| attribute.name).next()
+}
+
+/// In another account everything would look gone, and would be made a second time.
+fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let owner = survey.inputs.ledger.identity.account.as_ref();
+    let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
+    else {
+        return;
+    };
+    let text = format!("The ledger belongs to account {owner}, and the key to {here}.");
+    let help = "Use the other account's key, or another environment.".to_owned();
+    blocks.of("account", None, text, help);
+}
+
+fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let options = survey.inputs.options;
+    for address in options.targets.iter().chain(&options.excluded) {
+        if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
+            continue;
+        }
+        let known = survey.subjects.iter().map(|subject| subject.address.as_str());
+        let help = match nearest(address.as_str(), known) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => "`stead ls` lists what there is.".to_owned(),
+        };
+        blocks.of("target", Some(address), format!("There is no {address}."), help);
+    }
+}
+
 fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
     let options = survey.inputs.options;
     if options.destroy || options.allow_deletes {
@@ -111,14 +182,14 @@ fn unadoptable(
     address: &Address,
     id: &Name,
 ) -> Option<(String, String)> {
+    if let Some(owned) = subject.and_then(Subject::owned) {
+        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
+        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
+    }
     let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
         let help = format!("Write the block {address} first.");
         return Some((format!("{address} is not in the configuration."), help));
     };
-    if let Some(owned) = subject.owned() {
-        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
-        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
-    }
     let Some(object) = subject.object() else {
         let help = "Look it up with `stead ls --unmanaged`.".to_owned();
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
@@ -155,6 +226,12 @@ pub(super) fn may_change(
     blocks: &mut Blocks<'_, '_>,
 ) -> bool {
     let attribute = difference.attribute;
+    if matches!(attribute.change, OnChange::Switch(_)) && difference.after.is_unknown() {
+        let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
+        let span = difference.setting.map(|setting| setting.span);
+        blocks.about("unknown", subject, span, text, "Write a value that waits for nothing.".to_owned());
+        return false;
+    }
     let numbers = if attribute.grow_only {
         difference.before.as_decimal().zip(difference.after.as_decimal())
     } else {

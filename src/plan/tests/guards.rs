@@ -127,6 +127,10 @@ fn what_was_found_and_not_told_is_deleted_only_when_a_human_says_so() {
     let id = world.id("axle.a0");
     world.options.adopt.insert(Address::new("axle", "a0"), id);
     assert_eq!(codes(&world), [""; 0]);
+    world.remove("axle.a0");
+    let plan = world.plan();
+    assert!(!format!("{:?}", plan.steps).contains("provisional: true"));
+    assert_eq!((plan.blocks.len(), plan.steps.len()), (0, 1));
 }
 
 #[test]
@@ -254,6 +258,35 @@ fn the_services_rules_are_checked_against_live_objects_and_the_catalog() {
     ! rule: An axle has at most 2 drawers. (axle.a.drawers.two: there would be 3)
     ! rule: An axle's number is unique. (axle.b: x has the same number)
     ");
+}
+
+#[test]
+fn the_wrong_account_and_a_wrong_target_are_told() {
+    let mut world = shop();
+    world.ledger.identity.account = Some("somebody".into());
+    assert_eq!(codes(&world), ["account"]);
+    world.ledger.identity.account = None;
+    world.options.targets.insert(Address::new("vm", "wbe"));
+    let plan = world.plan();
+    assert_eq!(
+        (plan.blocks[0].code.as_str(), plan.blocks[0].help.as_str()),
+        ("target", "Did you mean vm.web?")
+    );
+}
+
+#[test]
+fn what_is_still_referred_to_does_not_go() {
+    let mut world = shop();
+    world.settle();
+    world.remove("vpc.main").unset("vm.web", "vpc").unset("database.main", "vpc");
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    - vpc.main config: its block is gone
+    ~ database.main upstream
+        vpc vpc-2 → null
+    0 database.main disconnect-vpc after []
+    1 vpc.main delete vpc-2 after [0]
+    ! held: vpc.main goes, and vm.web.vpc still names it, although no block writes that any more.
+    "#);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `World`: a stack's inputs built by hand, and a pure model of apply: small enough to be believed.
 
+#![allow(clippy::needless_pass_by_value, reason = "`json!(…)` stands in place, as a block does")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
@@ -472,7 +474,8 @@ pub fn expression(value: &Json) -> Expression {
     match value {
         Json::String(text) if text.starts_with('$') => {
             let parts: Vec<&str> = text[1..].split('.').collect();
-            let known = |name: &&str| REGISTRY.kinds.iter().any(|k| k.attribute(name).is_some());
+            let kinds = || REGISTRY.kinds.iter().chain(super::invented::INVENTED.kinds);
+            let known = |name: &&str| kinds().any(|kind| kind.attribute(name).is_some());
             let (path, attribute) = match parts.split_last() {
                 Some((last, path)) if path.len() >= 2 && known(last) => {
                     (path.join("."), Some(Name::new(last)))
