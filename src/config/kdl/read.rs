@@ -267,7 +267,9 @@ impl Reader<'_> {
             return Err(self.tokens.fatal(too_many_values(at)));
         }
         match token.kind {
-            Kind::Text { ref text, bare: true } if text.ends_with(':') => self.argument(node, token, dropped),
+            Kind::Text { ref text, bare: true } if text.ends_with(':') => {
+                self.argument(node, token, dropped)
+            }
             Kind::Text { text, .. } if self.tokens.peek()?.kind == Kind::Equals => {
                 self.tokens.next()?;
                 self.property(node, text, (token.start, token.end), dropped)

@@ -3,7 +3,7 @@
 
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
-use super::slips;
+use super::{slips, text};
 use crate::config::syntax::{MAX_PROBLEMS, span};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -159,8 +159,8 @@ impl<'a> Tokens<'a> {
         spaced: bool,
     ) -> Result<Option<Token>, Stop> {
         let kind = match lexed {
-            Lexed::String(text) if self.text[start..].starts_with(['"', '#']) => {
-                Kind::Text { text, bare: false }
+            Lexed::String(_) if self.text[start..].starts_with(['"', '#']) => {
+                Kind::Text { text: text::decode(&self.text[start..end]), bare: false }
             }
             Lexed::String(text) => return self.bare(&text, start, end, spaced),
             Lexed::Number(_) if slips::glued(self.text, start, end) => {
