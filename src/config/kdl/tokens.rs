@@ -135,6 +135,10 @@ impl<'a> Tokens<'a> {
             let end = self.base + self.lexer.current_position();
             let token = match lexed {
                 Ok(Lexed::Spaces) => None,
+                Ok(Lexed::Lines) if self.splits_line_end(start) => {
+                    self.jump(start + 1);
+                    None
+                }
                 Ok(lexed) => self.accept(lexed, start, end, spaced)?,
                 Err(error) => self.mend(&error, start, spaced)?,
             };
@@ -143,6 +147,12 @@ impl<'a> Tokens<'a> {
             }
             spaced = true;
         }
+    }
+
+    /// Tells whether a line end begins inside `\r\n`: behind a backslash at the end of a line, the
+    /// lexer takes the `\r` alone.
+    fn splits_line_end(&self, start: usize) -> bool {
+        self.text[start..].starts_with('\n') && self.text[..start].ends_with('\r')
     }
 
     /// Starts the lexer again at an offset.
