@@ -1,5 +1,6 @@
 //! Text to `Stack`: files → `Document` → names, variables and expressions → checks.
 
+mod budget;
 pub mod codes;
 pub mod discover;
 pub mod document;

@@ -6,6 +6,7 @@
 mod read;
 mod shape;
 mod slips;
+mod text;
 mod tokens;
 
 pub use read::parse;

@@ -3,8 +3,9 @@
 use super::shape::{Block, Raw, Root};
 use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
+use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_NODES, MAX_PROBLEMS, duplicate, too_deep, too_many_values};
+use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, too_deep, too_many_values};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -26,7 +27,7 @@ pub fn parse(
         tokens: Tokens::new(id, &source.text),
         root: Root::new(is_kind),
         open: Vec::new(),
-        nodes: 0,
+        budget: Budget::new(source.text.len()),
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
@@ -40,7 +41,7 @@ struct Reader<'a> {
     tokens: Tokens<'a>,
     root: Root<'a>,
     open: Vec<Open>,
-    nodes: usize,
+    budget: Budget,
 }
 
 /// A node whose block is being read.
@@ -262,8 +263,7 @@ impl Reader<'_> {
             let help = "Put a space before it; quotes go around the whole text.";
             return Err(self.tokens.fatal(slips::unexpected(at, "Values are separated by spaces.", help)));
         }
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        if !self.budget.spend(1) {
             return Err(self.tokens.fatal(too_many_values(at)));
         }
         match token.kind {
@@ -392,8 +392,7 @@ impl Reader<'_> {
 
     /// Puts a whole node where it belongs.
     fn finish(&mut self, node: Raw) -> Result<(), Stop> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        if !self.budget.spend(1) {
             return Err(self.tokens.fatal(too_many_values(node.name_span)));
         }
         if node.dropped || self.silent() {

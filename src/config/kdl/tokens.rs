@@ -3,7 +3,7 @@
 
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
-use super::slips;
+use super::{slips, text};
 use crate::config::syntax::{MAX_PROBLEMS, span};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -135,6 +135,10 @@ impl<'a> Tokens<'a> {
             let end = self.base + self.lexer.current_position();
             let token = match lexed {
                 Ok(Lexed::Spaces) => None,
+                Ok(Lexed::Lines) if self.splits_line_end(start) => {
+                    self.jump(start + 1);
+                    None
+                }
                 Ok(lexed) => self.accept(lexed, start, end, spaced)?,
                 Err(error) => self.mend(&error, start, spaced)?,
             };
@@ -143,6 +147,12 @@ impl<'a> Tokens<'a> {
             }
             spaced = true;
         }
+    }
+
+    /// Tells whether a line end begins inside `\r\n`: behind a backslash at the end of a line, the
+    /// lexer takes the `\r` alone.
+    fn splits_line_end(&self, start: usize) -> bool {
+        self.text[start..].starts_with('\n') && self.text[..start].ends_with('\r')
     }
 
     /// Starts the lexer again at an offset.
@@ -159,8 +169,8 @@ impl<'a> Tokens<'a> {
         spaced: bool,
     ) -> Result<Option<Token>, Stop> {
         let kind = match lexed {
-            Lexed::String(text) if self.text[start..].starts_with(['"', '#']) => {
-                Kind::Text { text, bare: false }
+            Lexed::String(_) if self.text[start..].starts_with(['"', '#']) => {
+                Kind::Text { text: text::decode(&self.text[start..end]), bare: false }
             }
             Lexed::String(text) => return self.bare(&text, start, end, spaced),
             Lexed::Number(_) if slips::glued(self.text, start, end) => {

@@ -1,13 +1,9 @@
-//! Anchors: what aliases repeat, and the budget that keeps repetition in proportion.
+//! Anchors: what aliases repeat.
 
 use std::collections::HashMap;
 
 use crate::config::document::{Entry, Node, NodeValue};
-use crate::config::syntax::MAX_NODES;
 use crate::model::source::Span;
-
-/// Values that a file may produce besides ten for each of its bytes.
-const BASE: usize = 100_000;
 
 /// A node that an alias can name.
 #[derive(Debug)]
@@ -22,30 +18,6 @@ pub(super) struct Anchored {
 
 /// The anchors of a document, by the parser's number.
 pub(super) type Anchors = HashMap<usize, Anchored>;
-
-/// How many values a file may still produce.
-#[derive(Debug)]
-pub(super) struct Budget {
-    left: usize,
-}
-
-impl Budget {
-    /// Returns the budget of a text of so many bytes.
-    pub(super) fn new(bytes: usize) -> Self {
-        Self { left: bytes.saturating_mul(10).saturating_add(BASE).min(MAX_NODES) }
-    }
-
-    /// Spends some of it; false when it does not suffice.
-    pub(super) fn spend(&mut self, nodes: usize) -> bool {
-        match self.left.checked_sub(nodes) {
-            Some(left) => {
-                self.left = left;
-                true
-            }
-            None => false,
-        }
-    }
-}
 
 /// Marks a node, and all in it, as reached through an alias or merge key. The recursion is as deep as
 /// the tree, which is bounded.

@@ -2,8 +2,9 @@
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 
-use super::anchors::{Anchored, Anchors, Budget, entries_through, through};
+use super::anchors::{Anchored, Anchors, entries_through, through};
 use super::{messages, slips};
+use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
 use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, span, too_deep, too_many_values};
 use crate::config::unique::Unique;

@@ -12,6 +12,11 @@ fn k(text: &str) -> String {
     problems("a.kdl", text)
 }
 
+/// So many lines, numbered from 1.
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (1..=count).fold(String::new(), |text, n| text + &line(n))
+}
+
 /// What a fix gives must be free of problems.
 fn mended(path: &str, text: &str) -> String {
     let text = fixed(path, text).expect("a fix");
@@ -237,7 +242,8 @@ fn kdl_braces_and_text() {
 #[test]
 fn both_refuse_depth_and_bombs() {
     let deep = 10_000;
-    assert_snapshot!(y(&(0..deep).map(|n| format!("{}a:\n", " ".repeat(n))).collect::<String>()), @"S0104 65:65 Nested too deeply | Look for a bracket or brace that is not closed.");
+    let stairs = lines(deep, |n| format!("{}a:\n", " ".repeat(n - 1)));
+    assert_snapshot!(y(&stairs), @"S0104 65:65 Nested too deeply | Look for a bracket or brace that is not closed.");
     assert_snapshot!(y(&format!("a: {}", "[".repeat(deep))), @"S0104 1:67 Nested too deeply | Look for a bracket or brace that is not closed.");
     assert_snapshot!(y(&format!("a: {}1{}", "{x: ".repeat(deep), "}".repeat(deep))), @"S0104 1:256 Nested too deeply | Look for a bracket or brace that is not closed.");
     assert_snapshot!(y(&format!("a:\n{}1", "- ".repeat(deep))), @"S0104 2:127 Nested too deeply | Look for a bracket or brace that is not closed.");
@@ -247,13 +253,13 @@ fn both_refuse_depth_and_bombs() {
     assert_snapshot!(k(&format!("{}{}", "/*".repeat(deep), "*/".repeat(deep))), @"no problem");
     assert_snapshot!(k(&"(".repeat(deep)), @"S0138 1:1 Type annotation | Remove the parentheses and what is in them.");
 
-    let levels = (1..12).map(|n| format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(9)));
-    let bomb = format!("a0: &a0 [1,1,1,1,1,1,1,1,1]\n{}", levels.collect::<String>());
+    let level = |n: usize| format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(9));
+    let bomb = format!("a0: &a0 [1,1,1,1,1,1,1,1,1]\n{}", lines(12, level));
     assert_snapshot!(y(&bomb), @"S0105 5:9 Aliases repeat too much | Write the values out, or use `locals` and `for_each`.");
-    let merges =
-        (1..40).map(|n| format!("a{n}: &a{n} {{<<: *a{}, x{n}: [*a{}, *a{}]}}\n", n - 1, n - 1, n - 1));
-    assert_snapshot!(y(&format!("a0: &a0 {{x: 1}}\n{}", merges.collect::<String>())), @"S0105 10:14 Aliases repeat too much | Write the values out, or use `locals` and `for_each`.");
-    let tower = (1..100).map(|n| format!("a{n}: &a{n} [*a{}]\n", n - 1)).collect::<String>();
+    let level = |n: usize| format!("a{n}: &a{n} {{<<: *a{0}, x{n}: [*a{0}, *a{0}]}}\n", n - 1);
+    let merges = lines(40, level);
+    assert_snapshot!(y(&format!("a0: &a0 {{x: 1}}\n{merges}")), @"S0105 10:14 Aliases repeat too much | Write the values out, or use `locals` and `for_each`.");
+    let tower = lines(100, |n| format!("a{n}: &a{n} [*a{}]\n", n - 1));
     assert_snapshot!(y(&format!("a0: &a0 [1]\n{tower}")), @"S0104 64:12 Nested too deeply | Look for a bracket or brace that is not closed.");
 }
 

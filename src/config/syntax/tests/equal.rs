@@ -135,7 +135,9 @@ fn write_kdl(name: &str, value: &Tree, out: &mut String) {
             _ if items.is_empty() => {}
             _ => {
                 out.push_str(" {\n");
-                items.iter().for_each(|item| write_kdl("-", item, out));
+                for item in items {
+                    write_kdl("-", item, out);
+                }
                 out.push('}');
             }
         },

@@ -47,6 +47,7 @@ fn text_in_all_its_forms() {
 fn comments_and_slashdash() {
     assert_snapshot!(t("// c\na 1 /* x */ 2 // d\n/- b { c d=1 d=1 }\nc /- 1 2 /-k=v { /- x 1; y 2 }\n/-\nd"), @"{a: [#1, #2], c: {2: {y: #2.}}}");
     assert_snapshot!(t("a 1 \\\n  2 \\ // c\n 3"), @"{a: [#1, #2, #3]}");
+    assert_snapshot!(t("a 1 \\\r\n  2 \\ // c\r\n 3\r\nb 4"), @"{a: [#1, #2, #3], b: #4.}");
     assert_snapshot!(t("a /-{ x 1 } { y 2 } /-{ z 3 }"), @"{a: {y: #2.}}");
     assert_snapshot!(t("a k = 1 l= 2 m =3"), @"{a: {k: #1, l: #2, m: #3}}");
     assert_eq!(t(""), "{}");
@@ -84,4 +85,27 @@ fn shapes_that_mean_nothing() {
     S0138 2:8 Type annotation | Remove the parentheses and what is in them.
     S0144 3:3 Not a finite number | Write a number.
     ");
+}
+
+#[test]
+fn spans_are_bytes_and_leave_line_ends_out() {
+    let text = "é \"ü\" // c\r\n\"k\" x = 漢 \\\r\n  y=#\"q\"#\r\nvpc m { a 1 \"2\"\r\n}\r\n";
+    let document = kdl(text);
+    let at = |span: crate::model::source::Span| &text[span.start as usize..span.end as usize];
+    let mut seen = Vec::new();
+    super::render::each(&document.root, &mut |entry| {
+        seen.push((at(entry.key_span), at(entry.value.span)));
+    });
+    assert_eq!(
+        seen,
+        [
+            ("é", "\"ü\""),
+            ("\"k\"", "x = 漢 \\\r\n  y=#\"q\"#"),
+            ("x", "漢"),
+            ("y", "#\"q\"#"),
+            ("vpc", "m { a 1 \"2\"\r\n}"),
+            ("m", "{ a 1 \"2\"\r\n}"),
+            ("a", "1 \"2\""),
+        ]
+    );
 }

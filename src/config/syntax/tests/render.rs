@@ -1,5 +1,7 @@
 //! Trees and problems in a compact form, for tables.
 
+#![allow(clippy::use_debug, reason = "quoted text in a table is easiest to read so")]
+
 use std::fmt::Write;
 
 use crate::config::document::{Document, Entry, Form, Node, NodeValue};

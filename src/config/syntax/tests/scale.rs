@@ -1,7 +1,7 @@
 //! Size: what is counted grows with the input, and large input ends in one message.
 
 use super::render::{each, kdl, problems, read, yaml};
-use crate::config::syntax::{MAX_DEPTH, MAX_NODES};
+use crate::config::syntax::MAX_DEPTH;
 
 /// A stack of so many blocks, in YAML.
 fn many_yaml(blocks: usize) -> String {
@@ -48,11 +48,7 @@ fn the_deepest_tree_that_is_read() {
 
 #[test]
 fn large_junk_is_one_message() {
-    let junk = "x".repeat(20_000_000);
+    let junk = "x".repeat(1_000_000);
     assert!(problems("a.yaml", &junk).starts_with("S0107 1:1 "));
     assert_eq!(read("a.kdl", &junk).map(|document| document.root.len()), Ok(1));
-    let values = "- 1\n".repeat(MAX_NODES + 1);
-    assert!(problems("a.yaml", &format!("a:\n{values}")).starts_with("S0105 "));
-    let values = "1 ".repeat(MAX_NODES + 1);
-    assert!(problems("a.kdl", &format!("a {values}")).starts_with("S0105 "));
 }

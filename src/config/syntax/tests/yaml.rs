@@ -75,3 +75,13 @@ fn duplicate_keys_show_both_lines() {
     let problem = &super::render::read("a.yaml", "a: 1\nb: 2\na: 3").unwrap_err()[0];
     assert_eq!(problem.labels.iter().map(|label| label.span.start).collect::<Vec<_>>(), [10, 0]);
 }
+
+#[test]
+fn spans_are_bytes_and_leave_line_ends_out() {
+    let text = "é: x y  # c\r\n\"k\": 'ü'\r\nl:\r\n  - 漢 字\r\nm: one\r\n  two\r\n";
+    let document = yaml(text);
+    let at = |span: crate::model::source::Span| &text[span.start as usize..span.end as usize];
+    let mut seen = Vec::new();
+    each(&document.root, &mut |entry| seen.push((at(entry.key_span), at(entry.value.span))));
+    assert_eq!(seen, [("é", "x y"), ("\"k\"", "'ü'"), ("l", "- 漢 字"), ("m", "one\r\n  two")]);
+}

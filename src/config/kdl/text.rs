@@ -1,0 +1,155 @@
+//! Quoted KDL text → what it says: escapes, raw text, text of several lines.
+//!
+//! The lexer has checked the form, and gives the text too; but its short texts lose every escaped
+//! character and every line end in builds without debug assertions (just-kdl 0.3.0), so only its
+//! places are used.
+
+use crate::model::address::Name;
+
+/// Returns what a quoted or raw text says, from its source with the quotes.
+pub(super) fn decode(written: &str) -> Name {
+    let bare = written.trim_start_matches('#');
+    let raw = bare.len() < written.len();
+    let inner = bare.trim_end_matches('#');
+    if let Some(block) = inner.strip_prefix("\"\"\"").and_then(|rest| rest.strip_suffix("\"\"\"")) {
+        return lines(block, raw).into();
+    }
+    let inner = inner.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(inner);
+    if raw || !inner.contains('\\') {
+        return inner.into();
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        rest = escape(&rest[at + 1..], &mut text);
+    }
+    text.push_str(rest);
+    text.into()
+}
+
+/// Adds what the escape behind a backslash says, and returns what follows it.
+fn escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
+    let mut letters = rest.chars();
+    let said = match letters.next() {
+        Some('n') => '\n',
+        Some('r') => '\r',
+        Some('t') => '\t',
+        Some('b') => '\u{8}',
+        Some('f') => '\u{C}',
+        Some('s') => ' ',
+        Some('u') => return code_point(letters.as_str(), text),
+        Some(c) if is_space(c) || is_line_end(c) => {
+            return rest.trim_start_matches(|c| is_space(c) || is_line_end(c));
+        }
+        Some(c) => c,
+        None => return rest,
+    };
+    text.push(said);
+    letters.as_str()
+}
+
+/// `{1F600}`.
+fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
+    let Some((digits, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+        return rest;
+    };
+    text.extend(u32::from_str_radix(digits, 16).ok().and_then(char::from_u32));
+    after
+}
+
+/// One line of a text of several lines, as places in the text without escapes.
+struct Line {
+    start: usize,
+    /// Behind its indentation.
+    text: usize,
+    end: usize,
+}
+
+/// Text of several lines, from behind the opening quotes to before the closing ones: the last line is
+/// the indentation that every other line loses; a line of white space is empty.
+fn lines(block: &str, raw: bool) -> String {
+    let mut rest = after_line_end(block);
+    let mut flat = String::with_capacity(block.len());
+    let mut found = Vec::new();
+    loop {
+        let start = flat.len();
+        let body = rest.trim_start_matches(is_space);
+        flat.push_str(&rest[..rest.len() - body.len()]);
+        let text = flat.len();
+        rest = line(body, raw, &mut flat);
+        found.push(Line { start, text, end: flat.len() });
+        if rest.is_empty() {
+            break;
+        }
+        rest = after_line_end(rest);
+    }
+    let indent = found.pop().map_or(0, |last| last.text - last.start);
+    let cut = |line: &Line| {
+        let blank = line.text == line.end;
+        flat.get((line.start + indent).min(line.end)..line.end).filter(|_| !blank).unwrap_or_default()
+    };
+    found.iter().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// Adds one line without its escapes, and returns what follows, its line end included.
+fn line<'a>(mut rest: &'a str, raw: bool, flat: &mut String) -> &'a str {
+    loop {
+        let stop = rest.find(|c| is_line_end(c) || (c == '\\' && !raw)).unwrap_or(rest.len());
+        flat.push_str(&rest[..stop]);
+        rest = &rest[stop..];
+        match rest.strip_prefix('\\').filter(|_| !raw) {
+            Some(after) => rest = escape(after, flat),
+            None => return rest,
+        }
+    }
+}
+
+fn after_line_end(text: &str) -> &str {
+    text.strip_prefix("\r\n").or_else(|| text.strip_prefix(is_line_end)).unwrap_or(text)
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+fn is_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t' | ' ' | '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::decode;
+
+    #[test]
+    fn what_a_text_says() {
+        let says = |written| decode(written).to_string();
+        assert_eq!(says(r#""a\"b\\c\n\u{e9}\s|""#), "a\"b\\c\n\u{e9} |");
+        assert_eq!(says("\"a\\  \n  b\""), "ab");
+        assert_eq!(says("##\"a\"#\\n\"##"), "a\"#\\n");
+        assert_eq!(says("\"\""), "");
+        assert_eq!(says("\"\"\"\n\"\"\""), "");
+        assert_eq!(says("\"\"\"\n  a\r\n\n    b \\\n   c\\td\n  \"\"\""), "a\n\n  b c\td");
+        assert_eq!(says("#\"\"\"\n\ta\\n\"\"\"\"\n\t\"\"\"#"), "a\\n\"\"\"\"");
+    }
+
+    proptest! {
+        #[test]
+        fn the_other_reader_says_the_same(body in "([a-z \"#é]|\\\\[nrtbfs\"\\\\]|\\\\u\\{1F60[0-9]\\}|\\\\ {1,3}|\n {0,3}){0,20}") {
+            for written in [
+                format!("\"{}\"", body.replace('\n', "|").replace('"', "\\\"").replace("\\\\\"", "'")),
+                format!("\"\"\"\n  {}\n  \"\"\"", body.replace('\n', "\n  ").replace('"', "\\\"")),
+                format!("###\"\"\"\n  {}\n  \"\"\"###", body.replace('\n', "\n  ").replace('"', "'")),
+            ] {
+                let Ok(entry) = kdl::KdlEntry::parse(&written) else { continue };
+                let said = decode(&written);
+                prop_assert_eq!(Some(said.as_str()), entry.value().as_string(), "{}", written);
+            }
+        }
+    }
+}
