@@ -53,9 +53,10 @@ impl<'d> Resolver<'d> {
         let mut ready = Vec::new();
         let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
         for block in blocks {
-            match self.goes_through(&block).filter(|other| declared.contains(other)) {
-                Some(other) => waiting.entry(other).or_default().push(block),
-                None => ready.push(block),
+            if let Some(other) = self.goes_through(&block).filter(|other| declared.contains(other)) {
+                waiting.entry(other).or_default().push(block);
+            } else {
+                ready.push(block);
             }
         }
         while let Some(block) = ready.pop() {
@@ -111,7 +112,9 @@ impl<'d> Resolver<'d> {
                 continue;
             };
             let (good, bad): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_legal_segment(&entry.key));
-            bad.into_iter().for_each(|entry| self.problems.push(illegal_name(entry)));
+            for entry in bad {
+                self.problems.push(illegal_name(entry));
+            }
             for (address, _, each) in block.instances() {
                 children.extend(good.iter().map(|entry| Pending {
                     kind,
