@@ -1,6 +1,7 @@
 //! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
 
 use serde::Serialize;
@@ -58,7 +59,11 @@ pub(super) fn digest<'r>(
         Ok(writer) => writer.0.finalize(),
         Err(_) => return String::new(),
     };
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    digest[..8].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {

@@ -112,13 +112,13 @@ pub(super) fn environment<'d>(
     }
     let found = match asked {
         Some(name) if environments.is_empty() && name == "default" => None,
-        Some(name) => match environments.get(name) {
-            Some(entry) => Some(*entry),
-            None => {
+        Some(name) => {
+            let Some(entry) = environments.get(name) else {
                 problems.push(unknown(name, environments));
                 return nothing(name.clone());
-            }
-        },
+            };
+            Some(*entry)
+        }
         None => match (defaults.first(), environments.len()) {
             (Some(entry), _) => Some(**entry),
             (None, 0) => None,

@@ -121,14 +121,14 @@ impl<'d> Resolver<'d> {
                 match entry.key.as_str() {
                     "field" => field = &entry.value,
                     "reason" => ignored.reason = Some(text.to_owned()),
-                    "until" => match text.parse() {
-                        Ok(date) => ignored.until = Some(date),
-                        Err(_) => {
+                    "until" => {
+                        let Ok(date) = text.parse() else {
                             let help = "write the last day as YYYY-MM-DD";
                             self.lifecycle_problem(entry.value.span, "`until` is a date.", help, frame);
                             return None;
-                        }
-                    },
+                        };
+                        ignored.until = Some(date);
+                    }
                     _ => {
                         self.problem(frame, unknown_key(entry, &["field", "reason", "until"]));
                         return None;
@@ -312,16 +312,15 @@ impl<'d> Resolver<'d> {
                 }
             };
             *place = text(entry);
-            if let (Some(path), true) = (&*place, entry.key != "variable") {
-                if let Some(why) = files::refused(path) {
-                    self.problem(
-                        frame,
-                        Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
-                            .at(entry.value.span, "")
-                            .detail(format!("{why}.")),
-                    );
-                    return None;
-                }
+            let path = place.as_deref().filter(|_| entry.key != "variable");
+            if let Some(why) = path.and_then(files::refused) {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                        .at(entry.value.span, "")
+                        .detail(format!("{why}.")),
+                );
+                return None;
             }
         }
         match (file, env_file, variable) {

@@ -138,7 +138,9 @@ fn outcome(
     let resources = resolver.resources();
     let outputs = outputs(&resolver, &merged.outputs);
     let project = resolver.project(&resources);
-    order::circles(&resources).into_iter().for_each(|circle| resolver.problems.push(circle));
+    for circle in order::circles(&resources) {
+        resolver.problems.push(circle);
+    }
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     Outcome {
         name: header.name,

@@ -15,6 +15,7 @@ pub mod yaml;
 
 mod attributes;
 mod body;
+mod compute;
 mod digest;
 mod expand;
 mod files;

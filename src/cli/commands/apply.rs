@@ -21,8 +21,7 @@ use crate::ledger::file::FileStore;
 use crate::ledger::journal::Journal;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::plan::change::{Action, Plan};
-use crate::plan::make::{self, Options};
+use crate::plan::change::{Action, Block, Plan};
 use crate::plan::saved::Facts;
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
@@ -92,7 +91,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let facts = planning::facts(&ledger, clock, start, &world);
     planning::show(session, &plan, &facts);
-    if !plan.blocks.is_empty() {
+    if !plan.blocks.iter().all(Block::only_freezes) {
         return Ok(Exit::Blocked);
     }
     expected(order, &plan)?;
@@ -115,8 +114,7 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
         return Ok(exit);
     }
     let ledger = journal.ledger().clone();
-    let (wanted, _) = make::wanted(REGISTRY, &project.stack, &ledger, &Options::default());
-    let snapshot = connection.client.refresh(&wanted).await?;
+    let snapshot = connection.client.refresh(&saved.wanted(REGISTRY)).await?;
     let facts = Facts {
         registry: REGISTRY,
         stack: &project.stack.name,
