@@ -174,7 +174,8 @@ async fn many_at_once_are_all_kept() {
         let service = &service;
         async move { service.volume(&format!("v{n}")).await }
     });
-    let ids: std::collections::BTreeSet<_> = futures_util::future::join_all(made).await.into_iter().collect();
+    let ids: std::collections::BTreeSet<_> =
+        futures_util::future::join_all(made).await.into_iter().collect();
     assert_eq!(ids.len(), 100);
     drop(service);
     assert_eq!(Service::start(kept(folder.path())).await.total("volumes").await, 100);
@@ -193,7 +194,10 @@ async fn the_limiter_answers_429_as_documented() {
         }
     }
     let refused = refused.expect("a storm is refused at some point");
-    assert_eq!((&refused.headers()["retry-after"], &refused.headers()["x-ratelimit-remaining"]), (&"1".parse().unwrap(), &"0".parse().unwrap()));
+    assert_eq!(
+        (&refused.headers()["retry-after"], &refused.headers()["x-ratelimit-remaining"]),
+        (&"1".parse().unwrap(), &"0".parse().unwrap())
+    );
     let body: Value = serde_json::from_slice(&refused.bytes().await.unwrap()).unwrap();
     assert_eq!(body["error"], "Rate limit exceeded");
     assert!(body["message"].as_str().unwrap().contains("30"));
@@ -224,7 +228,8 @@ async fn faults_strike_as_planned() {
 
 #[tokio::test]
 async fn a_reset_comes_before_or_after_the_deed() {
-    let service = Service::start(faulty(&["POST /volumes=reset-before:1", "POST /volumes=reset-after:1"])).await;
+    let service =
+        Service::start(faulty(&["POST /volumes=reset-before:1", "POST /volumes=reset-after:1"])).await;
     let body = json!({"name": "a", "size": 1});
     assert!(service.send("POST /api/v1/volumes", body.clone()).await.is_err());
     assert_eq!(service.total("volumes").await, 0);

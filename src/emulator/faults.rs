@@ -60,7 +60,9 @@ pub struct Rule {
 
 /// Why a line is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`")]
+#[error(
+    "`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`"
+)]
 pub struct RuleError {
     text: String,
     reason: &'static str,
@@ -87,7 +89,12 @@ impl FromStr for Rule {
             _ => return Err(wrong("its path must begin with `/`, or be `*`")),
         };
         let (fault, amount) = what.trim().split_once(':').unwrap_or((what.trim(), "100%"));
-        Ok(Self { method, path, fault: fault_of(fault).map_err(wrong)?, amount: amount_of(amount).map_err(wrong)? })
+        Ok(Self {
+            method,
+            path,
+            fault: fault_of(fault).map_err(wrong)?,
+            amount: amount_of(amount).map_err(wrong)?,
+        })
     }
 }
 

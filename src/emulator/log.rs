@@ -66,7 +66,11 @@ impl Log {
             entry.path.truncate(end);
         }
         *self.counts.entry((entry.method.clone(), entry.route, entry.status)).or_default() += 1;
-        while self.recent.front().is_some_and(|time| arrived.saturating_sub(*time) >= Duration::from_secs(1)) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|time| arrived.saturating_sub(*time) >= Duration::from_secs(1))
+        {
             self.recent.pop_front();
         }
         self.recent.push_back(arrived);

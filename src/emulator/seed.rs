@@ -54,7 +54,8 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
     let mut machines = Vec::with_capacity(groups * 8);
     for group in 0..groups {
         let vpc = filler.vpc(group)?;
-        let key = filler.post("ssh-keys", &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}))?;
+        let key =
+            filler.post("ssh-keys", &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}))?;
         for index in 0..8 {
             machines.extend(filler.vm(group * 8 + index, vpc, key)?);
         }
@@ -121,7 +122,8 @@ impl Filler<'_> {
 
     fn vm(&mut self, index: usize, vpc: Option<Uuid>, key: Option<Uuid>) -> Result<Option<Uuid>, String> {
         let at = usize::try_from(chance::number(1, index as u64) & 0xffff).unwrap_or_default();
-        let (Some(template), Some(plan)) = (TEMPLATES.get(at % TEMPLATES.len()), VM_PLANS.get(at % VM_PLANS.len()))
+        let (Some(template), Some(plan)) =
+            (TEMPLATES.get(at % TEMPLATES.len()), VM_PLANS.get(at % VM_PLANS.len()))
         else {
             return Ok(None);
         };

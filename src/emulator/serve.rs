@@ -91,7 +91,8 @@ async fn connection(
     // Answers are small and each is written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| answer(shared.clone(), request, peer));
-    let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+    let connection =
+        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // Errors are clients that went away, or resets that were asked for: nobody is left to tell.
     tokio::select! {
@@ -119,7 +120,11 @@ async fn answer(
     };
     let Outgoing { mut response, date, fault, sequence } = outgoing;
     if let Err(reason) = durable(progress, sequence).await {
-        response = Response::error(500, "Internal Server Error", &format!("the emulator cannot keep its data: {reason}"));
+        response = Response::error(
+            500,
+            "Internal Server Error",
+            &format!("the emulator cannot keep its data: {reason}"),
+        );
     }
     match fault {
         Some(Fault::ResetBefore | Fault::ResetAfter) => return Err(Reset),
@@ -143,7 +148,9 @@ async fn read(
             let message = format!("a request's body may have {} MiB at most", most >> 20);
             return Err(Response::error(413, "Payload Too Large", &message));
         }
-        Err(error) => return Err(Response::error(400, "Bad Request", &format!("the body ended early: {error}"))),
+        Err(error) => {
+            return Err(Response::error(400, "Bad Request", &format!("the body ended early: {error}")));
+        }
     };
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Ok(Incoming {
@@ -167,9 +174,12 @@ fn is_local(headers: &HeaderMap) -> bool {
             host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
         })
     };
-    let text = |name| headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default());
+    let text = |name| {
+        headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default())
+    };
     let host = text(HOST).is_none_or(is_loopback);
-    let origin = text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, authority)| authority));
+    let origin =
+        text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, authority)| authority));
     host && origin.is_none_or(is_loopback)
 }
 

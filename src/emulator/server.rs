@@ -67,7 +67,9 @@ impl Default for Options {
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// Others than this machine would reach it.
-    #[error("the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know")]
+    #[error(
+        "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know"
+    )]
     Open(SocketAddr),
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}")]
@@ -227,7 +229,9 @@ fn plant(
     };
     let wrong = |reason| ServeError::Seed { seed: said, reason };
     if !fresh {
-        return Err(wrong("the data holds a cloud already; use other data, or leave the seed out".to_owned()));
+        return Err(wrong(
+            "the data holds a cloud already; use other data, or leave the seed out".to_owned(),
+        ));
     }
     match seed {
         Seed::Objects(count) => seed_objects(world, api_key, *count, now).map_err(wrong),

@@ -139,7 +139,8 @@ fn known(method: &str) -> Option<Method> {
 }
 
 fn refused(limit: usize) -> Response {
-    let message = format!("at most {limit} requests per second are allowed for this key: wait, then try again");
+    let message =
+        format!("at most {limit} requests per second are allowed for this key: wait, then try again");
     let mut response = Response::error(429, "Rate limit exceeded", &message);
     response.headers.push(("retry-after", "1".to_owned()));
     response
@@ -154,7 +155,11 @@ fn limited(mut response: Response, decision: Decision) -> Response {
 fn failure(status: u16) -> Response {
     match status {
         429 => refused(Tier::Standard.bounds().0),
-        503 => Response::error(503, "Service Unavailable", "resources are temporarily unavailable: try again later"),
+        503 => Response::error(
+            503,
+            "Service Unavailable",
+            "resources are temporarily unavailable: try again later",
+        ),
         _ => Response::error(
             500,
             "Internal Server Error",

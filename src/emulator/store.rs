@@ -29,13 +29,17 @@ const LONGEST_KEY: u64 = 1_024;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Another process has it.
-    #[error("{path} is in use by another process: stop the other `--cloud local` or `stead emulator`, or use another data directory")]
+    #[error(
+        "{path} is in use by another process: stop the other `--cloud local` or `stead emulator`, or use another data directory"
+    )]
     Locked {
         /// The file.
         path: PathBuf,
     },
     /// It is damaged, or no such file at all.
-    #[error("{path} cannot be read as a cloud: {reason}. Nothing was changed; restore it, or move it away to start anew")]
+    #[error(
+        "{path} cannot be read as a cloud: {reason}. Nothing was changed; restore it, or move it away to start anew"
+    )]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -43,7 +47,9 @@ pub enum StoreError {
         reason: String,
     },
     /// Another version of stead wrote it.
-    #[error("{path} has the format `{found}`, and this stead reads `stead-cloud-1`: use the stead that wrote it, or move it away")]
+    #[error(
+        "{path} has the format `{found}`, and this stead reads `stead-cloud-1`: use the stead that wrote it, or move it away"
+    )]
     Version {
         /// The file.
         path: PathBuf,

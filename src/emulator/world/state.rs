@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::Time;
 use super::backup_schedule::BackupSchedule;
 use super::billing::Meter;
 use super::database::Database;
@@ -15,7 +16,6 @@ use super::timeline::Timeline;
 use super::vm::Vm;
 use super::volume::Volume;
 use super::vpc::Vpc;
-use super::Time;
 use crate::emulator::chance;
 
 /// The rate that a key may use.
@@ -111,13 +111,34 @@ pub struct World {
 macro_rules! each_table {
     ($world:expr, $table:ident => $do:expr) => {{
         let world = $world;
-        { let $table = &mut world.projects; $do; }
-        { let $table = &mut world.ssh_keys; $do; }
-        { let $table = &mut world.vpcs; $do; }
-        { let $table = &mut world.vms; $do; }
-        { let $table = &mut world.volumes; $do; }
-        { let $table = &mut world.backup_schedules; $do; }
-        { let $table = &mut world.databases; $do; }
+        {
+            let $table = &mut world.projects;
+            $do;
+        }
+        {
+            let $table = &mut world.ssh_keys;
+            $do;
+        }
+        {
+            let $table = &mut world.vpcs;
+            $do;
+        }
+        {
+            let $table = &mut world.vms;
+            $do;
+        }
+        {
+            let $table = &mut world.volumes;
+            $do;
+        }
+        {
+            let $table = &mut world.backup_schedules;
+            $do;
+        }
+        {
+            let $table = &mut world.databases;
+            $do;
+        }
     }};
 }
 

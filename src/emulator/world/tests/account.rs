@@ -42,7 +42,9 @@ fn only_health_and_catalog_need_no_key() {
 #[test]
 fn unknown_routes_and_verbs_are_not_found() {
     let mut cloud = Cloud::new();
-    for line in ["GET /nowhere", "PUT /vms", "PATCH /vms", "POST /public/regions", "GET /vms/", "GET /vms/a/b/c"] {
+    for line in
+        ["GET /nowhere", "PUT /vms", "PATCH /vms", "POST /public/regions", "GET /vms/", "GET /vms/a/b/c"]
+    {
         cloud.refuses(line, Value::Null, 404, "not found");
     }
 }
@@ -69,7 +71,11 @@ fn changes_say_their_project_where_that_is_required() {
         "DELETE /backup-schedules/x",
     ] {
         let (status, answer) = cloud.send(line, json!({}));
-        assert_eq!((status, &answer["error"], &answer["message"]), (400, &json!("Bad Request"), &json!("X-Project-ID required")), "{line}");
+        assert_eq!(
+            (status, &answer["error"], &answer["message"]),
+            (400, &json!("Bad Request"), &json!("X-Project-ID required")),
+            "{line}"
+        );
     }
     let made = cloud.ok("POST /databases", json!({"name": "a", "plan_id": 102}));
     assert_eq!(made["project_id"], cloud.world.default_project().to_string());
@@ -122,7 +128,10 @@ fn projects_live_and_die() {
     let id = cloud.make("/projects", json!({"name": "shop", "description": "d"}));
     let path = format!("/projects/{id}");
     let made = cloud.get(&path);
-    assert_eq!((&made["name"], &made["description"], &made["is_default"]), (&json!("shop"), &json!("d"), &json!(false)));
+    assert_eq!(
+        (&made["name"], &made["description"], &made["is_default"]),
+        (&json!("shop"), &json!("d"), &json!(false))
+    );
     cloud.wait(1);
     let patched = cloud.ok(&format!("PATCH {path}"), json!({"description": ""}));
     assert_eq!((&patched["name"], &patched["description"]), (&json!("shop"), &json!("")));
@@ -185,7 +194,10 @@ fn an_account_that_is_banned_buys_nothing() {
     ] {
         cloud.refuses(&line, body.clone(), 403, "payment method");
         let (_, answer) = cloud.send(&line, body);
-        assert_eq!((&answer["error"], &answer["reason"]), (&json!("Billing validation failed"), &json!("banned")));
+        assert_eq!(
+            (&answer["error"], &answer["reason"]),
+            (&json!("Billing validation failed"), &json!("banned"))
+        );
     }
 }
 
@@ -197,7 +209,12 @@ fn without_a_card_or_a_balance_it_is_402() {
     cloud.refuses("POST /databases", json!({"name": "a", "plan_id": 102}), 402, "https://");
     cloud.ok("POST /databases", json!({"name": "free", "plan_id": 101}));
     cloud.refuses("POST /vms", with(vm_body(), json!({"billing_type": "subscription"})), 402, "balance");
-    cloud.refuses("POST /volumes", json!({"name": "a", "size": 51, "billing_type": "subscription"}), 402, "balance");
+    cloud.refuses(
+        "POST /volumes",
+        json!({"name": "a", "size": 51, "billing_type": "subscription"}),
+        402,
+        "balance",
+    );
     cloud.ok("POST /volumes", json!({"name": "a", "size": 50, "billing_type": "subscription"}));
     assert_eq!(cloud.balance(), "0.00");
 }
@@ -214,15 +231,21 @@ fn catalogs_have_the_documented_shapes() {
     let volume = cloud.send("GET /public/pricing/volume", Value::Null).1;
     assert_eq!(volume["pricing"]["price_per_gb_month"], 0.1);
     assert!(volume["pricing"]["id"].is_i64() && volume["pricing"]["region"] == "us-east");
-    assert_eq!(cloud.get("/public/pricing/vm")[0], json!({
-        "id": 1, "slug": "std-1c-1g", "name": "std-1c-1g", "cpu": 1, "ram": 1024, "storage": 25,
-        "price_per_hour": 0.0068, "monthly_price": 5,
-    }));
+    assert_eq!(
+        cloud.get("/public/pricing/vm")[0],
+        json!({
+            "id": 1, "slug": "std-1c-1g", "name": "std-1c-1g", "cpu": 1, "ram": 1024, "storage": 25,
+            "price_per_hour": 0.0068, "monthly_price": 5,
+        })
+    );
     let plans = cloud.send("GET /public/pricing/database?limit=100", Value::Null).1;
     assert_eq!(plans, cloud.send("GET /databases/plans?limit=100", Value::Null).1);
     assert_eq!(plans["data"].as_array().unwrap().len(), 21);
     assert_eq!(cloud.get("/public/pricing/database").as_array().unwrap().len(), 20);
-    assert!(cloud.send("GET /public/pricing/kubernetes", Value::Null).1["control_planes"]["ha_monthly"].is_number());
+    assert!(
+        cloud.send("GET /public/pricing/kubernetes", Value::Null).1["control_planes"]["ha_monthly"]
+            .is_number()
+    );
     let engines = cloud.get("/databases/engines");
     assert_eq!((&engines[0]["engine"], &engines[0]["default_version"]), (&json!("postgres"), &json!("18")));
     for table in ["snapshot", "backup"] {

@@ -9,7 +9,9 @@ fn a_database_moves_through_the_documented_states() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/databases", json!({"name": "main", "plan_id": 102}));
     let path = format!("/databases/{id}");
-    for (seconds, wanted) in [(0, "pending"), (1, "pending"), (1, "deploying"), (44, "deploying"), (1, "running")] {
+    for (seconds, wanted) in
+        [(0, "pending"), (1, "pending"), (1, "deploying"), (44, "deploying"), (1, "running")]
+    {
         cloud.wait(seconds);
         cloud.status_is(&path, wanted);
     }
@@ -46,7 +48,10 @@ fn a_free_database_is_paused_when_idle_and_can_be_resumed() {
     assert_eq!(cloud.get(&path)["suspended_at"], "");
     cloud.wait(1);
     let paused = cloud.get(&path);
-    assert_eq!((&paused["status"], &paused["suspended_at"]), (&json!("suspended"), &json!("2026-03-11T12:00:47Z")));
+    assert_eq!(
+        (&paused["status"], &paused["suspended_at"]),
+        (&json!("suspended"), &json!("2026-03-11T12:00:47Z"))
+    );
     assert_eq!(cloud.ok(&format!("POST {path}/resume"), Value::Null)["status"], "deploying");
     cloud.wait(60);
     let running = cloud.get(&path);
@@ -56,23 +61,60 @@ fn a_free_database_is_paused_when_idle_and_can_be_resumed() {
 #[test]
 fn a_new_database_shows_every_documented_field() {
     let mut cloud = Cloud::new();
-    let made = cloud.ok("POST /databases", json!({"name": "main", "plan_id": 102, "extensions": ["postgis"]}));
+    let made =
+        cloud.ok("POST /databases", json!({"name": "main", "plan_id": 102, "extensions": ["postgis"]}));
     let fields: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, [
-        "billing_type", "connection_host", "connection_port", "created_at", "database_id", "engine",
-        "engine_config", "engine_version", "extensions", "ha_enabled", "id", "is_free", "monthly_price", "name",
-        "plan_id", "price_per_hour", "project_id", "public_access", "public_allowlist", "public_dns_hostname",
-        "public_port", "region", "replica_count", "status", "status_message", "storage_gb", "subscription_id",
-        "suspended_at", "updated_at", "vpc_id",
-    ]);
     assert_eq!(
-        (&made["engine"], &made["engine_version"], &made["storage_gb"], &made["vpc_id"], &made["public_port"]),
+        fields,
+        [
+            "billing_type",
+            "connection_host",
+            "connection_port",
+            "created_at",
+            "database_id",
+            "engine",
+            "engine_config",
+            "engine_version",
+            "extensions",
+            "ha_enabled",
+            "id",
+            "is_free",
+            "monthly_price",
+            "name",
+            "plan_id",
+            "price_per_hour",
+            "project_id",
+            "public_access",
+            "public_allowlist",
+            "public_dns_hostname",
+            "public_port",
+            "region",
+            "replica_count",
+            "status",
+            "status_message",
+            "storage_gb",
+            "subscription_id",
+            "suspended_at",
+            "updated_at",
+            "vpc_id",
+        ]
+    );
+    assert_eq!(
+        (
+            &made["engine"],
+            &made["engine_version"],
+            &made["storage_gb"],
+            &made["vpc_id"],
+            &made["public_port"]
+        ),
         (&json!("postgres"), &json!("18"), &json!(20), &json!(""), &json!(0))
     );
     let listed = &cloud.get("/databases")[0];
     assert!(listed.get("extensions").is_none() && listed.get("engine_config").is_none());
     let short = made["database_id"].as_str().unwrap();
-    assert!(short.len() == 8 && short.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
+    assert!(
+        short.len() == 8 && short.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    );
     assert_eq!(cloud.get(&format!("/databases/{short}"))["id"], made["id"]);
 }
 
@@ -86,11 +128,20 @@ fn prices_add_standby_replicas_and_storage() {
         ("d", json!({"plan_id": 501, "engine": "kafka", "ha_enabled": true}), 237.6, 0.3255),
         ("e", json!({"plan_id": 102, "replica_count": 2}), 57.0, 0.0781),
         ("f", json!({"plan_id": 102, "storage_gb": 25}), 20.0, 0.0274),
-        ("g", json!({"plan_id": 102, "ha_enabled": true, "replica_count": 1, "storage_gb": 30}), 53.3, 0.073),
+        (
+            "g",
+            json!({"plan_id": 102, "ha_enabled": true, "replica_count": 1, "storage_gb": 30}),
+            53.3,
+            0.073,
+        ),
         ("h", json!({"plan_id": 101, "storage_gb": 5}), 0.0, 0.0),
     ] {
         let made = cloud.ok("POST /databases", with(body, json!({"name": name})));
-        assert_eq!((made["monthly_price"].as_f64(), made["price_per_hour"].as_f64()), (Some(month), Some(hour)), "{name}");
+        assert_eq!(
+            (made["monthly_price"].as_f64(), made["price_per_hour"].as_f64()),
+            (Some(month), Some(hour)),
+            "{name}"
+        );
     }
 }
 
@@ -111,7 +162,11 @@ fn a_database_that_cannot_be_is_refused() {
         (json!({"plan_id": 101, "ha_enabled": true}), 400, "high availability"),
         (json!({"plan_id": 101, "backups_enabled": true}), 400, "no backups"),
         (json!({"engine_config": {"maxmemory-policy": "noeviction"}}), 400, "valkey"),
-        (json!({"engine": "valkey", "plan_id": 302, "engine_config": {"maxmemory-policy": "x"}}), 400, "noeviction"),
+        (
+            json!({"engine": "valkey", "plan_id": 302, "engine_config": {"maxmemory-policy": "x"}}),
+            400,
+            "noeviction",
+        ),
         (json!({"engine": "valkey", "plan_id": 302, "engine_config": {"timeout": "1"}}), 400, "valkey"),
         (json!({"engine": "mysql", "plan_id": 201, "extensions": ["a"]}), 400, "postgres only"),
         (json!({"replica_count": -1}), 400, "replica_count"),
@@ -159,7 +214,10 @@ fn scale_changes_plan_storage_standby_and_replicas() {
         cloud.refuses(&scale, body, 400, words);
     }
     let scaled = cloud.ok(&scale, json!({"plan_id": 103, "ha_enabled": true, "replica_count": 1}));
-    assert_eq!((&scaled["plan_id"], &scaled["storage_gb"], &scaled["monthly_price"]), (&json!(103), &json!(50), &json!(105.3)));
+    assert_eq!(
+        (&scaled["plan_id"], &scaled["storage_gb"], &scaled["monthly_price"]),
+        (&json!(103), &json!(50), &json!(105.3))
+    );
     cloud.wait(30);
     let scaled = cloud.ok(&scale, json!({"plan_id": 102}));
     assert_eq!((&scaled["storage_gb"], &scaled["ha_enabled"]), (&json!(50), &json!(true)));
@@ -211,7 +269,10 @@ fn public_ports_are_kept_and_given_back_with_the_database() {
     assert_eq!(cloud.ok(&access(&two), json!({"enabled": true}))["public_port"], 25_062);
     let off = cloud.ok(&access(&one), json!({"enabled": false}));
     assert_eq!((&off["public_port"], &off["public_dns_hostname"]), (&json!(0), &json!("")));
-    assert_eq!(cloud.ok(&access(&one), json!({"enabled": true, "allowlist": ["1.2.3.0/24"]}))["public_port"], 25_060);
+    assert_eq!(
+        cloud.ok(&access(&one), json!({"enabled": true, "allowlist": ["1.2.3.0/24"]}))["public_port"],
+        25_060
+    );
     let kept = cloud.ok(&access(&one), json!({"enabled": true}));
     assert_eq!(kept["public_allowlist"], json!(["1.2.3.0/24"]));
     for (body, words) in [
@@ -232,7 +293,8 @@ fn public_ports_run_out_with_503() {
     let mut cloud = Cloud::new();
     // 1,001 ports are 500 pairs, and one that only a single port fits.
     for n in 0..500 {
-        cloud.ok("POST /databases", json!({"name": format!("d{n}"), "plan_id": 102, "public_access": true}));
+        cloud
+            .ok("POST /databases", json!({"name": format!("d{n}"), "plan_id": 102, "public_access": true}));
     }
     let body = json!({"name": "more", "plan_id": 102, "public_access": true});
     cloud.refuses("POST /databases", body, 503, "port");
@@ -267,7 +329,9 @@ fn connection_data_follows_the_endpoints_and_credentials_change() {
     let before = read(&mut cloud);
     for side in ["private", "public"] {
         let uri = before[side]["uri"].as_str().unwrap();
-        assert!(uri.starts_with("postgresql://owner:") && uri.contains(before["password"].as_str().unwrap()));
+        assert!(
+            uri.starts_with("postgresql://owner:") && uri.contains(before["password"].as_str().unwrap())
+        );
     }
     let rotated = cloud.ok(&format!("POST /databases/{id}/credentials/rotate"), Value::Null);
     assert_ne!(rotated["password"], before["password"]);
@@ -286,7 +350,10 @@ fn backups_are_made_daily_and_restored() {
     cloud.wait(3 * DAY);
     let backups = cloud.get(&format!("{path}/backups"));
     assert_eq!(backups.as_array().unwrap().len(), 3);
-    assert_eq!((&backups[0]["created_at"], &backups[0]["restore_window_start"]), (&json!("2026-03-07T12:00:00Z"), &json!("2026-03-05T12:00:00Z")));
+    assert_eq!(
+        (&backups[0]["created_at"], &backups[0]["restore_window_start"]),
+        (&json!("2026-03-07T12:00:00Z"), &json!("2026-03-05T12:00:00Z"))
+    );
     for (body, status, words) in [
         (json!({"backup_id": NOBODY}), 404, "backup"),
         (json!({"restore_time": "yesterday"}), 400, "RFC 3339"),
@@ -296,9 +363,13 @@ fn backups_are_made_daily_and_restored() {
     ] {
         cloud.refuses(&format!("POST {path}/restore"), body, status, words);
     }
-    let (status, answer) = cloud.send(&format!("POST {path}/restore"), json!({"backup_id": backups[1]["id"]}));
+    let (status, answer) =
+        cloud.send(&format!("POST {path}/restore"), json!({"backup_id": backups[1]["id"]}));
     let copy = &answer["database"];
-    assert_eq!((status, &copy["name"], &copy["status"]), (201, &json!("main-restored-1"), &json!("pending")));
+    assert_eq!(
+        (status, &copy["name"], &copy["status"]),
+        (201, &json!("main-restored-1"), &json!("pending"))
+    );
     let again = cloud.ok(&format!("POST {path}/restore"), json!({"restore_time": "2026-03-06T00:00:00Z"}));
     assert_eq!(again["name"], "main-restored-2");
     cloud.wait(30 * DAY);
@@ -331,7 +402,10 @@ fn users_have_rules_a_limit_and_a_password() {
     assert!(status == 201 && password.as_str().unwrap().len() == 24);
     cloud.refuses(&post, json!({"name": "reporting"}), 409, "exists");
     let list = cloud.send(&format!("GET {users}"), Value::Null).1;
-    assert_eq!(list, json!({"data": [{"name": "reporting", "created_at": made["data"]["created_at"]}], "total": 1}));
+    assert_eq!(
+        list,
+        json!({"data": [{"name": "reporting", "created_at": made["data"]["created_at"]}], "total": 1})
+    );
     assert_eq!(cloud.get(&format!("{users}/reporting/password"))["password"], password);
     let rotated = cloud.ok(&format!("POST {users}/reporting/rotate"), Value::Null)["password"].clone();
     assert_ne!(rotated, password);
@@ -350,7 +424,12 @@ fn users_have_rules_a_limit_and_a_password() {
 fn what_no_emulator_can_do_is_501() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
-    cloud.refuses(&format!("POST /databases/{id}/console"), json!({"query": "SELECT 1"}), 501, "no database engine");
+    cloud.refuses(
+        &format!("POST /databases/{id}/console"),
+        json!({"query": "SELECT 1"}),
+        501,
+        "no database engine",
+    );
     cloud.refuses(&format!("POST /databases/{id}/browse"), json!({"path": []}), 501, "no database engine");
     cloud.refuses(&format!("GET /databases/{id}/consumers"), Value::Null, 501, "kafka");
     assert_eq!(cloud.get(&format!("/databases/{id}/metrics/clients")), json!([]));

@@ -7,7 +7,9 @@ fn a_vm_moves_through_its_states() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/vms", vm_body());
     let path = format!("/vms/{id}");
-    let act = |cloud: &mut Cloud, verb: &str| cloud.ok(&format!("POST {path}/{verb}"), Value::Null)["status"].clone();
+    let act = |cloud: &mut Cloud, verb: &str| {
+        cloud.ok(&format!("POST {path}/{verb}"), Value::Null)["status"].clone()
+    };
     cloud.status_is(&path, "pending");
     cloud.refuses(&format!("POST {path}/stop"), Value::Null, 409, "pending");
     cloud.wait(19);
@@ -77,7 +79,12 @@ fn a_vm_that_cannot_be_is_refused() {
     ] {
         cloud.refuses(&format!("POST /vms/{vm}/resize"), body, 400, words);
     }
-    cloud.refuses(&format!("PATCH /vms/{vm}/console-policy"), json!({}), 400, "console_require_mfa is required");
+    cloud.refuses(
+        &format!("PATCH /vms/{vm}/console-policy"),
+        json!({}),
+        400,
+        "console_require_mfa is required",
+    );
     for line in ["GET /vms/", "DELETE /vms/", "POST /vms/"] {
         let line = format!("{line}{NOBODY}{}", if line.starts_with("POST") { "/start" } else { "" });
         cloud.refuses(&line, Value::Null, 404, "VM");
@@ -99,18 +106,28 @@ fn a_small_network_fills_up_and_addresses_come_back() {
 #[test]
 fn a_deleted_vm_leaves_its_volumes_unless_told_otherwise() {
     let mut cloud = Cloud::new();
-    for (body, stays) in
-        [(Value::Null, true), (json!({"volume_action": "detach"}), true), (json!({"volume_action": "delete"}), false)]
-    {
+    for (body, stays) in [
+        (Value::Null, true),
+        (json!({"volume_action": "detach"}), true),
+        (json!({"volume_action": "delete"}), false),
+    ] {
         let (vm, volume) = (cloud.vm(), cloud.volume(10));
         cloud.ok(&format!("POST /volumes/{volume}/attach"), json!({"vm_id": vm}));
         let schedule = cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily"}));
-        cloud.refuses(&format!("DELETE /vms/{vm}"), json!({"volume_action": "keep"}), 400, "detach, delete");
+        cloud.refuses(
+            &format!("DELETE /vms/{vm}"),
+            json!({"volume_action": "keep"}),
+            400,
+            "detach, delete",
+        );
         cloud.ok(&format!("DELETE /vms/{vm}"), body);
         let (status, answer) = cloud.send(&format!("GET /volumes/{volume}"), Value::Null);
         assert_eq!(status == 200, stays);
         if stays {
-            assert_eq!((&answer["data"]["status"], &answer["data"]["vm_id"]), (&json!("available"), &Value::Null));
+            assert_eq!(
+                (&answer["data"]["status"], &answer["data"]["vm_id"]),
+                (&json!("available"), &Value::Null)
+            );
         }
         cloud.refuses(&format!("GET /backup-schedules/{schedule}"), Value::Null, 404, "schedule");
         cloud.refuses(&format!("GET /vms/{vm}"), Value::Null, 404, "VM");
@@ -164,7 +181,10 @@ fn what_is_billed_by_the_hour_adds_up() {
     cloud.ok(&format!("DELETE /vms/{vm}"), Value::Null);
     cloud.wait(100 * 3_600);
     let bill = cloud.world.bill(cloud.now);
-    assert_eq!((bill.accrued.normalize().to_string().as_str(), bill.rate_per_hour.is_zero()), ("0.274", true));
+    assert_eq!(
+        (bill.accrued.normalize().to_string().as_str(), bill.rate_per_hour.is_zero()),
+        ("0.274", true)
+    );
 }
 
 #[test]
@@ -212,18 +232,23 @@ fn a_volume_only_grows_and_says_what_that_costs() {
     let patch = format!("PATCH /volumes/{id}");
     cloud.refuses(&patch, json!({"new_size": 101}), 409, "creating");
     cloud.wait(365 * 3_600);
-    for (size, words) in [(json!(100), "larger"), (json!(99), "larger"), (json!(0), "integer"), (json!("200"), "integer")] {
+    for (size, words) in
+        [(json!(100), "larger"), (json!(99), "larger"), (json!(0), "integer"), (json!("200"), "integer")]
+    {
         cloud.refuses(&patch, json!({"new_size": size}), 400, words);
     }
     let (status, answer) = cloud.send(&patch, json!({"new_size": 300}));
     assert_eq!(status, 200);
-    assert_eq!(answer, json!({
-        "success": true, "message": "volume resized", "id": id,
-        "billing": {
-            "type": "upgrade", "pro_rata_amount": 10, "balance_applied": 10,
-            "new_monthly_price": 30, "new_price_per_hour": "0.0411",
-        },
-    }));
+    assert_eq!(
+        answer,
+        json!({
+            "success": true, "message": "volume resized", "id": id,
+            "billing": {
+                "type": "upgrade", "pro_rata_amount": 10, "balance_applied": 10,
+                "new_monthly_price": 30, "new_price_per_hour": "0.0411",
+            },
+        })
+    );
     assert_eq!(cloud.balance(), "980.00");
     cloud.refuses(&patch, json!({"new_size": 60_000}), 402, "balance");
     let free = cloud.volume(10);
@@ -255,7 +280,10 @@ fn schedules_have_defaults_bounds_and_one_for_a_frequency() {
         cloud.refuses("POST /backup-schedules", body, status, words);
     }
     let weekly = cloud.ok("POST /backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
-    assert_eq!((&weekly["day_of_week"], &weekly["next_run_at"]), (&json!(0), &json!("2026-03-08T03:00:00Z")));
+    assert_eq!(
+        (&weekly["day_of_week"], &weekly["next_run_at"]),
+        (&json!(0), &json!("2026-03-08T03:00:00Z"))
+    );
     let id = weekly["id"].as_str().unwrap();
     let patch = format!("PATCH /backup-schedules/{id}");
     cloud.refuses(&patch, json!({"frequency": "daily"}), 409, "already");

@@ -7,11 +7,31 @@ fn a_vpc_is_active_at_once_and_shows_what_the_specification_lists() {
     let mut cloud = Cloud::new();
     let made = cloud.ok("POST /vpcs", json!({"name": "main", "cidr": "10.0.0.0/24"}));
     let fields: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, [
-        "account_id", "cidr", "created_at", "dns", "gateway", "gateway_type", "id", "name", "project_id",
-        "region", "router_public_ip", "router_status", "status", "total_ips", "updated_at", "used_ips",
-    ]);
-    assert_eq!((&made["status"], &made["gateway"], &made["total_ips"]), (&json!("active"), &json!("10.0.0.1"), &json!(256)));
+    assert_eq!(
+        fields,
+        [
+            "account_id",
+            "cidr",
+            "created_at",
+            "dns",
+            "gateway",
+            "gateway_type",
+            "id",
+            "name",
+            "project_id",
+            "region",
+            "router_public_ip",
+            "router_status",
+            "status",
+            "total_ips",
+            "updated_at",
+            "used_ips",
+        ]
+    );
+    assert_eq!(
+        (&made["status"], &made["gateway"], &made["total_ips"]),
+        (&json!("active"), &json!("10.0.0.1"), &json!(256))
+    );
 }
 
 #[test]
@@ -22,7 +42,8 @@ fn vpcs_do_not_overlap_over_the_whole_account() {
     }
     let other = cloud.make("/projects", json!({"name": "other"}));
     cloud.project = Some(other);
-    for cidr in ["10.0.0.0/24", "10.0.0.128/25", "10.0.0.0/8", "10.0.3.0/24", "172.20.0.0/16", "0.0.0.0/0"] {
+    for cidr in ["10.0.0.0/24", "10.0.0.128/25", "10.0.0.0/8", "10.0.3.0/24", "172.20.0.0/16", "0.0.0.0/0"]
+    {
         cloud.refuses("POST /vpcs", json!({"name": "a", "cidr": cidr}), 400, "overlaps");
     }
     for cidr in ["10.0.1.0/24", "10.0.4.0/24", "192.168.0.0/16"] {

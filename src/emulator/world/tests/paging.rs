@@ -19,7 +19,11 @@ fn the_window_has_defaults_and_a_clamp() {
         ("?limit=100&offset=100", 30),
     ] {
         let answer = cloud.send(&format!("GET /ssh-keys{query}"), Value::Null).1;
-        assert_eq!((answer["data"].as_array().unwrap().len(), &answer["total"]), (count, &json!(130)), "{query}");
+        assert_eq!(
+            (answer["data"].as_array().unwrap().len(), &answer["total"]),
+            (count, &json!(130)),
+            "{query}"
+        );
     }
     for query in ["limit=0", "limit=-1", "limit=ten", "offset=-1", "offset=", "limit=1.5"] {
         cloud.refuses(&format!("GET /ssh-keys?{query}"), Value::Null, 400, "must be a whole number");

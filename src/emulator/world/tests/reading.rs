@@ -12,7 +12,8 @@ fn furnish(cloud: &mut Cloud) {
     cloud.wait(20);
     cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
-    let database = cloud.make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
+    let database = cloud
+        .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
     cloud.make("/projects", json!({"name": "other"}));
@@ -96,7 +97,8 @@ fn an_export_is_the_whole_world_and_comes_back() {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
     // What was there before is gone from the store too.
-    let gone = other.world.take_rows().into_iter().find(|row| row.key == format!("volume/{stray}")).unwrap();
+    let gone =
+        other.world.take_rows().into_iter().find(|row| row.key == format!("volume/{stray}")).unwrap();
     assert_eq!(gone.value, None);
 }
 
@@ -136,7 +138,8 @@ fn drift_is_made_behind_everyones_back() {
     furnish(&mut cloud);
     let vm = cloud.get("/vms")[0]["id"].as_str().unwrap().to_owned();
     let now = cloud.now;
-    let mut set = |kind: &str, id: &str, set: Value| cloud.world.mutate(kind, id, set.as_object().unwrap(), now);
+    let mut set =
+        |kind: &str, id: &str, set: Value| cloud.world.mutate(kind, id, set.as_object().unwrap(), now);
     set("vm", &vm, json!({"name": "renamed", "pricing_id": 5, "status": "moving"})).unwrap();
     let words = |result: Result<(), MutateError>| result.unwrap_err().to_string();
     assert!(words(set("vm", &vm, json!({"nmae": "x"}))).contains("Did you mean `name`?"));
@@ -147,7 +150,10 @@ fn drift_is_made_behind_everyones_back() {
     assert!(words(set("account", "", json!({"balance": "x"}))).contains("must be a number"));
     assert!(words(set("account", "", json!({"name": "x"}))).contains("balance, banned, card"));
     let shown = cloud.get(&format!("/vms/{vm}"));
-    assert_eq!((&shown["name"], &shown["cpu"], &shown["status"]), (&json!("renamed"), &json!(8), &json!("moving")));
+    assert_eq!(
+        (&shown["name"], &shown["cpu"], &shown["status"]),
+        (&json!("renamed"), &json!(8), &json!("moving"))
+    );
     cloud.wait(1_000_000);
     cloud.status_is(&format!("/vms/{vm}"), "moving");
 }
