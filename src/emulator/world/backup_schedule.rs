@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Time;
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -137,7 +138,7 @@ fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
         day_of_week: call.body.optional("day_of_week", |field| field.integer(0, 6).map(small))?,
         hour: call.body.optional("hour", |field| field.integer(0, 23).map(small))?,
         retention: call.body.optional("retention", |field| field.integer(1, 30))?,
-        enabled: call.body.optional("enabled", |field| field.boolean())?,
+        enabled: call.body.optional("enabled", Field::boolean)?,
     })
 }
 
@@ -153,7 +154,7 @@ fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required("vm_id", |field| field.uuid())?;
+    let vm_id = call.body.required("vm_id", Field::uuid)?;
     let wish = wish(call)?;
     let frequency = wish.frequency.ok_or_else(|| Refusal::bad("frequency is required"))?;
     let day_of_week = day(frequency, wish.day_of_week, None)?;

@@ -122,12 +122,6 @@ impl Call<'_> {
         Ok(listing(table.len(project), page, |fields, record| T::show(record, view, fields)))
     }
 
-    /// Answers with a page of records of the whole account, whatever the header says.
-    pub(super) fn list_account<T: Body>(&mut self) -> Reply {
-        self.scope = Scope::Whole;
-        self.list::<T>()
-    }
-
     /// Answers with a page of things that are not records.
     pub(super) fn list_of<T>(&self, items: &[T], fill: impl Fn(&mut Fields<'_>, &T)) -> Reply {
         let (offset, limit) = self.window()?;

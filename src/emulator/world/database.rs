@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::Time;
 use super::billing::{Billing, Charge};
+use super::body::Field;
 use super::call::{Call, Reply};
 use super::catalog::{self, DatabasePlan, Engine};
 use super::database_user::User;
@@ -324,7 +325,7 @@ fn read(call: &mut Call<'_>) -> Reply {
 fn rename(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, project) = (record.id, record.project);
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     call.free_name(project, &name, Some(id))?;
     call.update::<Database>(id, |record| record.body.name = name);
     call.show_database(200, id, "database renamed")

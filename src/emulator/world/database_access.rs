@@ -3,7 +3,7 @@
 use ipnet::Ipv4Net;
 use uuid::Uuid;
 
-use super::body::Body as Input;
+use super::body::{Body as Input, Field};
 use super::call::{Call, Reply, success};
 use super::database::Database;
 use super::exchange::Refusal;
@@ -64,7 +64,7 @@ impl Call<'_> {
 fn connect(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, current) = (record.id, record.body.vpc_id);
-    let vpc = call.body.required("vpc_id", |field| field.uuid())?;
+    let vpc = call.body.required("vpc_id", Field::uuid)?;
     call.named::<Vpc>(vpc)?;
     if current.is_some() {
         return Err(Refusal::bad("the database is connected to a VPC already: disconnect it first"));
@@ -86,7 +86,7 @@ fn disconnect(call: &mut Call<'_>) -> Reply {
 fn public_access(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, kept) = (record.id, record.body.public_port);
-    let enabled = call.body.required("enabled", |field| field.boolean())?;
+    let enabled = call.body.required("enabled", Field::boolean)?;
     let sources = allowlist(&call.body, "allowlist")?;
     let port = match kept {
         None if enabled => Some(call.public_port(&call.find_staying()?.body)?),

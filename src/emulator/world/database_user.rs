@@ -88,7 +88,9 @@ fn create(call: &mut Call<'_>) -> Reply {
     let user = User { created_at: call.now, rotations };
     let made = user.clone();
     let key = name.clone();
-    call.update::<Database>(id, |record| drop(record.body.users.insert(key, made)));
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, made);
+    });
     Ok(success(201, "user created", |fields| {
         fields.object("data", |fields| {
             show(fields, &name, &user);
@@ -106,7 +108,9 @@ fn find(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, Use
 
 fn delete(call: &mut Call<'_>) -> Reply {
     let (id, name, _) = find(call, settled(call)?)?;
-    call.update::<Database>(id, |record| drop(record.body.users.remove(&name)));
+    call.update::<Database>(id, |record| {
+        record.body.users.remove(&name);
+    });
     Ok(done("user deleted"))
 }
 
@@ -114,7 +118,9 @@ fn rotate(call: &mut Call<'_>) -> Reply {
     let (id, name, mut user) = find(call, settled(call)?)?;
     user.rotations += 1;
     let (key, kept) = (name.clone(), user.clone());
-    call.update::<Database>(id, |record| drop(record.body.users.insert(key, kept)));
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, kept);
+    });
     Ok(answer(id, &name, &user, "password changed"))
 }
 

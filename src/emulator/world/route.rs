@@ -124,10 +124,9 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
     let known =
         stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
     match (known, request.method.mutates()) {
-        (Some(Some(id)), true) => Ok(Scope::Project(id)),
+        (Some(Some(id)), _) => Ok(Scope::Project(id)),
         (Some(None), true) => Err(Refusal::unknown("project")),
         (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
-        (Some(Some(id)), false) => Ok(Scope::Project(id)),
         (Some(None), false) => Ok(Scope::Nowhere),
         (None, _) => Ok(Scope::Whole),
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -53,7 +54,7 @@ impl Body for SshKey {
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     let public_key = call.body.required("public_key", |field| field.text(1, 16_384))?.to_owned();
     let fingerprint = fingerprint(&public_key).ok_or_else(|| {
         Refusal::bad("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")

@@ -145,6 +145,7 @@ macro_rules! each_table {
 impl World {
     /// Returns an empty cloud with one account, its default project and one key.
     pub fn new(setup: &Setup, now: Time) -> Self {
+        let now = to_millisecond(now);
         let account = Account {
             id: chance::id(setup.seed, 0),
             default_project: chance::id(setup.seed, 1),
@@ -304,8 +305,7 @@ impl World {
 
     /// Moves the world's clock, and lets go what was to go by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
-        let now = jiff::Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
-        let now = now.max(self.account.latest);
+        let now = to_millisecond(now).max(self.account.latest);
         self.account.latest = now;
         self.account.meter.run(now, self.rate());
         self.settle_subscriptions(now);
@@ -340,6 +340,11 @@ impl World {
         self.table_mut().insert(record);
         id
     }
+}
+
+/// Cuts what is finer than the world's clock.
+fn to_millisecond(time: Time) -> Time {
+    Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
 fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {

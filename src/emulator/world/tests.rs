@@ -1,5 +1,7 @@
 //! Table tests of the world: every endpoint, what it answers, and what it refuses.
 
+#![allow(clippy::needless_pass_by_value, reason = "a body is written once, where it is sent")]
+
 use serde_json::{Value, json};
 
 use super::timeline::after;
