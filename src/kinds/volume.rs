@@ -46,6 +46,7 @@ pub(super) static VOLUME: Kind = Kind {
             .summary("The VM that it is attached to.")
             .on_change(OnChange::Link { set: &ATTACH, body: "vm_id", unset: &DETACH })
             .effects(&[Effect::BriefOutage])
+            .undone_before_delete()
             .assumed(),
         Attribute::computed("status", TEXT).summary("available, or in_use while attached.").assumed(),
         PRICE_PER_HOUR.assumed(),

@@ -20,20 +20,32 @@ pub(super) fn bookkeeping(
         return found;
     }
     let address = subject.address;
-    let absent = |owned: &&Owned| survey.inputs.snapshot.absent.contains(&key_of(subject.kind.name, owned));
-    let deposed: &[Owned] = subject.entry.map_or(&[], |entry| &entry.deposed);
-    found.extend(deposed.iter().filter(absent).map(|o| Bookkeeping::Gone(address.clone(), o.id.clone())));
-    if let Live::Gone(owned) = subject.live {
-        found.push(Bookkeeping::Gone(address.clone(), owned.id.clone()));
+    if verdict.act == Act::Forget || is_over(survey, subject) {
+        return vec![Bookkeeping::Forget(address.clone())];
     }
-    let empty = subject.entry.is_some() && matches!(subject.live, Live::None) && deposed.is_empty();
-    if verdict.act == Act::Forget || (subject.resource.is_none() && verdict.act == Act::Keep && empty) {
-        found.push(Bookkeeping::Forget(address.clone()));
-    }
+    let gone = gone(survey, subject).map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
+    found.extend(gone);
     if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
         found.extend(remembered(survey, subject, verdict));
     }
     found
+}
+
+/// Tells whether nothing is left of a removed resource: every object of it is proven gone.
+fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
+    subject.resource.is_none() && owned.is_some_and(|owned| owned == gone(survey, subject).count())
+}
+
+/// Returns the owned objects that are proven gone.
+fn gone<'s>(survey: &'s Survey<'_>, subject: &'s Subject<'_>) -> impl Iterator<Item = &'s Owned> {
+    let absent = |owned: &&Owned| survey.inputs.snapshot.absent.contains(&key_of(subject.kind.name, owned));
+    let current = match subject.live {
+        Live::Gone(owned) => Some(owned),
+        _ => None,
+    };
+    let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+    deposed.filter(absent).chain(current)
 }
 
 /// Returns what is to be remembered otherwise although the object does not change. An update

@@ -79,6 +79,9 @@ impl<'a> Judge<'_, 'a> {
     fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
         let subject = &self.survey.subjects[n];
         let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
+        if !self.scope.contains(n) {
+            return Verdict::plain(Act::Frozen, Cause::Config);
+        }
         let outlook = Outlook { survey: self.survey, verdicts: &self.verdicts };
         let wants = want::wants(self.survey, subject, resource, &outlook, blocks);
         let mut verdict = if self.is_frozen(n, subject, blocks) {

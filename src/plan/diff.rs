@@ -182,10 +182,10 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 
 /// Tells whether live differences of an attribute are nobody's business.
 pub(super) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
-    let today = survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = || survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let holds = |resource: &Resource| {
         resource.lifecycle.ignore_drift.iter().any(|ignored| {
-            ignored.attribute == attribute && ignored.until.is_none_or(|until| today <= until)
+            ignored.attribute == attribute && ignored.until.is_none_or(|until| today() <= until)
         })
     };
     subject.resource.is_some_and(holds)

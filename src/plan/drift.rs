@@ -11,7 +11,7 @@ use crate::model::value::Value;
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift.
 pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Vec<Drift> {
-    let Some(resource) = subject.resource else { return Vec::new() };
+    let Some(resource) = subject.resource.filter(|_| verdict.act != Act::Frozen) else { return Vec::new() };
     if let Live::Gone(_) | Live::Leaving(_) = subject.live {
         return vec![Drift {
             address: subject.address.clone(),

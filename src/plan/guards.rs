@@ -1,11 +1,13 @@
 //! Guards: what a plan shows and an apply refuses, each with the ways out.
 
 use super::blocks::Blocks;
+use super::change::Cause;
 use super::classify::is_adopted;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
 use crate::model::address::{Address, Name};
-use crate::model::schema::Type;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{OnChange, Type};
 use crate::model::value::Value;
 
 /// Deletions up to here are never too many.
@@ -22,6 +24,9 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         }
     }
     held(survey, verdicts, blocks);
+    dangling(survey, verdicts, blocks);
+    account(survey, blocks);
+    scope(survey, blocks);
     budget(survey, verdicts, blocks);
     adoptions(survey, blocks);
     for address in &survey.strangers {
@@ -73,6 +78,73 @@ fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
         let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
         blocks.about("held", subject, None, text, help);
+    }
+}
+
+/// What goes must not be referred to by something that stays as it is: nobody writes the reference
+/// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
+fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
+        let subject = &survey.subjects[n];
+        for m in &survey.holders[n] {
+            let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
+            let Some(attribute) =
+                refers(holder, subject).filter(|_| matches!(stays.act, Act::Keep | Act::Update))
+            else {
+                continue;
+            };
+            if stays.differences.iter().any(|difference| difference.attribute.name == attribute) {
+                continue;
+            }
+            let text = format!(
+                "{} goes, and {}.{attribute} still names it, although no block writes that any more.",
+                subject.address, holder.address
+            );
+            let help = format!("Write {}.{attribute}: another one, or null.", holder.address);
+            blocks.about("held", holder, None, text, help);
+        }
+    }
+}
+
+/// Returns the attribute by which a live object refers to another one, other than by a link.
+fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+    let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
+    let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
+    let found = all.filter(|attribute| match attribute.ty {
+        Type::Reference(of) => of == to.kind.name && object.attributes.get(attribute.name) == Some(&id),
+        Type::Set { of: Type::Reference(of), .. } => {
+            let ids = object.attributes.get(attribute.name);
+            *of == to.kind.name && matches!(ids, Some(Value::List(ids)) if ids.contains(&id))
+        }
+        _ => false,
+    });
+    found.map(|attribute| attribute.name).next()
+}
+
+/// In another account everything would look gone, and would be made a second time.
+fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let owner = survey.inputs.ledger.identity.account.as_ref();
+    let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
+    else {
+        return;
+    };
+    let text = format!("The ledger belongs to account {owner}, and the key to {here}.");
+    let help = "Use the other account's key, or another environment.".to_owned();
+    blocks.of("account", None, text, help);
+}
+
+fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let options = survey.inputs.options;
+    for address in options.targets.iter().chain(&options.excluded) {
+        if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
+            continue;
+        }
+        let known = survey.subjects.iter().map(|subject| subject.address.as_str());
+        let help = match nearest(address.as_str(), known) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => "`stead ls` lists what there is.".to_owned(),
+        };
+        blocks.of("target", Some(address), format!("There is no {address}."), help);
     }
 }
 
@@ -154,6 +226,12 @@ pub(super) fn may_change(
     blocks: &mut Blocks<'_, '_>,
 ) -> bool {
     let attribute = difference.attribute;
+    if matches!(attribute.change, OnChange::Switch(_)) && difference.after.is_unknown() {
+        let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
+        let span = difference.setting.map(|setting| setting.span);
+        blocks.about("unknown", subject, span, text, "Write a value that waits for nothing.".to_owned());
+        return false;
+    }
     let numbers = if attribute.grow_only {
         difference.before.as_decimal().zip(difference.after.as_decimal())
     } else {
@@ -165,6 +243,10 @@ pub(super) fn may_change(
         })
     };
     let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
+    // What grew behind stead's back is told as drift: nobody asked for less.
+    if difference.cause == Cause::Drift {
+        return false;
+    }
     let (address, path) = (subject.address, &difference.path);
     let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");

@@ -7,13 +7,16 @@ use std::time::Duration;
 use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
-use super::survey::{Subject, Survey, key_of};
+use super::classify::is_adopted;
+use super::survey::{Live, Subject, Survey, key_of};
 use super::verdict::{Act, Verdict, Want};
+use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
 use crate::model::schema::{Attribute, OnChange};
+use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
 /// The shortest time that a step is given, in seconds.
@@ -80,11 +83,14 @@ impl<'a> Work<'_, 'a> {
             }
         }
         match verdict.act {
+            // Refused: what is adopted is never replaced at once.
+            Act::Replace { .. } if is_adopted(subject) => {}
             Act::Create => {
                 let create = self.create(n, false);
                 self.nodes[n].create = Some(self.add(n, create));
             }
             Act::Replace { create_first } => {
+                self.add_release(n);
                 let create = self.create(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
                 self.nodes[n].delete =
@@ -92,16 +98,21 @@ impl<'a> Work<'_, 'a> {
             }
             Act::Update => self.add_update(n),
             Act::Delete => {
+                self.add_release(n);
                 self.nodes[n].delete = subject.owned().map(|owned| self.add(n, delete(owned, false)));
             }
             Act::Keep | Act::Frozen | Act::Forget => {}
         }
     }
 
-    /// An update is one step, or two when a link must be undone before its other end goes.
-    fn add_update(&mut self, n: usize) {
+    /// Adds a step that undoes links, and returns their names: in an update those whose other end is
+    /// deleted before it is made anew, else those that stand in the way of the deletion.
+    fn add_release(&mut self, n: usize) -> Vec<&'static str> {
         let subject = &self.survey.subjects[n];
-        let links: Vec<&'static Attribute> = self.links_to_release(n);
+        let links: Vec<&'static Attribute> = match self.verdicts[n].act {
+            Act::Update => self.links_to_release(n),
+            _ => standing_links(subject),
+        };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
         let undone: Vec<_> = links.iter().filter_map(|link| calls::release(subject, link)).collect();
         if !undone.is_empty() {
@@ -112,13 +123,20 @@ impl<'a> Work<'_, 'a> {
                 protect: entry.protect,
                 keep_on_remove: entry.keep_on_remove,
             });
-            let object = subject.object().map(crate::model::snapshot::Object::key);
+            let object = subject.object().map(Object::key);
             let remember = remember.unwrap_or_default();
             let release = Operation::Update { object, calls: undone, desired, remember };
             self.nodes[n].release = Some(self.add(n, release));
         }
+        names
+    }
+
+    /// An update is one step, or two when a link must be undone before its other end goes.
+    fn add_update(&mut self, n: usize) {
+        let names = self.add_release(n);
+        let subject = &self.survey.subjects[n];
         let calls = calls::calls(self.survey, subject, &self.verdicts[n], &names);
-        let object = subject.object().map(crate::model::snapshot::Object::key);
+        let object = subject.object().map(Object::key);
         let (desired, remember) = (self.desired(n), self.remember(n));
         self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
     }
@@ -194,7 +212,10 @@ impl<'a> Work<'_, 'a> {
 
     fn replace_in_order(&mut self, n: usize) {
         let own = self.nodes[n].clone();
-        self.follow(own.release, own.update);
+        // The ledger remembers the release of the old object, so the new one comes after it.
+        for next in [own.update, own.delete, own.create] {
+            self.follow(own.release, next);
+        }
         match self.verdicts[n].act {
             Act::Replace { create_first: true } => self.follow(own.create, own.delete),
             Act::Replace { create_first: false } => self.follow(own.delete, own.create),
@@ -250,9 +271,15 @@ pub(super) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
     Remember {
         depends_on,
         protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
-        keep_on_remove: lifecycle
-            .is_some_and(|lifecycle| lifecycle.on_remove == crate::config::stack::OnRemove::Keep),
+        keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
     }
+}
+
+/// Returns the links without which the object cannot be deleted.
+fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
+    let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
+    let stands = |attribute: &&Attribute| calls::present(subject, attribute) != Value::Null;
+    all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
 }
 
 fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {

@@ -13,7 +13,7 @@ use super::image::moved;
 use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Snapshot, Wanted};
 
 /// The version of the form of saved plans.
 const SCHEMA: u32 = 1;
@@ -169,6 +169,26 @@ impl SavedPlan {
             return Err(SavedError::Tampered);
         }
         Ok(saved)
+    }
+
+    /// Returns what must be read from the live world for `check`: the objects that the plan touches.
+    #[must_use]
+    pub fn wanted(&self, registry: Registry) -> Wanted {
+        let mut wanted = Wanted::default();
+        for image in &self.plan.base.objects {
+            let key = &image.key;
+            let Some(kind) = registry.kind(&key.kind) else { continue };
+            if kind.child_of().is_none() {
+                wanted.kinds.insert(key.kind.clone());
+            }
+            let unlisted = |name: &Name| kind.attribute(name).is_some_and(|attribute| !attribute.listed);
+            if image.attributes.keys().any(unlisted) {
+                wanted.details.insert(key.clone());
+            }
+            wanted.parents.extend(key.parent.clone().map(|parent| (key.kind.clone(), parent)));
+            wanted.owned.push(key.clone());
+        }
+        wanted
     }
 
     /// Checks that the plan can still be applied. What it does not touch may have changed.

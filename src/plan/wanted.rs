@@ -47,6 +47,9 @@ pub fn wanted<'a>(
         let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));
         wanted.parents.extend(parent.map(|owned| (resource.kind.name.into(), owned.id.clone())));
     }
+    for intent in ledger.intents.values() {
+        wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
+    }
     adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();

@@ -170,6 +170,8 @@ pub struct Attribute {
     pub read_as: &'static [(&'static str, &'static str)],
     /// Its value is remembered by fingerprint only.
     pub secret: bool,
+    /// The service refuses to delete the object while this link stands.
+    pub undone_before_delete: bool,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
 }
@@ -191,6 +193,7 @@ impl Attribute {
             at_creation: true,
             read_as: &[],
             secret: false,
+            undone_before_delete: false,
             provenance: Provenance::Documented,
         }
     }
@@ -303,6 +306,13 @@ impl Attribute {
     #[must_use]
     pub const fn secret(mut self) -> Self {
         self.secret = true;
+        self
+    }
+
+    /// Says that the link is undone before the object is deleted.
+    #[must_use]
+    pub const fn undone_before_delete(mut self) -> Self {
+        self.undone_before_delete = true;
         self
     }
 

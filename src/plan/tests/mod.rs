@@ -1,33 +1,30 @@
 //! Tests of the plan, over a pure model of the world.
 
+mod bill;
 mod diff;
+mod files;
+mod guards;
+mod invented;
+mod laws;
+mod words;
 mod world;
 
 use serde_json::json;
 
-use super::change::{Action, Operation, Plan};
+use super::change::{Action, Change, Operation, Plan};
 pub use world::World;
 
 /// A plan in few words: a line for each change, one for each step, one for each block and drift.
 pub fn show(plan: &Plan) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for change in &plan.changes {
-        let sign = match (change.action, change.create_first) {
-            (Action::Replace, Some(true)) => "+/-",
-            (Action::Replace, _) => "-/+",
-            (Action::Delete, _) => "-",
-            (Action::Update, _) => "~",
-            (Action::Create, _) => "+",
-            (Action::Adopt, _) => "<",
-            (Action::Forget, _) => "x",
-            (Action::Move | Action::Read, _) => "?",
-        };
-        text += &format!("{sign} {} {:?}", change.address, change.cause).to_lowercase();
-        text += &change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        text.push('\n');
+        let cause = format!("{:?}", change.cause).to_lowercase();
+        let reason = change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        lines.push(format!("{} {} {cause}{reason}", sign(change), change.address));
         for attribute in change.attributes.iter().filter(|_| change.action != Action::Create) {
             let forces = if attribute.forces_replacement { " !" } else { "" };
-            text += &format!("    {} {} → {}{forces}\n", attribute.path, attribute.before, attribute.after);
+            lines
+                .push(format!("    {} {} → {}{forces}", attribute.path, attribute.before, attribute.after));
         }
     }
     for (number, step) in plan.steps.iter().enumerate() {
@@ -38,19 +35,34 @@ pub fn show(plan: &Plan) -> String {
             }
             Operation::Delete { object, .. } => format!("delete {}", object.id),
         };
-        text += &format!("{number} {} {what} after {:?}\n", step.address, step.after);
+        lines.push(format!("{number} {} {what} after {:?}", step.address, step.after));
     }
     for drift in &plan.drift {
         let path = drift.path.as_ref().map(|path| format!(".{path}")).unwrap_or_default();
-        text += &format!(
-            "≠ {}{path} {} → {} {:?}\n",
-            drift.address, drift.last_applied, drift.live, drift.class
-        );
+        let (before, now, class) = (&drift.last_applied, &drift.live, drift.class);
+        lines.push(format!("≠ {}{path} {before} → {now} {class:?}", drift.address));
     }
-    for block in &plan.blocks {
-        text += &format!("! {}: {}\n", block.code, block.text);
+    lines.extend(plan.blocks.iter().map(|block| format!("! {}: {}", block.code, block.text)));
+    lines.join("\n")
+}
+
+fn sign(change: &Change) -> &'static str {
+    match (change.action, change.create_first) {
+        (Action::Replace, Some(true)) => "+/-",
+        (Action::Replace, _) => "-/+",
+        (Action::Delete, _) => "-",
+        (Action::Update, _) => "~",
+        (Action::Create, _) => "+",
+        (Action::Adopt, _) => "<",
+        (Action::Forget, _) => "x",
+        (Action::Move | Action::Read, _) => "?",
     }
-    text
+}
+
+/// The differences of all changes but creations.
+pub fn changes(plan: &Plan) -> Vec<String> {
+    let lines = show(plan);
+    lines.lines().filter_map(|line| line.strip_prefix("    ").map(str::to_owned)).collect()
 }
 
 /// A network, a machine in it, its volume, its schedule, and a database with a user.

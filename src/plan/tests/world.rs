@@ -1,5 +1,7 @@
 //! `World`: a stack's inputs built by hand, and a pure model of apply: small enough to be believed.
 
+#![allow(clippy::needless_pass_by_value, reason = "`json!(…)` stands in place, as a block does")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
@@ -13,7 +15,7 @@ use crate::ledger::entry::{Entry, Identity, Ledger, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::expression::{Expression, Lookup, Reference};
-use crate::model::schema::{Kind, OnChange, Presence, Registry, Scope, Type};
+use crate::model::schema::{Kind, Presence, Registry, Scope, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
@@ -306,7 +308,10 @@ impl World {
                     parent: object.parent.clone(),
                     id: object.id.clone(),
                 };
-                self.live.remove(&key).expect("deleted once");
+                let gone = self.live.remove(&key).expect("deleted once");
+                for link in kind.attributes.iter().filter(|attribute| attribute.undone_before_delete) {
+                    assert_eq!(gone.attributes[link.name], Value::Null, "{address}.{}", link.name);
+                }
                 self.assert_unused(kind, &object.id);
                 let entry = self.ledger.entries.get_mut(address).unwrap();
                 if *deposed {
@@ -469,7 +474,8 @@ pub fn expression(value: &Json) -> Expression {
     match value {
         Json::String(text) if text.starts_with('$') => {
             let parts: Vec<&str> = text[1..].split('.').collect();
-            let known = |name: &&str| REGISTRY.kinds.iter().any(|k| k.attribute(name).is_some());
+            let kinds = || REGISTRY.kinds.iter().chain(super::invented::INVENTED.kinds);
+            let known = |name: &&str| kinds().any(|kind| kind.attribute(name).is_some());
             let (path, attribute) = match parts.split_last() {
                 Some((last, path)) if path.len() >= 2 && known(last) => {
                     (path.join("."), Some(Name::new(last)))
@@ -550,9 +556,4 @@ fn catalog() -> Catalog {
         ("volume".into(), vec![record(json!(1), "volume", json!({"price_per_gb_month": "0.10"}))]),
     ]);
     Catalog { read_at: None, tables }
-}
-
-/// Tells whether an attribute of a kind is changed by a call.
-pub fn changes_in_place(kind: &Kind, attribute: &str) -> bool {
-    !matches!(kind.attribute(attribute).unwrap().change, OnChange::Replace | OnChange::Never)
 }

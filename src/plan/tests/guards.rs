@@ -1,0 +1,310 @@
+//! What a plan shows and an apply refuses; and what is left out of a plan.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::invented::INVENTED;
+use super::world::{World, is_empty};
+use super::{shop, show};
+use crate::config::stack::OnRemove;
+use crate::ledger::entry::{Intent, IntentAction, Question};
+use crate::model::address::Address;
+use crate::model::schema::ReplaceOrder;
+
+fn codes(world: &World) -> Vec<String> {
+    world.plan().blocks.iter().map(|block| block.code.to_string()).collect()
+}
+
+fn axles(count: i64) -> World {
+    let mut world = World::with(INVENTED);
+    for number in 0..count {
+        world.write(&format!("axle.a{number}"), json!({"number": number}));
+    }
+    world.settle();
+    world
+}
+
+#[test]
+fn protection_stops_deletion_replacement_and_destroy_and_outlives_its_block() {
+    let mut world = shop();
+    world.lifecycle("vm.web", |lifecycle| lifecycle.protect = true);
+    world.settle();
+    world.set("vm.web", "template", json!("ubuntu-24.04"));
+    assert_eq!(codes(&world), ["protected"]);
+    world.set("vm.web", "template", json!("ubuntu-22.04"));
+    world.options.destroy = true;
+    assert_eq!(codes(&world), ["protected"]);
+    world.options.destroy = false;
+    world.remove("vm.web").remove("backup_schedule.nightly").write("volume.media", json!({"size": 100}));
+    let plan = world.plan();
+    insta::assert_snapshot!(show(&plan), @"
+    - backup_schedule.nightly config: its block is gone
+    - vm.web config: its block is gone
+    ~ volume.media upstream
+        vm vm-3 → null
+    0 volume.media detach after []
+    1 backup_schedule.nightly delete backup_schedule-7 after []
+    2 vm.web delete vm-3 after [0, 1]
+    ! protected: vm.web is protected and would be deleted (its block is gone).
+    ");
+    assert!(plan.blocks[0].help.contains("protect: false"));
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small", "vpc": "$vpc.main"}));
+    let plan = world.settle();
+    assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (1, 2), "protection is lifted: {}", show(&plan));
+}
+
+#[test]
+fn many_deletions_need_a_word() {
+    for (count, gone, blocked) in [(10, 3, false), (10, 4, true), (4, 2, false), (3, 3, true)] {
+        let mut world = axles(count);
+        for number in 0..gone {
+            world.remove(&format!("axle.a{number}"));
+        }
+        assert_eq!(codes(&world).contains(&"deletion_budget".to_owned()), blocked, "{gone} of {count}");
+        world.options.allow_deletes = true;
+        assert_eq!(codes(&world), [""; 0]);
+        world.settle();
+    }
+}
+
+#[test]
+fn never_replaced_means_never() {
+    let mut world = World::with(INVENTED);
+    world.write("vault.v", json!({"metal": "iron"})).write("axle.a", json!({"number": 1}));
+    world.settle();
+    world.set("vault.v", "metal", json!("gold"));
+    assert_eq!(codes(&world), ["replace_never"]);
+    world.lifecycle("vault.v", |lifecycle| lifecycle.replace = Some(ReplaceOrder::DeleteFirst));
+    assert!(show(&world.settle()).starts_with("-/+ vault.v"), "the block's word is stronger");
+    world.lifecycle("axle.a", |lifecycle| lifecycle.replace = Some(ReplaceOrder::Never));
+    world.set("axle.a", "metal", json!("gold"));
+    assert_eq!(codes(&world), ["replace_never"]);
+}
+
+#[test]
+fn what_exists_already_is_adopted_or_avoided() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
+    world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
+    let plan = world.plan();
+    assert_eq!(plan.blocks[0].code, "exists");
+    assert!(plan.blocks[0].help.contains("--adopt vm.web=x1"), "{}", plan.blocks[0].help);
+    world.options.adopt.insert(Address::new("vm", "web"), "x1".into());
+    let plan = world.plan();
+    insta::assert_snapshot!(show(&plan), @"
+    < vm.web config: it exists already and is taken over
+    ! grow_only: vm.web.plan's storage would go from 80 to 20; it can only grow.
+    ");
+    world.set("vm.web", "plan", json!("large"));
+    let plan = world.settle();
+    assert_eq!((plan.changes.len(), plan.steps.len(), plan.bookkeeping.len()), (1, 0, 1));
+    world.options.adopt.clear();
+    assert!(is_empty(&world.plan()));
+}
+
+#[test]
+fn adopting_never_replaces() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-24.04", "plan": "small"}));
+    world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 1, "status": "active"}));
+    world.options.adopt.insert(Address::new("vm", "web"), "x1".into());
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    < vm.web config: it exists already and is taken over
+        template ubuntu-22.04 → ubuntu-24.04 !
+    ! adopt: Adopting vm.web would replace it at once: template cannot be changed in place.
+    "#);
+    world.options.adopt.insert(Address::new("vm", "web"), "x2".into());
+    assert_eq!(codes(&world), ["adopt", "exists"]);
+}
+
+#[test]
+fn what_was_found_and_not_told_is_deleted_only_when_a_human_says_so() {
+    let mut world = axles(1);
+    world.ledger.entries.get_mut("axle.a0").unwrap().current.as_mut().unwrap().provisional = true;
+    assert!(is_empty(&world.plan()));
+    world.set("axle.a0", "metal", json!("gold"));
+    assert_eq!(codes(&world), ["provisional"]);
+    let id = world.id("axle.a0");
+    world.options.adopt.insert(Address::new("axle", "a0"), id);
+    assert_eq!(codes(&world), [""; 0]);
+}
+
+#[test]
+fn a_question_freezes_what_depends_on_it_and_nothing_else() {
+    let mut world = shop();
+    world.settle();
+    world.set("vm.web", "plan", json!("large")).set("volume.media", "size", json!(200));
+    world.set("database.main", "plan", json!("pg-4"));
+    let intent = Intent {
+        op: Uuid::from_u128(5),
+        address: Address::new("vm", "web"),
+        kind: "vm".into(),
+        parent: None,
+        project: None,
+        at: world.now,
+        action: IntentAction::Update {
+            id: world.id("vm.web"),
+            call: "resize".into(),
+            before: [].into(),
+            target: [].into(),
+        },
+    };
+    let question = Question { intent, candidates: vec![], text: "Was vm.web resized?".to_owned() };
+    world.ledger.questions.insert(question.intent.op, question);
+    let plan = world.plan();
+    insta::assert_snapshot!(show(&plan), @"
+    ~ database.main config
+        plan pg-1 → pg-4
+    0 database.main scale after []
+    ! question: Was vm.web resized?
+    ");
+    assert!(plan.blocks[0].only_freezes());
+    world.remove("vpc.main").remove("vm.web").remove("backup_schedule.nightly");
+    world.write("volume.media", json!({"size": 100}));
+    world.write("database.main", json!({"plan": "pg-1", "engine": "postgres", "storage_gb": 40}));
+    assert!(!show(&world.plan()).contains("vpc.main"), "held by what is frozen");
+}
+
+#[test]
+fn unseen_is_not_gone() {
+    let mut world = axles(1);
+    world.live.clear();
+    insta::assert_snapshot!(show(&world.plan()), @"! unread: axle.a0 axle-1 was neither listed nor proven gone.");
+    world.absent.insert(world.key("axle.a0"));
+    insta::assert_snapshot!(show(&world.settle()), @"
+    + axle.a0 drift: the object is gone from the service
+    0 axle.a0 create after []
+    ≠ axle.a0 axle-1 → null Gone
+    ");
+}
+
+#[test]
+fn a_child_is_gone_with_its_parent() {
+    let mut world = shop();
+    world.settle();
+    let child = world.key("database.main.users.reporting");
+    world.vanish("database.main");
+    world.live.remove(&child);
+    insta::assert_snapshot!(show(&world.settle()), @"
+    + database.main drift: the object is gone from the service
+    + database.main.users.reporting drift: the object is gone from the service
+    0 database.main create after []
+    1 database.main.users.reporting create after [0]
+    ≠ database.main database-5 → null Gone
+    ≠ database.main.users.reporting reporting → null Gone
+    ");
+}
+
+#[test]
+fn on_remove_keep_lets_go() {
+    let mut world = shop();
+    world.lifecycle("volume.media", |lifecycle| lifecycle.on_remove = OnRemove::Keep);
+    world.settle();
+    world.remove("volume.media");
+    let plan = world.settle();
+    insta::assert_snapshot!(show(&plan), @"x volume.media config: it stays, as on_remove says");
+    assert_eq!(plan.changes[0].effects.len(), 1);
+}
+
+#[test]
+fn catalog_names_are_checked_with_a_suggestion() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "smal"}));
+    let plan = world.plan();
+    assert_eq!(plan.blocks[0].code, "catalog");
+    assert!(plan.blocks[0].help.contains("`small`"), "{}", plan.blocks[0].help);
+}
+
+#[test]
+fn a_smaller_disk_is_refused() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "large"}));
+    world.settle();
+    world.set("vm.web", "plan", json!("flat"));
+    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: vm.web.plan's storage would go from 80 to 10; it can only grow.");
+    world.set("vm.web", "template", json!("ubuntu-24.04"));
+    assert_eq!(codes(&world), [""; 0], "a new machine may be smaller");
+}
+
+#[test]
+fn the_services_rules_are_checked_against_live_objects_and_the_catalog() {
+    let mut world = World::new();
+    world.stranger("vpc", "v1", json!({"name": "other", "cidr": "10.0.0.0/8", "status": "active"}));
+    world.stranger("vpc", "v2", json!({"name": "inner", "cidr": "10.1.0.0/16", "status": "active"}));
+    world
+        .write("vpc.a", json!({"cidr": "10.20.0.0/16"}))
+        .write("vpc.b", json!({"cidr": "192.168.0.0/16"}))
+        .write("database.wrong", json!({"plan": "my-1"}))
+        .write("database.free", json!({"plan": "pg-free", "ha_enabled": true}))
+        .write("database.fine", json!({"plan": "my-1", "engine": "mysql"}));
+    insta::assert_snapshot!(show(&world.plan()).lines().filter(|l| l.starts_with('!')).collect::<Vec<_>>().join("\n"), @"
+    ! rule: The free plan has no high availability. (database.free: pg-free with ha_enabled true)
+    ! rule: A database's plan must be one of its engine's. (database.wrong: my-1 is of mysql, not postgres)
+    ! rule: The networks of an account's VPCs must not overlap. (vpc.a: 10.20.0.0/16 overlaps 10.0.0.0/8 of v1)
+    ");
+    let mut world = World::with(INVENTED);
+    world.write("axle.a", json!({"number": 1}));
+    world.settle();
+    world.stranger("axle", "x", json!({"name": "x", "number": 2}));
+    for name in ["one", "two", "three"] {
+        world.write(&format!("axle.a.drawers.{name}"), json!({}));
+    }
+    world.write("axle.b", json!({"number": 2}));
+    insta::assert_snapshot!(show(&world.plan()).lines().filter(|l| l.starts_with('!')).collect::<Vec<_>>().join("\n"), @"
+    ! rule: An axle has at most 2 drawers. (axle.a.drawers.two: there would be 3)
+    ! rule: An axle's number is unique. (axle.b: x has the same number)
+    ");
+}
+
+#[test]
+fn the_wrong_account_and_a_wrong_target_are_told() {
+    let mut world = shop();
+    world.ledger.identity.account = Some("somebody".into());
+    assert_eq!(codes(&world), ["account"]);
+    world.ledger.identity.account = None;
+    world.options.targets.insert(Address::new("vm", "wbe"));
+    let plan = world.plan();
+    assert_eq!(
+        (plan.blocks[0].code.as_str(), plan.blocks[0].help.as_str()),
+        ("target", "Did you mean vm.web?")
+    );
+}
+
+#[test]
+fn what_is_still_referred_to_does_not_go() {
+    let mut world = shop();
+    world.settle();
+    world.remove("vpc.main").unset("vm.web", "vpc").unset("database.main", "vpc");
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    - vpc.main config: its block is gone
+    ~ database.main upstream
+        vpc vpc-2 → null
+    0 database.main disconnect-vpc after []
+    1 vpc.main delete vpc-2 after [0]
+    ! held: vpc.main goes, and vm.web.vpc still names it, although no block writes that any more.
+    "#);
+}
+
+#[test]
+fn targets_bring_what_they_need_and_exclusions_what_needs_them() {
+    let touched = |world: &World| -> Vec<String> {
+        world.plan().changes.iter().map(|change| change.address.to_string()).collect()
+    };
+    let mut world = shop();
+    world.options.targets.insert(Address::new("vm", "web"));
+    assert_eq!(touched(&world), ["project.shop", "vm.web", "vpc.main"]);
+    world.options.targets.clear();
+    world.options.excluded.insert(Address::new("vm", "web"));
+    assert_eq!(
+        touched(&world),
+        ["database.main", "database.main.users.reporting", "project.shop", "vpc.main"]
+    );
+    world.options.excluded.clear();
+    world.settle();
+    world.options.destroy = true;
+    world.options.excluded.insert(Address::new("database", "main"));
+    assert_eq!(touched(&world), ["backup_schedule.nightly", "vm.web", "volume.media"]);
+    world.options.excluded.clear();
+    world.options.targets.insert(Address::new("vm", "web"));
+    assert_eq!(touched(&world), ["backup_schedule.nightly", "vm.web", "volume.media"]);
+}

@@ -1,0 +1,156 @@
+//! Invented kinds that use every word of the tables, so that the engine is tested without the service.
+
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Literal, Method,
+    OnChange, Price, PriceTerm, Ready, Registry, ReplaceOrder, Rule, Scope, Type,
+};
+
+const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+const WHOLE: Type = Type::Integer { min: 0, max: 999, unit: "" };
+
+const fn call(name: &'static str, path: &'static str) -> Call {
+    Call::new(name, Endpoint::documented(Method::Post, path))
+}
+
+static RENAME: Call = call("rename", "/rename");
+static TUNE: Call = call("tune", "/tune").always(&["speed"]);
+static GROW: Call = call("grow", "/grow");
+static LINK: Call = call("link", "/link");
+static UNLINK: Call = call("unlink", "/unlink");
+
+const fn api(ready: Option<Ready>) -> Api {
+    let get = Endpoint::documented(Method::Get, "/x");
+    Api { id: "id", create: get, read: Some(get), list: get, delete: get, delete_body: &[], ready }
+}
+
+const READY: Ready = Ready {
+    attribute: "state",
+    wanted: &["up"],
+    resting: &["down"],
+    failed: &["broken"],
+    leaving: &["going"],
+};
+
+const BASE: Kind = Kind {
+    name: "",
+    summary: "Invented.",
+    scope: Scope::Account,
+    api: api(None),
+    attributes: &[],
+    rules: &[],
+    price: Price::Free,
+    estimate: Estimate { create: 10, update: 5, delete: 2 },
+    replace: ReplaceOrder::CreateFirst,
+    on_delete: &[],
+    on_replace: &[],
+    data_bearing: false,
+    takes_along: &[],
+    shown_once: None,
+    actions: &[],
+};
+
+/// Everything an attribute can be.
+static GEAR: Kind = Kind {
+    name: "gear",
+    api: api(Some(READY)),
+    attributes: &[
+        Attribute::required("name", NAME).on_change(OnChange::Patch { call: &RENAME, body: "name" }),
+        Attribute::optional("shape", NAME),
+        Attribute::default("speed", WHOLE, Literal::Integer(1))
+            .on_change(OnChange::Patch { call: &TUNE, body: "speed" })
+            .effects(&[Effect::Restart]),
+        Attribute::optional("day", Type::Labelled(&[("sunday", 0), ("monday", 1)]))
+            .on_change(OnChange::Patch { call: &TUNE, body: "day" }),
+        Attribute::default("tags", Type::Set { of: &NAME, max: 9 }, Literal::Empty)
+            .on_change(OnChange::Patch { call: &TUNE, body: "tags" }),
+        Attribute::optional("env", Type::Map(&NAME))
+            .on_change(OnChange::Patch { call: &TUNE, body: "env" }),
+        Attribute::optional("conf", Type::Record(&[("mode", NAME), ("depth", WHOLE)])).unlisted(),
+        Attribute::optional("size", WHOLE)
+            .on_change(OnChange::Patch { call: &GROW, body: "size" })
+            .grow_only(),
+        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
+            .on_change(OnChange::Switch(&[("on", call("start", "/start")), ("off", call("stop", "/stop"))]))
+            .read_as(&[("up", "on"), ("down", "off")])
+            .after_creation(),
+        Attribute::optional("axle", Type::Reference("axle")).on_change(OnChange::Link {
+            set: &LINK,
+            body: "axle",
+            unset: &UNLINK,
+        }),
+        Attribute::write_only("token", NAME).secret(),
+        Attribute::computed("state", NAME),
+        Attribute::computed("address", NAME),
+    ],
+    price: Price::Sum(&[
+        PriceTerm { table: "gear", chosen_by: None, field: "each", factors: &[Factor::Count("speed")] },
+        PriceTerm {
+            table: "gear",
+            chosen_by: None,
+            field: "each",
+            factors: &[Factor::Over { attribute: "size", field: "free" }],
+        },
+    ]),
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::AddressChange],
+    ..BASE
+};
+
+/// What gears are linked to; two of one number cannot stand side by side.
+static AXLE: Kind = Kind {
+    name: "axle",
+    attributes: &[
+        Attribute::required("name", NAME),
+        Attribute::required("number", WHOLE),
+        Attribute::optional("metal", NAME),
+    ],
+    rules: &[Rule {
+        code: "R9001",
+        check: Check::Unique { attributes: &["number"] },
+        says: "An axle's number is unique.",
+        place: "invented",
+    }],
+    takes_along: &[("oiling", "axle")],
+    ..BASE
+};
+
+/// Goes with its axle, although a call could move it.
+static OILING: Kind = Kind {
+    name: "oiling",
+    attributes: &[Attribute::required("axle", Type::Reference("axle"))
+        .on_change(OnChange::Patch { call: &LINK, body: "axle" })],
+    ..BASE
+};
+
+/// Holds data and is never replaced.
+static VAULT: Kind = Kind {
+    name: "vault",
+    api: api(Some(READY)),
+    attributes: &[
+        Attribute::required("name", NAME),
+        Attribute::optional("metal", NAME),
+        Attribute::computed("state", NAME),
+    ],
+    replace: ReplaceOrder::Never,
+    on_delete: &[Effect::DataLoss],
+    data_bearing: true,
+    ..BASE
+};
+
+/// A child.
+static DRAWER: Kind = Kind {
+    name: "drawer",
+    scope: Scope::Child { of: "axle", collection: "drawers" },
+    attributes: &[Attribute::required("name", NAME)],
+    rules: &[Rule {
+        code: "R9002",
+        check: Check::AtMost { count: 2 },
+        says: "An axle has at most 2 drawers.",
+        place: "invented",
+    }],
+    ..BASE
+};
+
+/// The kinds.
+pub static INVENTED: Registry =
+    Registry { kinds: &[&AXLE, &DRAWER, &GEAR, &OILING, &VAULT], catalogs: &[] };

@@ -1,0 +1,309 @@
+//! Each word of the tables, over invented kinds: what is written, applied, live → what changes.
+
+use serde_json::{Value as Json, json};
+
+use super::invented::INVENTED;
+use super::world::World;
+use super::{changes, show};
+
+fn gear(attributes: Json) -> World {
+    let mut world = World::with(INVENTED);
+    world.write("gear.g", attributes);
+    world.settle();
+    world
+}
+
+/// Name; written before; written now; what is changed behind stead's back; the plan's differences.
+type Case<'c> = (&'c str, Json, Json, Json, &'c [&'c str]);
+
+fn check(cases: &[Case<'_>]) {
+    for (name, before, now, drifted, expected) in cases {
+        let mut world = gear(before.clone());
+        world.write("gear.g", now.clone());
+        for (attribute, value) in drifted.as_object().unwrap() {
+            world.mutate("gear.g", attribute, value.clone());
+        }
+        let plan = world.plan();
+        assert_eq!(changes(&plan), *expected, "{name}: {}", show(&plan));
+        assert!(plan.blocks.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_changes() {
+    check(&[
+        ("nothing", json!({"shape": "round"}), json!({"shape": "round"}), json!({}), &[]),
+        (
+            "immutable",
+            json!({"shape": "round"}),
+            json!({"shape": "flat"}),
+            json!({}),
+            &["shape round → flat !"],
+        ),
+        ("patch", json!({"speed": 1}), json!({"speed": 2}), json!({}), &["speed 1 → 2"]),
+        ("drift", json!({"speed": 1}), json!({"speed": 1}), json!({"speed": 5}), &["speed 5 → 1"]),
+        ("same drift and edit", json!({"speed": 1}), json!({"speed": 5}), json!({"speed": 5}), &[]),
+        ("both", json!({"speed": 1}), json!({"speed": 2}), json!({"speed": 5}), &["speed 5 → 2"]),
+        ("unwritten is left alone", json!({}), json!({}), json!({"speed": 5, "shape": "odd"}), &[]),
+        ("no longer written", json!({"speed": 4}), json!({}), json!({"speed": 5}), &[]),
+        (
+            "null resets to the default",
+            json!({"speed": 4}),
+            json!({"speed": null}),
+            json!({}),
+            &["speed 4 → 1"],
+        ),
+        ("null unsets", json!({"day": "monday"}), json!({"day": null}), json!({}), &["day monday → null"]),
+        (
+            "null was asked for",
+            json!({"shape": null}),
+            json!({"shape": null}),
+            json!({"shape": "odd"}),
+            &[],
+        ),
+    ]);
+}
+
+#[test]
+fn what_means_the_same_does_not_change() {
+    check(&[
+        ("label as number", json!({"day": "monday"}), json!({"day": "monday"}), json!({"day": 1}), &[]),
+        ("number as text", json!({"speed": 3}), json!({"speed": 3}), json!({"speed": "3"}), &[]),
+        ("set has no order", json!({"tags": ["a", "b"]}), json!({"tags": ["b", "a"]}), json!({}), &[]),
+        (
+            "set grows",
+            json!({"tags": ["a"]}),
+            json!({"tags": ["a", "b"]}),
+            json!({}),
+            &["tags [a] → [a, b]"],
+        ),
+        ("empty set", json!({"tags": []}), json!({"tags": []}), json!({"tags": null}), &[]),
+        ("map key", json!({"env": {"A": "1"}}), json!({"env": {"A": "2"}}), json!({}), &["env.A 1 → 2"]),
+        (
+            "foreign map key",
+            json!({"env": {"A": "1"}}),
+            json!({"env": {"A": "1"}}),
+            json!({"env": {"A": "1", "Z": "9"}}),
+            &[],
+        ),
+        (
+            "map key goes",
+            json!({"env": {"A": "1", "B": "2"}}),
+            json!({"env": {"A": "1"}}),
+            json!({}),
+            &["env.B 2 → null"],
+        ),
+        (
+            "record",
+            json!({"conf": {"mode": "x"}}),
+            json!({"conf": {"mode": "y"}}),
+            json!({}),
+            &["conf.mode x → y !"],
+        ),
+        ("grows", json!({"size": 5}), json!({"size": 9}), json!({}), &["size 5 → 9"]),
+        ("switch", json!({"power": "on"}), json!({"power": "off"}), json!({}), &["power on → off"]),
+        (
+            "switched behind",
+            json!({"power": "on"}),
+            json!({"power": "on"}),
+            json!({"power": "down"}),
+            &["power off → on"],
+        ),
+        (
+            "on the way says nothing",
+            json!({"power": "on"}),
+            json!({"power": "on"}),
+            json!({"power": "stopping"}),
+            &[],
+        ),
+    ]);
+}
+
+#[test]
+fn what_the_service_does_not_return_is_compared_with_what_was_applied() {
+    let mut world = gear(json!({"conf": {"mode": "x"}, "speed": 2}));
+    let key = world.key("gear.g");
+    let attributes = &mut world.live.get_mut(&key).unwrap().attributes;
+    attributes.remove("conf").unwrap();
+    attributes.remove("speed").unwrap();
+    assert_eq!(show(&world.plan()), "");
+    world.set("gear.g", "speed", json!(3));
+    assert_eq!(changes(&world.plan()), ["speed 2 → 3"]);
+}
+
+#[test]
+fn calls_are_grouped_and_carry_what_they_always_carry() {
+    let mut world = gear(json!({"tags": ["a"], "power": "on"}));
+    world.write("gear.g", json!({"name": "h", "tags": ["b"], "env": {"A": "1"}, "power": "off"}));
+    world.mutate("gear.g", "env", json!({"Z": "9"}));
+    let plan = world.plan();
+    let super::Operation::Update { calls, .. } = &plan.steps[0].operation else { panic!("no update") };
+    let names: Vec<_> = calls.iter().map(|call| call.call.as_str()).collect();
+    assert_eq!(names, ["rename", "tune", "stop"]);
+    let tuned: Vec<_> = calls[1].attributes.keys().map(smol_str::SmolStr::as_str).collect();
+    assert_eq!(tuned, ["env", "speed", "tags"], "speed always travels");
+    let json = serde_json::to_value(&calls[1].attributes["env"].1).unwrap();
+    assert_eq!(json, json!({"value": {"A": "1", "Z": "9"}}), "keys of others stay");
+    assert_eq!(plan.steps[0].seconds, 15, "three calls");
+    world.settle();
+}
+
+#[test]
+fn secrets_are_compared_by_fingerprint_and_never_shown() {
+    let mut world = World::with(INVENTED);
+    world.write("gear.g", json!({})).secret("gear.g", "token", "canary-1");
+    let plan = world.settle();
+    world.secret("gear.g", "token", "canary-2");
+    let next = world.plan();
+    assert_eq!(changes(&next), ["token (secret) → (secret) !"]);
+    for text in [format!("{plan:?}{next:?}"), serde_json::to_string(&[&plan, &next]).unwrap()] {
+        assert!(!text.contains("canary"));
+    }
+    world.secret("gear.g", "token", "canary-1");
+    assert_eq!(show(&world.plan()), "");
+}
+
+#[test]
+fn what_can_only_grow_does_not_shrink() {
+    let mut world = gear(json!({"size": 5}));
+    world.set("gear.g", "size", json!(4));
+    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: gear.g.size would go from 5 to 4; it can only grow.");
+    world.set("gear.g", "size", json!(5)).mutate("gear.g", "size", json!(7));
+    insta::assert_snapshot!(show(&world.plan()), @"≠ gear.g.size 5 → 7 AcceptOnly");
+}
+
+#[test]
+fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
+    let mut world = World::with(INVENTED);
+    world
+        .write("axle.a", json!({"number": 1}))
+        .write("axle.a.drawers.top", json!({}))
+        .write("oiling.o", json!({"axle": "$axle.a"}))
+        .write("gear.g", json!({"axle": "$axle.a"}));
+    world.settle();
+    world.set("axle.a", "metal", json!("iron"));
+    insta::assert_snapshot!(show(&world.settle()), @"
+    -/+ axle.a config: the API cannot change metal in place; the old one goes first, because two cannot have the same number
+        metal null → iron !
+    -/+ axle.a.drawers.top upstream: axle.a is made anew, and it goes with the old one; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ oiling.o upstream: it goes when the old axle.a goes; the old one goes first, because what it stands on is deleted before it is made anew
+        axle axle-1 → (known once axle.a exists)
+    ~ gear.g upstream
+        axle axle-1 → (known once axle.a exists)
+    0 oiling.o delete oiling-2 after []
+    1 gear.g unlink after []
+    2 axle.a.drawers.top delete drawer-4 after []
+    3 axle.a delete axle-1 after [0, 1, 2]
+    4 axle.a create after [3]
+    5 oiling.o create after [0, 4]
+    6 gear.g link after [1, 4]
+    7 axle.a.drawers.top create after [2, 4]
+    ");
+    world.set("axle.a", "number", json!(2)).set("axle.a", "metal", json!("gold"));
+    insta::assert_snapshot!(show(&world.settle()), @"
+    +/- axle.a config: the API cannot change number, metal in place
+        number 1 → 2 !
+        metal iron → gold !
+    +/- axle.a.drawers.top upstream: axle.a is made anew, and it goes with the old one
+    +/- oiling.o upstream: it goes when the old axle.a goes
+        axle axle-5 → (known once axle.a exists)
+    ~ gear.g upstream
+        axle axle-5 → (known once axle.a exists)
+    0 axle.a create after []
+    1 oiling.o create after [0]
+    2 oiling.o delete oiling-6 after [1]
+    3 gear.g unlink + link after [0]
+    4 axle.a.drawers.top create after [0]
+    5 axle.a.drawers.top delete drawer-7 after [4]
+    6 axle.a delete axle-5 after [0, 2, 3, 5]
+    ");
+}
+
+#[test]
+fn a_link_that_nobody_writes_any_more_is_undone_when_its_other_end_goes() {
+    let mut world = World::with(INVENTED);
+    world.write("axle.a", json!({"number": 1})).write("gear.g", json!({"axle": "$axle.a"}));
+    world.settle();
+    world.write("gear.g", json!({})).remove("axle.a");
+    insta::assert_snapshot!(show(&world.settle()), @"
+    - axle.a config: its block is gone
+    ~ gear.g upstream
+        axle axle-1 → null
+    0 gear.g unlink after []
+    1 axle.a delete axle-1 after [0]
+    ");
+}
+
+#[test]
+fn a_failed_object_is_replaced_unless_it_may_hold_data() {
+    let mut world = gear(json!({}));
+    world.mutate("gear.g", "state", json!("broken"));
+    insta::assert_snapshot!(show(&world.plan()), @"
+    +/- gear.g unfinished: its status is broken, which it does not leave by itself
+    0 gear.g create after []
+    1 gear.g delete gear-1 after [0]
+    ");
+    let mut world = World::with(INVENTED);
+    world.write("vault.v", json!({}));
+    world.settle();
+    world.mutate("vault.v", "state", json!("broken"));
+    insta::assert_snapshot!(show(&world.plan()), @"! failed: vault.v is broken, and it may still hold data: it is not replaced unasked.");
+    world.ledger.entries.get_mut("vault.v").unwrap().unfinished = true;
+    assert!(show(&world.plan()).contains("-/+ vault.v unfinished"));
+}
+
+#[test]
+fn an_object_on_its_way_out_is_waited_for_and_made_again() {
+    let mut world = gear(json!({}));
+    world.mutate("gear.g", "state", json!("going"));
+    insta::assert_snapshot!(show(&world.plan()), @"
+    -/+ gear.g drift: the service is deleting the object; a new one follows when it is gone
+    0 gear.g delete gear-1 after []
+    1 gear.g create after [0]
+    ≠ gear.g gear-1 → null Gone
+    ");
+    world.remove("gear.g");
+    insta::assert_snapshot!(show(&world.plan()), @"
+    - gear.g config: its block is gone
+    0 gear.g delete gear-1 after []
+    ");
+}
+
+#[test]
+fn a_new_name_holder_waits_until_the_old_one_is_gone() {
+    let mut world = World::with(INVENTED);
+    world.write("axle.a", json!({"number": 1}));
+    world.settle();
+    world.remove("axle.a").write("axle.b", json!({"number": 1}));
+    insta::assert_snapshot!(show(&world.settle()), @"
+    - axle.a config: its block is gone
+    + axle.b config
+    0 axle.a delete axle-1 after []
+    1 axle.b create after [0]
+    ");
+}
+
+#[test]
+fn an_unfinished_update_goes_on() {
+    let mut world = gear(json!({"speed": 1}));
+    world.set("gear.g", "speed", json!(2));
+    world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
+    assert!(show(&world.plan()).starts_with("~ gear.g unfinished"));
+    world.settle();
+    world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
+    let plan = world.plan();
+    assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (0, 1), "only remembered as finished");
+}
+
+#[test]
+fn the_rest_of_an_earlier_replacement_is_deleted_once_nobody_holds_it() {
+    let mut world = gear(json!({}));
+    world.stranger("gear", "old", json!({"name": "g", "state": "up"}));
+    let mut old = world.ledger.entries["gear.g"].current.clone().unwrap();
+    old.id = "old".into();
+    world.ledger.entries.get_mut("gear.g").unwrap().deposed.push(old);
+    insta::assert_snapshot!(show(&world.settle()), @"
+    - gear.g unfinished: an earlier replacement left the old object behind
+    0 gear.g delete old after []
+    ");
+}
