@@ -23,6 +23,9 @@ use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 /// Whole time of a request that changes something: an answer later than this is not waited for.
 const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
+/// Who is told of waits.
+pub(super) type Listener = Rc<dyn Fn(&Wait)>;
+
 /// A client of one account.
 pub struct Client<C, K, R> {
     pub(super) cloud: C,
@@ -34,7 +37,7 @@ pub struct Client<C, K, R> {
     /// The catalog's limiter: the service counts those requests by peer address.
     pub(super) public: Turnstile,
     pub(super) count: Cell<RequestCount>,
-    pub(super) listener: RefCell<Option<Rc<dyn Fn(&Wait)>>>,
+    pub(super) listener: RefCell<Option<Listener>>,
     pub(super) settling: Settling,
 }
 
@@ -167,8 +170,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Lists all objects of a kind in a project or under a parent, each once.
     ///
-    /// An object that exists during the whole read is in the result. With several pages, objects
-    /// that come or go meanwhile may or may not be: `list_stable` leaves no doubt.
+    /// The list is the world at one instant, unless the service's pages are tiny or it tells no total;
+    /// `list_stable` leaves no doubt then either.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
@@ -181,7 +184,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         paging::list(self, &paging::Scope { kind, parent, project }).await
     }
 
-    /// Lists until two passes agree: the set existed at one instant. A list of one page did anyway.
+    /// Lists what existed at one instant: a pass that proves it by itself, or two in a row that agree.
     /// Also returns the service's `Date` at the start of the last pass.
     ///
     /// # Errors
@@ -288,7 +291,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Mutation {
         let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
         let fields = kind.api.delete_body.iter();
-        let body = fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
+        let body =
+            fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
         match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
             Settled::Ended(mutation) => mutation,
             Settled::Success(_) => Mutation::Done(None, None),

@@ -97,7 +97,8 @@ pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
     let map = json.as_object()?;
     let named = || map.get(envelope.key()?);
     let only = || {
-        let mut others = map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
+        let mut others =
+            map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
         others.next().filter(|_| others.next().is_none()).map(|(_, value)| value)
     };
     map.get("data").or_else(named).or_else(only).filter(|value| !value.is_null())
@@ -143,7 +144,8 @@ fn whole(json: &Json) -> Option<u64> {
 /// # Errors
 /// When the record is no JSON object or has no legal id.
 pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool) -> Result<Object, String> {
-    let map = record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
+    let map =
+        record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
     let id = map.get(kind.api.id).and_then(|json| id(kind, json));
     let id = id.ok_or_else(|| format!("a {} in the answer has no legal `{}`", kind.name, kind.api.id))?;
     let mut attributes = Attributes::new();
@@ -245,7 +247,7 @@ fn canonical(mut items: Vec<Value>) -> Vec<Value> {
 #[must_use]
 pub fn catalog_id(json: &Json) -> Value {
     match integer(json) {
-        Some(n) if !json.as_str().is_some_and(|text| text != n.to_string()) => Value::Integer(n),
+        Some(n) if json.as_str().is_none_or(|text| text == n.to_string()) => Value::Integer(n),
         _ => Value::from_json(json),
     }
 }

@@ -20,7 +20,7 @@ const FASTEST_RATE: u32 = 1_000;
 const WINDOW: Duration = Duration::from_millis(1_020);
 
 /// The service's minute, and what arrival times can differ by.
-const BURST_WINDOW: Duration = Duration::from_millis(61_000);
+const BURST_WINDOW: Duration = Duration::from_secs(61);
 
 /// Longest wait after repeated refusals.
 const LONGEST_PENALTY: Duration = Duration::from_mins(1);

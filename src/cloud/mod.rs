@@ -18,4 +18,7 @@ mod send;
 mod turnstile;
 
 #[cfg(test)]
+#[path = "tests/fake.rs"]
+mod fake;
+#[cfg(test)]
 mod tests;

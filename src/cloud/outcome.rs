@@ -45,7 +45,9 @@ pub(super) fn classify(result: Result<Answer, ExchangeError>) -> Settled {
         (408, _) => unknown("408, the service waited too long", false),
         (400..=499 | 501, Some(refusal)) => Mutation::Refused(refusal),
         (500..=599, Some(refusal)) => unknown(refusal.to_string(), true),
-        (status @ 300..=399, _) => unknown(format!("{status} redirects, and no redirect is followed"), false),
+        (status @ 300..=399, _) => {
+            unknown(format!("{status} redirects, and no redirect is followed"), false)
+        }
         (status, _) => unknown(format!("{status} without the service's own words"), false),
     })
 }
@@ -90,9 +92,9 @@ mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
 
-    fn answer(status: u16, body: &str) -> Result<Answer, ExchangeError> {
+    fn answer(status: u16, body: &str) -> Answer {
         let body = body.as_bytes().to_vec();
-        Ok(Answer { status, retry_after: None, limit: None, remaining: None, date: None, body })
+        Answer { status, retry_after: None, limit: None, remaining: None, date: None, body }
     }
 
     /// `done`, `refused`, `not sent`, `unknown`, `settled`.
@@ -138,7 +140,7 @@ mod tests {
             (999, envelope, "unknown"),
         ];
         for (status, body, wanted) in table {
-            assert_eq!(word(&classify(answer(status, body))), wanted, "{status} {body}");
+            assert_eq!(word(&classify(Ok(answer(status, body)))), wanted, "{status} {body}");
         }
         let (host, reason) = ("h".to_owned(), "r".to_owned());
         let not_sent = ExchangeError::NotSent { host: host.clone(), reason: reason.clone() };

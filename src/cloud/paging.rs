@@ -1,9 +1,12 @@
 //! Paging: a list by limit and offset as the set that was there, although pages shift, the service
 //! clamps the limit, and `total` can be wrong.
 //!
-//! Neighbouring pages overlap by one row, and that row must be the same in both. Lists are ordered
-//! by creation, so whatever exists during the whole pass lies between two such rows and is seen,
-//! also when pages are read at the same time. A pass that does not fit together is read again.
+//! Neighbouring pages overlap by one row, that row must be the same in both, and all pages must say
+//! the same `total`. Lists are ordered by creation, newest first. So between the reads of two
+//! neighbours as many rows came (above the common row) as went above it, and none went below it:
+//! otherwise the row would have moved, or the total changed. From neighbour to neighbour, no page
+//! changed between the read of the first page and its own, in whatever order they were read: the pass
+//! shows the world as it was when the first page was read. What does not fit together is read again.
 
 use std::collections::HashSet;
 
@@ -62,19 +65,23 @@ struct Pass {
     rows: Vec<Object>,
     seen: HashSet<Name>,
     total: Option<usize>,
+    /// What is called the total is none.
+    no_total: bool,
     date: Option<Name>,
     /// Rows of a full page; zero before the first page.
     size: usize,
     pages: usize,
+    /// Two pages had no row in common.
+    gaps: bool,
     ended: bool,
 }
 
 /// How far a finished pass can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// One page with all rows that there are: an instant.
+    /// It is the world at one instant.
     Instant,
-    /// Several pages that fit together and hold as many rows as there are.
+    /// It fits together as far as can be told, without common rows or without a total.
     Whole,
     /// It fits together, but `total` says another number.
     Doubtful,
@@ -101,7 +108,12 @@ impl Pass {
             return self.take_first(part);
         }
         let overlap = self.overlap();
-        if part.total != self.total {
+        if self.pages == 1 && self.total == Some(self.rows.len()) && part.total == Some(part.rows.len()) {
+            // It counts the rows of each page.
+            self.total = None;
+            self.no_total = true;
+        }
+        if part.total.filter(|_| !self.no_total) != self.total {
             return Err(Shifted);
         }
         if self.ended || offset != self.rows.len() - overlap {
@@ -113,6 +125,7 @@ impl Pass {
         if common.is_some() && rows.next().map(|row| row.id) != common {
             return Err(Shifted);
         }
+        self.gaps |= overlap == 0;
         let count = rows.len() + overlap;
         let known = self.rows.len();
         self.add(rows)?;
@@ -126,7 +139,9 @@ impl Pass {
 
     fn take_first(&mut self, part: Part) -> Result<(), Shifted> {
         self.date = part.date;
-        self.total = part.total;
+        // A total that is less than one page holds is none.
+        self.no_total = part.total.is_none_or(|total| total < part.rows.len());
+        self.total = part.total.filter(|_| !self.no_total);
         self.size = part.rows.len().min(LIMIT);
         let short = part.rows.len() < LIMIT;
         self.add(part.rows.into_iter())?;
@@ -149,7 +164,7 @@ impl Pass {
     fn trust(&self) -> Trust {
         match self.total {
             Some(total) if total != self.rows.len() => Trust::Doubtful,
-            Some(_) if self.pages == 1 => Trust::Instant,
+            Some(_) if !self.gaps => Trust::Instant,
             _ => Trust::Whole,
         }
     }
@@ -159,7 +174,7 @@ impl Pass {
     }
 }
 
-/// Lists everything that was there during the whole read.
+/// Lists everything that was there: at one instant, unless the service's pages or totals are odd.
 pub(super) async fn list<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,

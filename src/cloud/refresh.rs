@@ -29,9 +29,11 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     let before = client.count.get();
     let mut lists = top_level(client, wanted);
     lists.extend(children(client, wanted));
-    let lists = try_join_all(lists.iter().map(|(kind, parent, project)| {
-        read_list(client, kind, parent.as_ref(), project.as_ref())
-    }));
+    let lists = try_join_all(
+        lists
+            .iter()
+            .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref())),
+    );
     let details = try_join_all(details(client, wanted).map(async |key| {
         let object = client.get(key).await?;
         Ok::<_, ReadError>((key.clone(), object))
@@ -56,9 +58,8 @@ fn top_level<C, K, R>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
-    let is_wanted = |kind: &&'static Kind| {
-        wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some()
-    };
+    let is_wanted =
+        |kind: &&'static Kind| wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some();
     let mut lists = Vec::new();
     for kind in client.registry.top_level().filter(is_wanted) {
         match &wanted.projects {
@@ -94,7 +95,8 @@ fn details<'a, C, K, R>(
     client: &'a Client<C, K, R>,
     wanted: &'a Wanted,
 ) -> impl Iterator<Item = &'a ObjectKey> {
-    let readable = |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
+    let readable =
+        |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
     wanted.details.iter().filter(readable)
 }
 
@@ -107,12 +109,18 @@ async fn read_list<C: Cloud, K: Clock, R: Random>(
     match list(client, &ListScope { kind, parent, project }).await {
         Ok(mut objects) => {
             // A service that ignores the filter must not widen the plan.
-            objects.retain(|object| object.project.is_none() || project.is_none() || object.project.as_ref() == project);
+            objects.retain(|object| {
+                object.project.is_none() || project.is_none() || object.project.as_ref() == project
+            });
             Ok((kind, parent.cloned(), Some(objects)))
         }
         Err(error) if error.is_not_found() && parent.is_some() => {
             let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
-            if client.parent_is_gone(kind, &child).await? { Ok((kind, parent.cloned(), None)) } else { Err(error) }
+            if client.parent_is_gone(kind, &child).await? {
+                Ok((kind, parent.cloned(), None))
+            } else {
+                Err(error)
+            }
         }
         Err(error) => Err(error),
     }
@@ -138,14 +146,11 @@ fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, 
 }
 
 fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
-    match object {
-        Some(object) => {
-            snapshot.objects.insert(key, object);
-        }
-        None => {
-            snapshot.objects.remove(&key);
-            snapshot.absent.insert(key);
-        }
+    if let Some(object) = object {
+        snapshot.objects.insert(key, object);
+    } else {
+        snapshot.objects.remove(&key);
+        snapshot.absent.insert(key);
     }
 }
 
@@ -163,7 +168,8 @@ async fn confirm<C: Cloud, K: Clock, R: Random>(
         .filter(|key| !snapshot.objects.contains_key(*key) && !snapshot.absent.contains(*key))
         .filter_map(|key| Some((key, client.registry.kind(&key.kind)?)))
         .collect();
-    let (by_id, by_list): (Vec<_>, Vec<_>) = missing.into_iter().partition(|(_, kind)| kind.api.read.is_some());
+    let (by_id, by_list): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|(_, kind)| kind.api.read.is_some());
     for (key, _) in by_list {
         let under = key.parent.clone().map(|parent| (key.kind.clone(), parent));
         let read = match under {

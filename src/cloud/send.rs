@@ -144,7 +144,8 @@ fn judge(
         408 => Err(again("408, the service waited too long".to_owned())),
         400..=499 => Err(Trouble::Final(refused(&answer, request))),
         status => {
-            let text = decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
+            let text =
+                decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
             let reason = format!("{status}{}", text.unwrap_or_default());
             Err(Trouble::Again(Failure::Passing(answer.retry_after), reason))
         }

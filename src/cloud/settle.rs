@@ -231,7 +231,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// by id when few objects of the list are waited for.
     async fn look(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
         let mut last = group.last.lock().await;
-        let is_news = last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
+        let is_news =
+            last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
         let few = FEW.max(last.pages as usize);
         if !is_news && watch.kind.api.read.is_some() && group.waiting.get() <= few {
             drop(last);

@@ -89,13 +89,15 @@ impl HttpCloud {
             value.set_sensitive(true);
             Ok(value)
         });
-        let builder = || client_builder(&base, options.connect_timeout);
-        let started = |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
+        let tls = tls(&base)?;
+        let builder = || client_builder(&base, tls.clone(), options.connect_timeout);
+        let started =
+            |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
         Ok(Self {
             host,
             key: key.transpose()?,
-            reads: started(builder()?.pool_idle_timeout(Duration::from_secs(30)))?,
-            changes: started(builder()?.pool_max_idle_per_host(0))?,
+            reads: started(builder().pool_idle_timeout(Duration::from_secs(30)))?,
+            changes: started(builder().pool_max_idle_per_host(0))?,
             base,
         })
     }
@@ -105,7 +107,8 @@ impl HttpCloud {
         let mut url = self.base.clone();
         let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
-        let kept = url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
+        let kept =
+            url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
         }
@@ -154,7 +157,8 @@ impl HttpCloud {
 impl Cloud for HttpCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
         let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
-        let headers = self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
+        let headers =
+            self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
         let client = if request.method.mutates() { &self.changes } else { &self.reads };
         let mut builder =
             client.request(method(request.method), url).headers(headers).timeout(request.deadline);
@@ -187,13 +191,20 @@ fn method(method: Method) -> reqwest::Method {
     }
 }
 
-fn client_builder(base: &Url, connect_timeout: Duration) -> Result<ClientBuilder, SetupError> {
+/// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
+fn tls(base: &Url) -> Result<rustls::ClientConfig, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| SetupError::Tls(error.into()))?
-        .with_no_client_auth();
+        .map_err(|error| SetupError::Tls(error.into()))?;
+    if base.scheme() == "http" {
+        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
+    }
+    let verified = builder.with_platform_verifier().map_err(|error| SetupError::Tls(error.into()))?;
+    Ok(verified.with_no_client_auth())
+}
+
+fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {
     let builder = ClientBuilder::new()
         .tls_backend_preconfigured(tls)
         .http1_only()
@@ -203,7 +214,7 @@ fn client_builder(base: &Url, connect_timeout: Duration) -> Result<ClientBuilder
         .connect_timeout(connect_timeout)
         .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")));
     // A proxy has no business between a program and its own machine.
-    Ok(if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) })
+    if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) }
 }
 
 /// Checks the base address: nothing in it can send the key astray.

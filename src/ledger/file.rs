@@ -189,7 +189,8 @@ fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
     if is_legal_segment(environment) {
         return Ok(place);
     }
-    let source = io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
+    let source =
+        io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
     Err(failed("use", &place)(source))
 }
 
@@ -295,12 +296,13 @@ fn read_summary(path: &Path, serial: u64) -> Result<(Ledger, Head), StoreError> 
     if digest != Some(expected.as_bytes()) {
         return Err(corrupt("its digest does not match"));
     }
-    let summary: Summary =
-        serde_json::from_slice(&bytes).map_err(|_| corrupt("it holds no ledger that this version knows"))?;
+    let summary: Summary = serde_json::from_slice(&bytes)
+        .map_err(|_| corrupt("it holds no ledger that this version knows"))?;
     if summary.format != FORMAT || summary.ledger.serial != serial {
         return Err(corrupt("it is of another version, or not where it belongs"));
     }
-    let head = super::entry::key_as_hex::parse(&summary.head).ok_or_else(|| corrupt("its head is no digest"))?;
+    let head =
+        super::entry::key_as_hex::parse(&summary.head).ok_or_else(|| corrupt("its head is no digest"))?;
     Ok((summary.ledger, head.0))
 }
 

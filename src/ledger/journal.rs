@@ -3,6 +3,7 @@
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeSet;
 
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::entry::Ledger;
@@ -15,9 +16,11 @@ use crate::model::address::Address;
 /// stays linear.
 const CONDENSE_AFTER: u64 = 4_096;
 
-/// A ledger open for writing. One task at a time commits; many may read.
+/// A ledger open for writing. Commits wait for one another, in order; many may read.
 pub struct Journal<S> {
     store: S,
+    /// Held by the commit that is under way.
+    turn: Mutex<()>,
     ledger: RefCell<Ledger>,
     /// The serial up to which the store's records are summed up.
     condensed: Cell<u64>,
@@ -28,7 +31,13 @@ impl<S: Store> Journal<S> {
     /// Returns a journal over a store whose records were replayed into `ledger`.
     pub fn new(store: S, ledger: Ledger) -> Self {
         let condensed = Cell::new(ledger.serial);
-        Self { store, ledger: RefCell::new(ledger), condensed, poisoned: Cell::new(false) }
+        Self {
+            store,
+            turn: Mutex::new(()),
+            ledger: RefCell::new(ledger),
+            condensed,
+            poisoned: Cell::new(false),
+        }
     }
 
     /// Loads a store's records and replays them.
@@ -51,6 +60,7 @@ impl<S: Store> Journal<S> {
     /// When a record is no legal move (nothing is written), or the store fails: then nothing is
     /// certain any more, and every later commit fails.
     pub async fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
         if self.poisoned.get() {
             return Err(StoreError::Poisoned);
         }

@@ -57,7 +57,8 @@ pub(super) fn read(bytes: &[u8], before: Head) -> Result<Lines, Damage> {
         let Some(whole) = line.strip_suffix(b"\n") else {
             return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
         };
-        let (length, digest_text, json) = split(whole).ok_or_else(|| damage("it has no length and digest"))?;
+        let (length, digest_text, json) =
+            split(whole).ok_or_else(|| damage("it has no length and digest"))?;
         if length != json.len() {
             return Err(damage("its length is another"));
         }
@@ -65,8 +66,8 @@ pub(super) fn read(bytes: &[u8], before: Head) -> Result<Lines, Damage> {
         if digest_text != hex(&head).as_bytes() {
             return Err(damage("its digest does not match"));
         }
-        let records: Vec<Record> =
-            serde_json::from_slice(json).map_err(|_| damage("it holds no records that this version knows"))?;
+        let records: Vec<Record> = serde_json::from_slice(json)
+            .map_err(|_| damage("it holds no records that this version knows"))?;
         lines.records.extend(records);
         lines.head = head;
         lines.whole += line.len();
@@ -164,7 +165,8 @@ mod tests {
 
     #[test]
     fn lines_cannot_change_places() {
-        let appends = [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
+        let appends =
+            [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
         let (bytes, ends) = journal(&appends);
         let swapped = [&bytes[ends[1]..], &bytes[..ends[1]]].concat();
         assert_eq!(read(&swapped, first_head()).unwrap_err().line, 1);

@@ -11,3 +11,7 @@ pub mod store;
 
 mod guarded;
 mod line;
+
+#[cfg(test)]
+#[path = "tests/fixture.rs"]
+mod fixture;

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::entry::{key_as_hex, Entry, Identity, Intent, IntentAction, Ledger, Owned};
+use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, key_as_hex};
 use super::record::{ClosedOutcome, Record};
 use super::store::StoreError;
 use crate::model::address::Address;
@@ -29,7 +29,8 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     let mut ledger = match records.next() {
         Some(Record::Condensed(ledger)) => *ledger,
         Some(born @ Record::Born { .. }) => {
-            let identity = identity(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
+            let identity =
+                born_as(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
             let mut ledger = Ledger::new(identity);
             ledger.serial = 1;
             ledger
@@ -45,7 +46,7 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     Ok(ledger)
 }
 
-fn identity(born: &Record) -> Option<Identity> {
+fn born_as(born: &Record) -> Option<Identity> {
     let Record::Born { lineage, stack, environment, key } = born else { return None };
     Some(Identity {
         lineage: *lineage,
@@ -72,7 +73,9 @@ impl Ledger {
     /// Says which records are legal: the one place that knows.
     fn check(&self, record: &Record) -> Result<(), &'static str> {
         match record {
-            Record::Condensed(_) | Record::Born { .. } => Err("only the first record says whose ledger it is"),
+            Record::Condensed(_) | Record::Born { .. } => {
+                Err("only the first record says whose ledger it is")
+            }
             Record::Account { account } => match &self.identity.account {
                 Some(known) if known != account => Err("the ledger belongs to another account"),
                 _ => Ok(()),
@@ -155,8 +158,12 @@ impl Ledger {
         let watched = self.watched.get(&op).filter(|_| outcome != ClosedOutcome::Done);
         let intent = self.intents.get(&op).or(watched).ok_or("there is no such open intent")?;
         match (&intent.action, outcome) {
-            (IntentAction::Create { .. }, ClosedOutcome::Done) => Err("a creation that is done names its object"),
-            (IntentAction::Delete { .. }, ClosedOutcome::Done) => Err("a deletion that is done says what is gone"),
+            (IntentAction::Create { .. }, ClosedOutcome::Done) => {
+                Err("a creation that is done names its object")
+            }
+            (IntentAction::Delete { .. }, ClosedOutcome::Done) => {
+                Err("a deletion that is done says what is gone")
+            }
             _ => Ok(()),
         }
     }
@@ -250,7 +257,9 @@ impl Ledger {
 
     /// The object of a creation becomes the address's; the one before it steps down.
     fn bind(&mut self, intent: Option<Intent>, object: &Owned) {
-        let Some(Intent { address, action: IntentAction::Create { entry, .. }, .. }) = intent else { return };
+        let Some(Intent { address, action: IntentAction::Create { entry, .. }, .. }) = intent else {
+            return;
+        };
         let mut entry = Entry { deposed: Vec::new(), ..*entry };
         entry.current = Some(object.clone());
         self.settle_in(&address, entry);
@@ -313,4 +322,4 @@ fn allow(legal: bool, reason: &'static str) -> Result<(), &'static str> {
 
 #[cfg(test)]
 #[path = "replay/tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -35,7 +35,10 @@ fn speaks_the_languages_names() {
     assert_eq!(at("console_require_mfa"), None, "null is absent");
     assert_eq!(at("user_data"), None, "what is written only is never read");
     assert_eq!(at("ssh_keys"), Some(&Value::List(vec!["a".into(), "b".into()])));
-    assert_eq!((vm.project.as_deref(), vm.created_at.as_deref()), (Some("p1"), Some("2026-01-01T00:00:00Z")));
+    assert_eq!(
+        (vm.project.as_deref(), vm.created_at.as_deref()),
+        (Some("p1"), Some("2026-01-01T00:00:00Z"))
+    );
     assert_eq!(
         attribute("vm", &j!({"id": "a", "status": "rebooting"}), "power"),
         None,
@@ -55,12 +58,14 @@ fn numbers_become_labels() {
 
 #[test]
 fn odd_ids_are_errors() {
-    for id in [j!("../api-keys"), j!(""), j!(null), j!({}), j!("a b"), j!("x".repeat(65)), j!(-1), j!(true)] {
+    for id in [j!("../api-keys"), j!(""), j!(null), j!({}), j!("a b"), j!("x".repeat(65)), j!(-1), j!(true)]
+    {
         assert!(object(kind("vm"), &j!({"id": id, "name": "x"}), None, false).is_err(), "{id}");
     }
     assert!(object(kind("vm"), &j!([]), None, false).is_err());
     assert_eq!(object(kind("vm"), &j!({"id": 42}), None, false).unwrap().id, "42");
-    let user = object(kind("database_user"), &j!({"name": "read_only"}), Some(&"db1".into()), false).unwrap();
+    let user =
+        object(kind("database_user"), &j!({"name": "read_only"}), Some(&"db1".into()), false).unwrap();
     assert_eq!((user.id.as_str(), user.parent.as_deref()), ("read_only", Some("db1")));
     assert!(object(kind("database_user"), &j!({"name": "../x"}), None, false).is_err());
 }
@@ -138,7 +143,8 @@ fn any_json() -> impl Strategy<Value = Json> {
         ];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Json::from),
-            prop::collection::hash_map(key, inner, 0..6).prop_map(|map| Json::Object(map.into_iter().collect())),
+            prop::collection::hash_map(key, inner, 0..6)
+                .prop_map(|map| Json::Object(map.into_iter().collect())),
         ]
     })
 }

@@ -27,7 +27,7 @@ impl Service {
         let minute = Duration::from_mins(1);
         match self.window {
             Some(start) if at >= start + minute => {
-                let whole = (at - start).as_secs() / 60;
+                let whole = at.saturating_sub(start).as_secs() / 60;
                 let aligned = start + minute * u32::try_from(whole).unwrap();
                 self.window = Some(if self.restarts { at } else { aligned });
                 self.left = self.budget;
@@ -134,8 +134,14 @@ fn it_learns_its_tier() {
 #[test]
 fn refusals_back_everyone_off_and_grow() {
     let mut limiter = Limiter::default();
-    let refusal =
-        Answer { status: 429, retry_after: Some(1), limit: None, remaining: None, date: None, body: vec![] };
+    let refusal = Answer {
+        status: 429,
+        retry_after: Some(1),
+        limit: None,
+        remaining: None,
+        date: None,
+        body: vec![],
+    };
     let mut now = Duration::from_secs(100);
     let mut waits = Vec::new();
     for _ in 0..8 {

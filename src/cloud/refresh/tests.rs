@@ -1,1 +1,151 @@
-//! Tests.
+//! Refresh: what is read, what is proven absent, and what it costs.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::cloud::exchange::{Answer, ExchangeError, Request};
+use crate::cloud::fake::{answer, client, error, page, run};
+
+/// Records by path of their list.
+type World = BTreeMap<&'static str, Vec<Json>>;
+
+fn records(prefix: &str, count: usize) -> Vec<Json> {
+    (0..count)
+        .map(|n| json!({"id": format!("{prefix}-{n}"), "name": format!("n{n}"), "project_id": "p1"}))
+        .collect()
+}
+
+fn world() -> World {
+    let projects =
+        vec![json!({"id": "p0", "name": "other"}), json!({"id": "p1", "name": "d", "is_default": true})];
+    BTreeMap::from([
+        ("/api/v1/projects", projects),
+        ("/api/v1/vms", records("vm", 3)),
+        ("/api/v1/volumes", records("vol", 2)),
+        ("/api/v1/databases", records("db", 1)),
+        ("/api/v1/databases/db-0/users", vec![json!({"name": "app"})]),
+    ])
+}
+
+/// Serves a world; `hidden` is there by id, but in no list.
+fn serve(world: &World, request: &Request, hidden: &[&str]) -> Result<Answer, ExchangeError> {
+    if let Some(records) = world.get(request.path.as_str()) {
+        let listed: Vec<Json> = records
+            .iter()
+            .filter(|r| !hidden.contains(&r["id"].as_str().unwrap_or_default()))
+            .cloned()
+            .collect();
+        return page(request, &listed, 100);
+    }
+    let (list, id) = request.path.rsplit_once('/').unwrap();
+    let found = world.get(list).and_then(|records| records.iter().find(|record| record["id"] == id));
+    match found {
+        Some(record) => answer(200, &json!({"success": true, "data": record})),
+        None => error(404),
+    }
+}
+
+fn key(kind: &str, parent: Option<&str>, id: &str) -> ObjectKey {
+    ObjectKey { kind: kind.into(), parent: parent.map(Name::from), id: id.into() }
+}
+
+fn names(names: &[&str]) -> BTreeSet<Name> {
+    names.iter().map(Name::new).collect()
+}
+
+#[test]
+fn reads_lists_details_and_proofs_of_absence() {
+    let world = world();
+    let (client, clock, log) = client(|request| serve(&world, request, &["vm-1"]));
+    let wanted = Wanted {
+        kinds: names(&["vm", "volume"]),
+        projects: None,
+        owned: vec![
+            key("vm", None, "vm-0"),
+            key("vm", None, "vm-1"),
+            key("vm", None, "vm-9"),
+            key("database_user", Some("db-0"), "app"),
+            key("database_user", Some("db-0"), "lost"),
+            key("database_user", Some("db-7"), "app"),
+            key("no_such_kind", None, "x"),
+        ],
+        details: [key("vm", None, "vm-2"), key("volume", None, "vol-9")].into(),
+        parents: [("database_user".into(), "db-0".into())].into(),
+    };
+    let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+    assert_eq!(
+        (snapshot.account.as_deref(), snapshot.default_project.as_deref()),
+        (Some("p1"), Some("p1"))
+    );
+    assert!(snapshot.objects.contains_key(&key("vm", None, "vm-1")), "unlisted, but alive");
+    assert!(snapshot.objects[&key("vm", None, "vm-2")].detailed);
+    assert!(!snapshot.objects[&key("vm", None, "vm-0")].detailed);
+    assert!(snapshot.objects.contains_key(&key("database_user", Some("db-0"), "app")));
+    let absent = [
+        key("database", None, "db-7"),
+        key("database_user", Some("db-0"), "lost"),
+        key("database_user", Some("db-7"), "app"),
+        key("vm", None, "vm-9"),
+        key("volume", None, "vol-9"),
+    ];
+    assert_eq!(snapshot.absent, absent.into());
+    assert_eq!(snapshot.listed, names(&["database_user", "project", "vm", "volume"]));
+    assert_eq!(snapshot.requests.sent as usize, log.borrow().len());
+    assert!(log.borrow().iter().all(|(_, request)| !request.method.mutates()));
+    assert_eq!(snapshot.read_at, Some(clock.now()));
+}
+
+#[test]
+fn lists_can_be_kept_to_projects() {
+    let mut world = world();
+    world.get_mut("/api/v1/vms").unwrap().push(json!({"id": "vm-x", "project_id": "p9"}));
+    let (client, clock, log) = client(|request| serve(&world, request, &[]));
+    let projects = Some(vec!["p1".into(), "p1".into()]);
+    let wanted = Wanted { kinds: names(&["vm", "ssh_key"]), projects, ..Wanted::default() };
+    // There are no SSH keys in this world: 404, and so an error, never "none".
+    assert!(run(&clock, client.refresh(&wanted)).is_err());
+    let wanted = Wanted { kinds: names(&["vm"]), ..wanted };
+    let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+    assert_eq!(snapshot.of_kind("vm").count(), 3, "a service that ignores the filter widens nothing");
+    let log = log.borrow();
+    let filter =
+        |path: &str| log.iter().rfind(|(_, r)| r.path == path).and_then(|(_, r)| r.project.clone());
+    assert_eq!(filter("/api/v1/vms").as_deref(), Some("p1"));
+    assert_eq!(filter("/api/v1/projects"), None);
+}
+
+#[test]
+fn a_plan_over_a_thousand_objects_takes_fifteen_requests_and_two_round_trips() {
+    let mut world = world();
+    for (path, count) in [
+        ("/api/v1/vms", 420),
+        ("/api/v1/volumes", 330),
+        ("/api/v1/databases", 60),
+        ("/api/v1/backup-schedules", 150),
+        ("/api/v1/vpcs", 30),
+        ("/api/v1/ssh-keys", 10),
+    ] {
+        world.insert(path, records(path.rsplit('/').next().unwrap(), count));
+    }
+    let (client, clock, log) = client(|request| serve(&world, request, &[]));
+    let kinds = names(&["vm", "volume", "database", "backup_schedule", "vpc", "ssh_key", "project"]);
+    let owned = (0..420).map(|n| key("vm", None, &format!("vms-{n}"))).collect();
+    let snapshot = run(&clock, client.refresh(&Wanted { kinds, owned, ..Wanted::default() })).unwrap();
+    assert_eq!(snapshot.objects.len(), 1_002);
+    assert!(snapshot.requests.sent <= 15, "{:?}", snapshot.requests);
+    let mut moments: Vec<_> = log.borrow().iter().map(|(at, _)| *at).collect();
+    moments.dedup();
+    assert_eq!(moments.len(), 2, "{moments:?}");
+    assert_eq!(snapshot.requests.waited_ms, 0);
+}
+
+#[test]
+fn a_refusal_ends_it() {
+    let (client, clock, log) = client(|_| error(401));
+    let error =
+        run(&clock, client.refresh(&Wanted { kinds: names(&["vm"]), ..Wanted::default() })).unwrap_err();
+    assert!(matches!(&error, ReadError::Refused { refusal, .. } if refusal.status == 401), "{error}");
+    assert!(log.borrow().len() <= 2);
+}

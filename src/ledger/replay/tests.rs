@@ -1,1 +1,251 @@
-//! Tests.
+//! Which records are legal, and that no id is ever lost.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::ledger::entry::Question;
+use crate::ledger::fixture::*;
+use crate::model::address::Name;
+
+/// Replays records; the first illegal one ends it with its reason.
+fn replay(records: &[Record]) -> Result<Ledger, &'static str> {
+    let mut ledger = Ledger::new(identity());
+    for record in records {
+        ledger.record(record).map_err(|illegal| illegal.reason)?;
+    }
+    Ok(ledger)
+}
+
+fn closed(n: u8, outcome: ClosedOutcome) -> Record {
+    Record::Closed { op: op(n), outcome }
+}
+
+fn asked(record: &Record) -> Record {
+    let Record::Intent(intent) = record else { panic!("{record:?}") };
+    Record::Asked(Box::new(Question { intent: intent.clone(), candidates: vec![], text: "which?".into() }))
+}
+
+fn moved(from: u8, to: u8) -> Record {
+    Record::Moved { from: address(from), to: address(to) }
+}
+
+fn ids(ledger: &Ledger) -> BTreeSet<Name> {
+    let entries = ledger.entries.values();
+    entries
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed))
+        .map(|object| object.id.clone())
+        .collect()
+}
+
+#[test]
+fn a_life() {
+    let ledger = replay(&[create(1, 1, false), bound(1, "x")]).unwrap();
+    assert_eq!(ledger.entries[&address(1)].current, Some(owned("x")));
+    assert!(ledger.intents.is_empty());
+    let ended = replay(&[
+        create(1, 1, false),
+        bound(1, "x"),
+        update(2, 1, "x"),
+        closed(2, ClosedOutcome::Done),
+        delete(3, 1, "x"),
+        gone(Some(3), 1, "x"),
+    ])
+    .unwrap();
+    assert_eq!((ended.entries.len(), ended.intents.len(), ended.serial), (0, 0, 6));
+}
+
+#[test]
+fn a_replacement_keeps_both_until_the_old_is_gone() {
+    let start = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let ledger = replay(&start).unwrap();
+    let entry = &ledger.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("y")), &vec![owned("x")]));
+    let ended = replay(&[&start[..], &[delete(2, 1, "x"), gone(Some(2), 1, "x")]].concat()).unwrap();
+    assert_eq!(ids(&ended), BTreeSet::from([Name::new("y")]));
+    let current_first = replay(&[&start[..], &[gone(None, 1, "y")]].concat()).unwrap();
+    assert_eq!(current_first.entries[&address(1)].deposed, vec![owned("x")]);
+}
+
+#[test]
+fn illegal_moves() {
+    let made = || vec![create(1, 1, false), bound(1, "x")];
+    let table: Vec<(Vec<Record>, Record, &str)> = vec![
+        (vec![], bound(1, "x"), "there is no such open intent"),
+        (vec![create(1, 1, false)], bound(1, "old"), "the object was there before the request"),
+        (vec![create(1, 1, false)], create(1, 2, false), "the operation's id was used before"),
+        (vec![create(1, 1, false)], create(2, 1, false), "another request for the address is open"),
+        (
+            vec![create(1, 1, false)],
+            closed(1, ClosedOutcome::Done),
+            "a creation that is done names its object",
+        ),
+        (made(), create(2, 1, false), "the address has an object already"),
+        (vec![], create(1, 1, true), "the address has no object to depose"),
+        (made(), update(2, 1, "other"), "the object is not the address's"),
+        (made(), delete(2, 1, "other"), "the object is not the address's"),
+        (made(), gone(None, 1, "other"), "the object is not the address's"),
+        (made(), gone(None, 2, "x"), "there is no such entry"),
+        (made(), adopted(1, "y"), "the address has an object already"),
+        (made(), moved(2, 3), "there is no entry to move"),
+        (
+            [made(), vec![delete(2, 1, "x")]].concat(),
+            closed(2, ClosedOutcome::Done),
+            "a deletion that is done says what is gone",
+        ),
+        (
+            [made(), vec![update(2, 1, "x")]].concat(),
+            gone(Some(2), 1, "x"),
+            "the intent was to do something else",
+        ),
+        (
+            [made(), vec![update(2, 1, "x")]].concat(),
+            moved(1, 2),
+            "another request for the address is open",
+        ),
+        (
+            vec![create(1, 1, false), asked(&create(1, 1, false))],
+            create(2, 1, false),
+            "a question about the address is open",
+        ),
+        (vec![create(1, 1, false)], asked(&create(1, 2, false)), "the question is about another request"),
+        (vec![], identity().birth(), "only the first record says whose ledger it is"),
+        (
+            vec![Record::Account { account: "a".into() }],
+            Record::Account { account: "b".into() },
+            "the ledger belongs to another account",
+        ),
+        (
+            vec![Record::Ended { run: op(1), plan: op(2), complete: false, at: Timestamp::UNIX_EPOCH }],
+            Record::Begin { run: op(3), plan: op(2), who: "me".into(), at: Timestamp::UNIX_EPOCH },
+            "the plan was applied before",
+        ),
+    ];
+    for (before, record, reason) in table {
+        let mut ledger = replay(&before).unwrap();
+        let copy = ledger.clone();
+        assert_eq!(ledger.record(&record).map_err(|illegal| illegal.reason), Err(reason), "{record:?}");
+        assert_eq!(ledger, copy, "a refused record leaves no trace");
+    }
+}
+
+#[test]
+fn what_is_presumed_absent_is_watched() {
+    let ledger = replay(&[create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)]).unwrap();
+    assert!(ledger.intents.is_empty() && ledger.watched.contains_key(&op(1)));
+    let again =
+        [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent), create(2, 1, false), bound(2, "x")];
+    assert!(replay(&again).is_ok());
+    let over = replay(&[
+        create(1, 1, false),
+        closed(1, ClosedOutcome::PresumedAbsent),
+        closed(1, ClosedOutcome::PresumedAbsent),
+    ]);
+    assert!(over.unwrap().watched.is_empty());
+}
+
+#[test]
+fn a_question_freezes_until_it_is_answered() {
+    let question = [create(1, 1, false), asked(&create(1, 1, false))];
+    let ledger = replay(&question).unwrap();
+    assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
+    let answer = |object: Option<Owned>| Record::Answered { op: op(1), object };
+    let adopted = replay(&[&question[..], &[answer(Some(owned("x")))]].concat()).unwrap();
+    assert_eq!(ids(&adopted), BTreeSet::from([Name::new("x")]));
+    let absent = replay(&[&question[..], &[answer(None)]].concat()).unwrap();
+    assert!(absent.questions.is_empty() && absent.entries.is_empty());
+}
+
+#[test]
+fn a_move_is_followed_by_those_who_mention_it() {
+    let mut child = entry(Some("c"));
+    child.parent = Some(address(1));
+    child.depends_on = vec![address(3), address(1)];
+    let child = Record::Adopted { address: address(2), entry: Box::new(child) };
+    let ledger = replay(&[adopted(1, "x"), child, moved(1, 9)]).unwrap();
+    let child = &ledger.entries[&address(2)];
+    assert_eq!((&child.parent, &child.depends_on), (&Some(address(9)), &vec![address(3), address(9)]));
+    assert!(!ledger.entries.contains_key(&address(1)));
+}
+
+#[test]
+fn applied_and_merged_keep_the_objects() {
+    let mut after = entry(None);
+    after.applied.insert("name".into(), "web".into());
+    let applied = Record::Applied { address: address(1), entry: Box::new(after) };
+    let attributes = [("name".into(), Value::Null), ("size".into(), Value::Integer(3))].into();
+    let merged = Record::Merged { address: address(1), attributes };
+    let start = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let ledger = replay(&[&start[..], &[applied, merged]].concat()).unwrap();
+    let entry = &ledger.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("y")), &vec![owned("x")]));
+    assert_eq!(entry.applied, [("size".into(), Value::Integer(3))].into());
+}
+
+#[test]
+fn a_ledger_begins_with_its_birth() {
+    assert!(matches!(load_ledger(vec![]), Err(StoreError::Corrupt { .. })));
+    assert!(matches!(load_ledger(vec![adopted(1, "x")]), Err(StoreError::Corrupt { .. })));
+    let ledger = load_ledger(vec![identity().birth(), adopted(1, "x")]).unwrap();
+    assert_eq!((ledger.serial, &ledger.identity), (2, &identity()));
+    let condensed = Record::Condensed(Box::new(ledger.clone()));
+    assert_eq!(load_ledger(vec![condensed]).unwrap(), ledger);
+}
+
+/// Any record over a few addresses, operations and ids: most are illegal where they stand.
+pub(crate) fn any_record() -> impl Strategy<Value = Record> {
+    let id = prop_oneof![Just("x"), Just("y"), Just("z"), Just("old")];
+    let outcome = prop_oneof![
+        Just(ClosedOutcome::Done),
+        Just(ClosedOutcome::Refused),
+        Just(ClosedOutcome::NotSent),
+        Just(ClosedOutcome::PresumedAbsent),
+    ];
+    (0u8..14, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| {
+        match what {
+            0 | 1 => create(n, at, flag),
+            2 => update(n, at, id),
+            3 | 4 => delete(n, at, id),
+            5 | 6 => bound(n, id),
+            7 => closed(n, outcome),
+            8 => gone(flag.then_some(n), at, id),
+            9 => adopted(at, id),
+            10 => Record::Forgotten { address: address(at) },
+            11 => moved(at, (at + 1) % 3),
+            12 => asked(&create(n, at, flag)),
+            _ => Record::Answered { op: op(n), object: flag.then(|| owned(id)) },
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// I4: an id leaves the ledger only when it is said to be gone, or let go.
+    #[test]
+    fn no_id_is_lost(records in prop::collection::vec(any_record(), 0..60)) {
+        let mut ledger = Ledger::new(identity());
+        for record in records {
+            let before = ids(&ledger);
+            if ledger.record(&record).is_err() {
+                prop_assert_eq!(ids(&ledger), before);
+                continue;
+            }
+            for lost in before.difference(&ids(&ledger)) {
+                let said = matches!(&record, Record::Gone { id, .. } if id == lost)
+                    || matches!(&record, Record::Forgotten { .. });
+                prop_assert!(said, "{} was lost by {:?}", lost, record);
+            }
+            // At most one open request, and no entry without an object.
+            for entry in ledger.entries.values() {
+                prop_assert!(entry.current.is_some() || !entry.deposed.is_empty());
+            }
+            for intent in ledger.intents.values() {
+                let same = ledger.intents.values().filter(|other| other.address == intent.address);
+                prop_assert_eq!(same.count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the ledger's tests share: an identity, records, and counted chance.
+
+use std::cell::Cell;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::entry::{Entry, Identity, Intent, IntentAction, Owned};
+use super::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::clock::Random;
+use crate::model::value::Attributes;
+
+/// Chance that counts.
+#[derive(Default)]
+pub(super) struct Counted(Cell<u128>);
+
+impl Random for Counted {
+    fn uuid(&self) -> Uuid {
+        self.0.set(self.0.get() + 1);
+        Uuid::from_u128(self.0.get())
+    }
+
+    fn fraction(&self) -> f64 {
+        0.5
+    }
+}
+
+pub(super) fn identity() -> Identity {
+    Identity::fresh("shop", "prod", &Counted::default())
+}
+
+pub(super) fn op(n: u8) -> Uuid {
+    Uuid::from_u128(1_000 + u128::from(n))
+}
+
+pub(super) fn address(n: u8) -> Address {
+    Address::new("vm", &format!("a{n}"))
+}
+
+pub(super) fn owned(id: &str) -> Owned {
+    Owned { id: Name::new(id), parent: None, project: None, created_at: None, provisional: false }
+}
+
+pub(super) fn entry(current: Option<&str>) -> Entry {
+    Entry {
+        kind: Name::new("vm"),
+        current: current.map(owned),
+        deposed: Vec::new(),
+        parent: None,
+        applied: Attributes::new(),
+        depends_on: Vec::new(),
+        protect: false,
+        keep_on_remove: false,
+        unfinished: false,
+    }
+}
+
+fn intent(n: u8, at: u8, action: IntentAction) -> Record {
+    let (op, address, kind) = (op(n), address(at), Name::new("vm"));
+    Record::Intent(Intent {
+        op,
+        address,
+        kind,
+        parent: None,
+        project: None,
+        at: Timestamp::UNIX_EPOCH,
+        action,
+    })
+}
+
+pub(super) fn create(n: u8, at: u8, deposes: bool) -> Record {
+    let entry = Box::new(entry(None));
+    let (expected, baseline) = (Attributes::new(), vec![Name::new("old")]);
+    intent(n, at, IntentAction::Create { expected, baseline, server_date: None, entry, deposes })
+}
+
+pub(super) fn update(n: u8, at: u8, id: &str) -> Record {
+    let (before, target) = (Attributes::new(), Attributes::new());
+    intent(n, at, IntentAction::Update { id: Name::new(id), call: Name::new("resize"), before, target })
+}
+
+pub(super) fn delete(n: u8, at: u8, id: &str) -> Record {
+    intent(n, at, IntentAction::Delete { object: owned(id) })
+}
+
+pub(super) fn bound(n: u8, id: &str) -> Record {
+    Record::Bound { op: op(n), object: owned(id) }
+}
+
+pub(super) fn gone(n: Option<u8>, at: u8, id: &str) -> Record {
+    Record::Gone { op: n.map(op), address: address(at), id: Name::new(id) }
+}
+
+pub(super) fn adopted(at: u8, id: &str) -> Record {
+    Record::Adopted { address: address(at), entry: Box::new(entry(Some(id))) }
+}
