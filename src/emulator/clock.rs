@@ -1,1 +1,128 @@
-//! todo
+//! `VirtualClock`: the world's time: real time, faster, slower, or moved ahead.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Fastest allowed, in virtual seconds for a real one.
+const FASTEST: f64 = 1_000_000.0;
+/// Largest step ahead: ten years.
+const LARGEST_STEP: f64 = 10.0 * 366.0 * 86_400.0;
+
+/// Why a clock cannot be set so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ClockError {
+    /// The speed is out of bounds.
+    #[error("speed must be a number from 0 (the clock stands) to 1000000")]
+    Speed,
+    /// The step is out of bounds.
+    #[error("advance_seconds must be a number from 0 to 316224000 (ten years): the clock does not go back")]
+    Step,
+}
+
+/// A line through a point: virtual time as a function of real time. The real time is always handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VirtualClock {
+    base_real: Timestamp,
+    base_virtual: Timestamp,
+    speed: f64,
+}
+
+impl VirtualClock {
+    /// Returns a clock that shows the real time now and runs at a speed.
+    ///
+    /// # Errors
+    /// When the speed is out of bounds.
+    pub fn new(real: Timestamp, speed: f64) -> Result<Self, ClockError> {
+        Self { base_real: real, base_virtual: real, speed: 1.0 }.with_speed(real, speed)
+    }
+
+    /// Returns the virtual time at a real time. A real clock that was set back makes it stand still.
+    #[must_use]
+    pub fn now(&self, real: Timestamp) -> Timestamp {
+        let elapsed = real.duration_since(self.base_real).max(SignedDuration::ZERO);
+        self.later(elapsed.as_secs_f64() * self.speed)
+    }
+
+    /// Returns how many virtual seconds pass in a real one.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Returns the clock with another speed from a real time on.
+    ///
+    /// # Errors
+    /// When the speed is out of bounds.
+    pub fn with_speed(self, real: Timestamp, speed: f64) -> Result<Self, ClockError> {
+        if !(0.0..=FASTEST).contains(&speed) {
+            return Err(ClockError::Speed);
+        }
+        Ok(Self { base_real: real, base_virtual: self.now(real), speed })
+    }
+
+    /// Returns the clock moved ahead.
+    ///
+    /// # Errors
+    /// When the step is out of bounds.
+    pub fn advanced(self, seconds: f64) -> Result<Self, ClockError> {
+        if !(0.0..=LARGEST_STEP).contains(&seconds) {
+            return Err(ClockError::Step);
+        }
+        Ok(Self { base_virtual: self.later(seconds), ..self })
+    }
+
+    /// Returns the clock, moved ahead where it shows less than a time that the world has seen.
+    #[must_use]
+    pub fn not_before(self, real: Timestamp, seen: Timestamp) -> Self {
+        if self.now(real) >= seen {
+            return self;
+        }
+        Self { base_real: real, base_virtual: seen, speed: self.speed }
+    }
+
+    fn later(&self, seconds: f64) -> Timestamp {
+        SignedDuration::try_from_secs_f64(seconds)
+            .ok()
+            .and_then(|step| self.base_virtual.checked_add(step).ok())
+            .unwrap_or(Timestamp::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    #[test]
+    fn time_runs_at_its_speed_and_keeps_its_place_when_that_changes() {
+        let clock = VirtualClock::new(at(0), 20.0).unwrap();
+        assert_eq!(clock.now(at(3)), at(60));
+        let slower = clock.with_speed(at(3), 1.0).unwrap();
+        assert_eq!(slower.now(at(3)), at(60));
+        assert_eq!(slower.now(at(13)), at(70));
+        let standing = slower.with_speed(at(13), 0.0).unwrap();
+        assert_eq!(standing.now(at(1_000)), at(70));
+        assert_eq!(standing.advanced(5.0).unwrap().now(at(1_000)), at(75));
+    }
+
+    #[test]
+    fn it_never_goes_back() {
+        let clock = VirtualClock::new(at(0), 2.0).unwrap();
+        assert_eq!(clock.now(at(-100)), at(0));
+        assert_eq!(clock.advanced(-1.0), Err(ClockError::Step));
+    }
+
+    #[test]
+    fn what_no_clock_can_do_is_refused() {
+        for speed in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
+            assert_eq!(VirtualClock::new(at(0), speed), Err(ClockError::Speed), "{speed}");
+        }
+        let clock = VirtualClock::new(at(0), 1e6).unwrap();
+        assert_eq!(clock.advanced(f64::NAN), Err(ClockError::Step));
+        assert_eq!(clock.now(Timestamp::MAX), Timestamp::MAX);
+    }
+}

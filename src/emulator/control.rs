@@ -1,1 +1,172 @@
-//! todo
+//! The emulator's own calls, under `/_emulator/`: log, counts, clock, faults, drift, export, import.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::faults;
+use super::shell::{CONTROL, Incoming, Moment, Shell};
+use super::world::{MutateError, Response, World};
+
+/// The form of an export.
+const FORMAT: u32 = 1;
+
+type Reply = Result<Value, Response>;
+
+/// Answers one of the emulator's own calls. It needs no key, and works from this machine only.
+pub(super) fn answer(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Response {
+    if !incoming.trusted {
+        let message = "the emulator's own calls are open to programs on this machine only";
+        return Response::error(403, "Forbidden", message);
+    }
+    let name = incoming.path.strip_prefix(CONTROL).unwrap_or_default();
+    let reply = match (incoming.method.as_str(), name) {
+        ("GET", "requests") => requests(shell, incoming),
+        ("GET", "stats") => Ok(stats(shell, moment)),
+        ("GET", "clock") => Ok(clock(shell, moment)),
+        ("POST", "clock") => set_clock(shell, incoming, moment),
+        ("GET", "faults") => Ok(json!(shell.faults)),
+        ("POST", "faults") => set_faults(shell, incoming),
+        ("POST", "mutate") => mutate(shell, incoming, moment),
+        ("POST", "reset") => Ok(reset(shell, moment)),
+        ("GET", "export") => export(shell),
+        ("POST", "import") => import(shell, incoming, moment),
+        _ => Err(Response::error(404, "Not Found", &format!("the emulator has no call {name}"))),
+    };
+    match reply {
+        Ok(data) => Response::json(200, json!({"success": true, "data": data}).to_string().into_bytes()),
+        Err(refused) => refused,
+    }
+}
+
+fn bad(message: &str) -> Response {
+    Response::error(400, "Bad Request", message)
+}
+
+fn read<T: DeserializeOwned>(incoming: &Incoming) -> Result<T, Response> {
+    serde_json::from_slice(&incoming.body).map_err(|error| bad(&format!("the body does not fit: {error}")))
+}
+
+fn requests(shell: &Shell, incoming: &Incoming) -> Reply {
+    let since = match incoming.query.iter().find(|(name, _)| name == "since") {
+        Some((_, text)) => text.parse().map_err(|_| bad("since must be the number of a request"))?,
+        None => 0,
+    };
+    let entries: Vec<_> = shell.log.since(since).collect();
+    Ok(json!({"requests": entries, "total": shell.log.total()}))
+}
+
+fn stats(shell: &Shell, moment: Moment) -> Value {
+    let now = shell.clock.now(moment.real);
+    json!({
+        "requests": shell.log.total(),
+        "peak_per_second": shell.log.peak(),
+        "routes": shell.log.counts().collect::<Vec<_>>(),
+        "objects": shell.world.objects(),
+        "bill": shell.world.bill(now),
+        "clock": clock(shell, moment),
+    })
+}
+
+fn clock(shell: &Shell, moment: Moment) -> Value {
+    json!({"now": shell.clock.now(moment.real), "speed": shell.clock.speed()})
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockBody {
+    speed: Option<f64>,
+    advance_seconds: Option<f64>,
+}
+
+fn set_clock(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let body: ClockBody = read(incoming)?;
+    let changed = match (body.speed, body.advance_seconds) {
+        (Some(speed), None) => shell.clock.with_speed(moment.real, speed),
+        (None, Some(seconds)) => shell.clock.advanced(seconds),
+        _ => return Err(bad("the body must have one of speed and advance_seconds")),
+    };
+    shell.clock = changed.map_err(|error| bad(&error.to_string()))?;
+    shell.journal.submit(Vec::new(), Some(shell.clock));
+    Ok(clock(shell, moment))
+}
+
+fn set_faults(shell: &mut Shell, incoming: &Incoming) -> Reply {
+    let plan: faults::Plan = read(incoming)?;
+    shell.faults = plan;
+    Ok(json!(shell.faults))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MutateBody {
+    kind: String,
+    #[serde(default)]
+    id: String,
+    set: Map<String, Value>,
+}
+
+fn mutate(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let MutateBody { kind, id, set } = read(incoming)?;
+    let now = shell.clock.now(moment.real);
+    shell.world.mutate(&kind, &id, &set, now).map_err(|error| match error {
+        MutateError::Unknown { .. } => Response::error(404, "Not Found", &error.to_string()),
+        MutateError::Wrong(message) => bad(&message),
+    })?;
+    store_account(shell);
+    Ok(json!({"kind": kind, "id": id}))
+}
+
+fn reset(shell: &mut Shell, moment: Moment) -> Value {
+    let now = shell.clock.now(moment.real);
+    shell.world.reset(now);
+    store_account(shell);
+    json!({"objects": 0})
+}
+
+fn store_account(shell: &mut Shell) {
+    let row = shell.world.account_row();
+    shell.journal.submit(vec![row], Some(shell.clock));
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Export {
+    format: u32,
+    world: World,
+}
+
+fn export(shell: &Shell) -> Reply {
+    let world = serde_json::to_value(&shell.world);
+    let world = world.map_err(|error| Response::error(500, "Internal Server Error", &error.to_string()))?;
+    Ok(json!({"format": FORMAT, "world": world}))
+}
+
+fn import(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let world = read_export(&incoming.body).map_err(|message| bad(&message))?;
+    shell.world.import(world).map_err(|message| bad(&message))?;
+    shell.clock = shell.clock.not_before(moment.real, shell.world.latest());
+    store_account(shell);
+    Ok(json!({"objects": shell.world.objects()}))
+}
+
+/// Reads an export: the answer of the call, or its `data` alone.
+///
+/// # Errors
+/// When it is none, in words.
+pub(super) fn read_export(text: &[u8]) -> Result<World, String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        data: Export,
+    }
+    let read = serde_json::from_slice::<Export>(text);
+    let read = read.or_else(|error| {
+        // The error of the bare form says more, unless this is the answer as it came.
+        serde_json::from_slice::<Answer>(text).map(|answer| answer.data).map_err(|_| error)
+    });
+    let export = read.map_err(|error| format!("this is not an export of the emulator: {error}"))?;
+    if export.format != FORMAT {
+        return Err(format!("the export has the format {}, and this stead reads {FORMAT}", export.format));
+    }
+    Ok(export.world)
+}

@@ -1,1 +1,306 @@
-//! todo
+//! `Plan`: which requests go wrong, and how: by route, and by probability or count, from a seed.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+use super::chance;
+use crate::model::schema::Method;
+
+/// How a request goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Answered with this status, and not handled.
+    Status(u16),
+    /// The connection is reset before the request is handled.
+    ResetBefore,
+    /// The request is handled, and the connection is reset before the answer.
+    ResetAfter,
+    /// The answer comes late.
+    Delay(Duration),
+    /// Handled; the answer's body ends in the middle.
+    Truncate,
+    /// Handled; the answer's body is no JSON.
+    Malformed,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "{status}"),
+            Self::ResetBefore => f.write_str("reset-before"),
+            Self::ResetAfter => f.write_str("reset-after"),
+            Self::Delay(time) => write!(f, "delay-{}ms", time.as_millis()),
+            Self::Truncate => f.write_str("truncate"),
+            Self::Malformed => f.write_str("malformed"),
+        }
+    }
+}
+
+/// How many requests of those that fit go wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Amount {
+    /// A fraction of them.
+    Share(f64),
+    /// The next so many.
+    Next(u64),
+}
+
+/// One line of the plan: `POST /vms=503:10%`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    method: Option<Method>,
+    path: String,
+    fault: Fault,
+    amount: Amount,
+}
+
+/// Why a line is not a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`"
+)]
+pub struct RuleError {
+    text: String,
+    reason: &'static str,
+}
+
+const LONGEST_DELAY: u64 = 600_000;
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let wrong = |reason| RuleError { text: text.to_owned(), reason };
+        let (route, what) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+        let (method, path) = match route.trim().split_once(char::is_whitespace) {
+            Some((word, path)) => (method(word).map_err(wrong)?, path.trim()),
+            None => (None, route.trim()),
+        };
+        let path = match path {
+            "*" => "*".to_owned(),
+            _ if path.starts_with("/api/") || path.starts_with("/health") || path.starts_with("/ready") => {
+                path.to_owned()
+            }
+            _ if path.starts_with('/') => format!("/api/v1{path}"),
+            _ => return Err(wrong("its path must begin with `/`, or be `*`")),
+        };
+        let (fault, amount) = what.trim().split_once(':').unwrap_or((what.trim(), "100%"));
+        Ok(Self {
+            method,
+            path,
+            fault: fault_of(fault).map_err(wrong)?,
+            amount: amount_of(amount).map_err(wrong)?,
+        })
+    }
+}
+
+fn method(word: &str) -> Result<Option<Method>, &'static str> {
+    let known = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+    match known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(word)) {
+        None if word != "*" => Err("its method must be GET, POST, PUT, PATCH, DELETE or *"),
+        found => Ok(found),
+    }
+}
+
+fn fault_of(word: &str) -> Result<Fault, &'static str> {
+    match word {
+        "429" => Ok(Fault::Status(429)),
+        "500" => Ok(Fault::Status(500)),
+        "503" => Ok(Fault::Status(503)),
+        "reset-before" => Ok(Fault::ResetBefore),
+        "reset-after" => Ok(Fault::ResetAfter),
+        "truncate" => Ok(Fault::Truncate),
+        "malformed" => Ok(Fault::Malformed),
+        _ => {
+            let time = word.strip_prefix("delay-").ok_or(
+                "what goes wrong must be 429, 500, 503, reset-before, reset-after, truncate, malformed or delay-…",
+            )?;
+            let millis = match (time.strip_suffix("ms"), time.strip_suffix('s')) {
+                (Some(number), _) => number.parse().ok(),
+                (None, Some(number)) => number.parse::<u64>().ok().and_then(|n| n.checked_mul(1_000)),
+                (None, None) => None,
+            };
+            let millis = millis.filter(|millis| *millis <= LONGEST_DELAY);
+            millis
+                .map(|millis| Fault::Delay(Duration::from_millis(millis)))
+                .ok_or("a delay is a whole number of ms or s, at most 600s, such as delay-200ms")
+        }
+    }
+}
+
+fn amount_of(word: &str) -> Result<Amount, &'static str> {
+    let reason = "its amount must be a percentage from 0% to 100%, or how many requests";
+    match word.strip_suffix('%') {
+        Some(number) => match number.trim().parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Amount::Share(percent / 100.0)),
+            _ => Err(reason),
+        },
+        None => word.trim().parse().map(Amount::Next).map_err(|_| reason),
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = self.method.map_or("*", Method::as_str);
+        write!(f, "{method} {}={}:", self.path, self.fault)?;
+        match self.amount {
+            Amount::Share(share) => write!(f, "{}%", share * 100.0),
+            Amount::Next(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Rule {
+    fn fits(&self, method: Method, path: &str) -> bool {
+        if self.method.is_some_and(|wanted| wanted != method) {
+            return false;
+        }
+        if self.path == "*" {
+            return true;
+        }
+        let mut parts = path.split('/');
+        for wanted in self.path.split('/') {
+            match (wanted, parts.next()) {
+                ("**", Some(_)) => return true,
+                ("*", Some(_)) => {}
+                (wanted, Some(_)) if wanted.starts_with('{') => {}
+                (wanted, Some(part)) if wanted == part => {}
+                _ => return false,
+            }
+        }
+        parts.next().is_none()
+    }
+}
+
+/// Faults that are to happen. In a rule's path `*` and `{…}` stand for one part, `**` for the rest.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What chance follows from.
+    #[serde(default)]
+    pub seed: u64,
+    /// The rules; of those that fit, the first one that strikes counts.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// How often chance was asked.
+    #[serde(skip)]
+    drawn: u64,
+}
+
+impl Plan {
+    /// Returns a plan of these rules.
+    #[must_use]
+    pub fn new(seed: u64, rules: Vec<Rule>) -> Self {
+        Self { seed, rules, drawn: 0 }
+    }
+
+    /// Decides on one request. It follows from the seed and the requests before it, and nothing else.
+    pub fn decide(&mut self, method: Method, path: &str) -> Option<Fault> {
+        for rule in self.rules.iter_mut().filter(|rule| rule.fits(method, path)) {
+            match &mut rule.amount {
+                Amount::Next(0) => {}
+                Amount::Next(left) => {
+                    *left -= 1;
+                    return Some(rule.fault);
+                }
+                Amount::Share(share) => {
+                    self.drawn += 1;
+                    if chance::fraction(self.seed, self.drawn) < *share {
+                        return Some(rule.fault);
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(rules: &[&str]) -> Plan {
+        Plan::new(7, rules.iter().map(|rule| rule.parse().unwrap()).collect())
+    }
+
+    #[test]
+    fn rules_are_read_and_shown() {
+        for (text, shown) in [
+            ("POST /vms=503:10%", "POST /api/v1/vms=503:10%"),
+            ("*=reset-before", "* *=reset-before:100%"),
+            ("get /vms/{id}=delay-2s:3", "GET /api/v1/vms/{id}=delay-2000ms:3"),
+            ("/api/v1/volumes/**=malformed:0%", "* /api/v1/volumes/**=malformed:0%"),
+        ] {
+            let rule: Rule = text.parse().unwrap();
+            assert_eq!(rule.to_string(), shown);
+            assert_eq!(rule.to_string().parse::<Rule>().unwrap(), rule);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_says_why() {
+        for (text, reason) in [
+            ("POST /vms", "no `=`"),
+            ("FETCH /vms=500", "method"),
+            ("vms=500", "begin with `/`"),
+            ("/vms=404", "must be 429"),
+            ("/vms=500:101%", "percentage"),
+            ("/vms=500:NaN%", "percentage"),
+            ("/vms=500:-1", "percentage"),
+            ("/vms=delay-5", "whole number"),
+            ("/vms=delay-9999999s", "at most 600s"),
+        ] {
+            let error = text.parse::<Rule>().unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_count_strikes_the_next_requests_that_fit() {
+        let mut plan = plan(&["POST /vms=500:2"]);
+        assert_eq!(plan.decide(Method::Get, "/api/v1/vms"), None);
+        assert_eq!(plan.decide(Method::Post, "/api/v1/vms/x"), None);
+        let struck: Vec<_> = (0..3).map(|_| plan.decide(Method::Post, "/api/v1/vms")).collect();
+        assert_eq!(struck, [Some(Fault::Status(500)), Some(Fault::Status(500)), None]);
+    }
+
+    #[test]
+    fn a_share_strikes_that_share_and_the_same_ones_each_time() {
+        let run = || {
+            let mut plan = plan(&["*=503:25%"]);
+            (0..4_000).map(|_| plan.decide(Method::Get, "/health").is_some()).collect::<Vec<_>>()
+        };
+        let struck = run().into_iter().filter(|struck| *struck).count();
+        assert!((900..1_100).contains(&struck), "{struck}");
+        assert_eq!(run(), run());
+        assert_eq!(plan(&["*=503:0%"]).decide(Method::Get, "/"), None);
+        assert!(plan(&["*=503:100%"]).decide(Method::Get, "/").is_some());
+    }
+
+    #[test]
+    fn patterns_stand_for_parts() {
+        let mut plan = plan(&["/vms/{id}/start=500", "/volumes/**=503", "/databases/*=429"]);
+        let mut decide = |path| plan.decide(Method::Post, path);
+        assert_eq!(decide("/api/v1/vms/1/start"), Some(Fault::Status(500)));
+        assert_eq!(decide("/api/v1/vms/1/stop"), None);
+        assert_eq!(decide("/api/v1/volumes/1/attach"), Some(Fault::Status(503)));
+        assert_eq!(decide("/api/v1/databases/1"), Some(Fault::Status(429)));
+        assert_eq!(decide("/api/v1/databases"), None);
+    }
+}

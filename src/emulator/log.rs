@@ -1,1 +1,147 @@
-//! todo
+//! `Log`: the requests that came, with counts and the busiest second.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// Requests that are remembered one by one.
+const KEPT: usize = 10_000;
+/// Most entries of one answer.
+pub const MOST: usize = 1_000;
+/// Characters of a key, or a path, that are remembered.
+const PREFIX: usize = 8;
+const LONGEST: usize = 512;
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// Real time.
+    pub time: Timestamp,
+    /// The verb.
+    pub method: String,
+    /// The route's template; empty where no route fits.
+    pub route: &'static str,
+    /// The path.
+    pub path: String,
+    /// The answer's status; 0 where the connection was reset instead.
+    pub status: u16,
+    /// The first characters of the key.
+    pub key_prefix: String,
+}
+
+/// All requests of a server since it began.
+#[derive(Debug, Default)]
+pub struct Log {
+    entries: VecDeque<Entry>,
+    total: u64,
+    counts: BTreeMap<(String, &'static str, u16), u64>,
+    recent: VecDeque<Duration>,
+    peak: usize,
+}
+
+/// Requests of a route with one status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// The verb.
+    pub method: String,
+    /// The route's template.
+    pub route: &'static str,
+    /// The status.
+    pub status: u16,
+    /// How many.
+    pub count: u64,
+}
+
+impl Log {
+    /// Remembers a request that came at a time since some fixed moment.
+    pub fn add(&mut self, mut entry: Entry, arrived: Duration) {
+        self.total += 1;
+        entry.seq = self.total;
+        entry.key_prefix = entry.key_prefix.chars().take(PREFIX).collect();
+        if let Some((end, _)) = entry.path.char_indices().nth(LONGEST) {
+            entry.path.truncate(end);
+        }
+        *self.counts.entry((entry.method.clone(), entry.route, entry.status)).or_default() += 1;
+        while self
+            .recent
+            .front()
+            .is_some_and(|time| arrived.saturating_sub(*time) >= Duration::from_secs(1))
+        {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(arrived);
+        self.peak = self.peak.max(self.recent.len());
+        if self.entries.len() == KEPT {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// Returns the requests after a number, oldest first, and at most `MOST` of them.
+    pub fn since(&self, seq: u64) -> impl Iterator<Item = &Entry> {
+        let first = self.entries.front().map_or(1, |entry| entry.seq);
+        let skip = usize::try_from(seq.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
+        self.entries.iter().skip(skip).take(MOST)
+    }
+
+    /// Returns how many requests there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Returns the most requests within any one second.
+    pub fn peak(&self) -> usize {
+        self.peak
+    }
+
+    /// Returns the counts by route and status.
+    pub fn counts(&self) -> impl Iterator<Item = Count> {
+        self.counts.iter().map(|((method, route, status), count)| Count {
+            method: method.clone(),
+            route,
+            status: *status,
+            count: *count,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str) -> Entry {
+        Entry {
+            seq: 0,
+            time: Timestamp::UNIX_EPOCH,
+            method: "GET".into(),
+            route: "/api/v1/vms",
+            path: path.into(),
+            status: 200,
+            key_prefix: "sk_0123456789".into(),
+        }
+    }
+
+    #[test]
+    fn the_log_is_bounded_and_counts_on() {
+        let mut log = Log::default();
+        (0..12_000).for_each(|n| log.add(entry("/api/v1/vms"), Duration::from_millis(n)));
+        assert_eq!(log.total(), 12_000);
+        assert_eq!(log.since(0).next().unwrap().seq, 2_001);
+        assert_eq!(log.since(11_998).map(|entry| entry.seq).collect::<Vec<_>>(), [11_999, 12_000]);
+        assert_eq!(log.since(u64::MAX).count(), 0);
+        assert_eq!(log.peak(), 1_000);
+        assert_eq!(log.counts().next().unwrap().count, 12_000);
+    }
+
+    #[test]
+    fn keys_and_long_paths_are_cut() {
+        let mut log = Log::default();
+        log.add(entry(&"é".repeat(2_000)), Duration::ZERO);
+        let kept = log.since(0).next().unwrap();
+        assert_eq!((kept.key_prefix.as_str(), kept.path.chars().count()), ("sk_01234", 512));
+    }
+}

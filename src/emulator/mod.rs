@@ -14,5 +14,6 @@ pub mod store;
 pub mod world;
 
 mod chance;
-mod seed;
+pub mod seed;
+mod serve;
 mod shell;

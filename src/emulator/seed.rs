@@ -1,1 +1,176 @@
-//! todo
+//! `seed_objects`: a generated world of a given size, the same each time.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::chance;
+use super::world::{DATABASE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World, handle};
+use crate::model::schema::Method;
+
+/// What a new world is to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seed {
+    /// A generated world of so many objects.
+    Objects(usize),
+    /// An export.
+    File(PathBuf),
+}
+
+/// Most objects of a generated world.
+const MOST: usize = 1_000_000;
+
+/// Why a text is no seed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{0}` is not a seed: write objects=N with N up to 1000000, or the file of an export")]
+pub struct SeedError(String);
+
+impl FromStr for Seed {
+    type Err = SeedError;
+
+    fn from_str(text: &str) -> Result<Self, SeedError> {
+        match text.strip_prefix("objects=") {
+            Some(number) => match number.parse() {
+                Ok(count) if count <= MOST => Ok(Self::Objects(count)),
+                _ => Err(SeedError(text.to_owned())),
+            },
+            None if text.is_empty() => Err(SeedError(text.to_owned())),
+            None => Ok(Self::File(PathBuf::from(text))),
+        }
+    }
+}
+
+/// Fills a world with objects of all kinds in its default project, by requests like anyone's.
+///
+/// # Errors
+/// When a request is refused, with its answer.
+pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -> Result<(), String> {
+    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: count };
+    // Of each 20 objects: a network, a key, 8 machines, 2 databases; then 6 volumes and 2 schedules on them.
+    let groups = count.div_ceil(20);
+    let mut machines = Vec::with_capacity(groups * 8);
+    for group in 0..groups {
+        let vpc = filler.vpc(group)?;
+        let key =
+            filler.post("ssh-keys", &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}))?;
+        for index in 0..8 {
+            machines.extend(filler.vm(group * 8 + index, vpc, key)?);
+        }
+        for index in 0..2 {
+            filler.database(group * 2 + index, vpc)?;
+        }
+    }
+    // By then the machines run, so that things can be attached to them.
+    filler.now = now.checked_add(jiff::SignedDuration::from_mins(1)).unwrap_or(now);
+    for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % 4 != 3) {
+        let size = 10 + index % 90;
+        filler.post("volumes", &json!({"name": format!("volume-{index}"), "size": size, "vm_id": vm}))?;
+    }
+    for vm in machines.iter().step_by(4) {
+        filler.post("backup-schedules", &json!({"vm_id": vm, "frequency": "daily"}))?;
+    }
+    let mut spare = 0;
+    while filler.left > 0 {
+        spare += 1;
+        filler.post("volumes", &json!({"name": format!("spare-{spare}"), "size": 10}))?;
+    }
+    Ok(())
+}
+
+const PUBLIC_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl seed@example.com";
+
+struct Filler<'a> {
+    world: &'a mut World,
+    api_key: &'a str,
+    project: Uuid,
+    now: Time,
+    left: usize,
+}
+
+impl Filler<'_> {
+    /// Makes an object, unless there are enough; returns its id.
+    fn post(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let request = Request {
+            method: Method::Post,
+            path: format!("/api/v1/{collection}"),
+            query: Vec::new(),
+            api_key: Some(self.api_key.to_owned()),
+            project: Some(self.project.to_string()),
+            body: body.to_string().into_bytes(),
+        };
+        let answer = handle(self.world, &request, self.now);
+        let read: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let made = read.get("data").or_else(|| read.get("database")).and_then(|data| data.get("id"));
+        match made.and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
+            Some(id) => Ok(Some(id)),
+            None => Err(format!("{collection}: {}", String::from_utf8_lossy(&answer.body))),
+        }
+    }
+
+    fn vpc(&mut self, index: usize) -> Result<Option<Uuid>, String> {
+        let cidr = format!("10.{}.{}.0/24", (index >> 8) & 255, index & 255);
+        self.post("vpcs", &json!({"name": format!("network-{index}"), "cidr": cidr}))
+    }
+
+    fn vm(&mut self, index: usize, vpc: Option<Uuid>, key: Option<Uuid>) -> Result<Option<Uuid>, String> {
+        let at = usize::try_from(chance::number(1, index as u64) & 0xffff).unwrap_or_default();
+        let (Some(template), Some(plan)) =
+            (TEMPLATES.get(at % TEMPLATES.len()), VM_PLANS.get(at % VM_PLANS.len()))
+        else {
+            return Ok(None);
+        };
+        let keys: Vec<_> = key.into_iter().collect();
+        let body = json!({
+            "name": format!("machine-{index}"), "template_id": template.id, "pricing_id": plan.id,
+            "vpc_id": vpc, "ssh_key_ids": keys,
+        });
+        self.post("vms", &body)
+    }
+
+    fn database(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+        let Some(plan) = DATABASE_PLANS.get(index % DATABASE_PLANS.len()) else { return Ok(None) };
+        let name = format!("database-{index}");
+        self.post(
+            "databases",
+            &json!({"name": name, "engine": plan.engine, "plan_id": plan.id, "vpc_id": vpc}),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::world::{Setup, Tier};
+
+    #[test]
+    fn a_seed_is_a_count_or_a_file() {
+        assert_eq!("objects=2000".parse(), Ok(Seed::Objects(2_000)));
+        assert_eq!("cloud.json".parse(), Ok(Seed::File("cloud.json".into())));
+        for bad in ["", "objects=", "objects=-1", "objects=1000001"] {
+            assert!(bad.parse::<Seed>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_generated_world_has_the_size_that_was_asked_for_and_is_the_same_each_time() {
+        let made = |count| {
+            let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
+            let mut world = World::new(&setup, Time::UNIX_EPOCH);
+            seed_objects(&mut world, "sk_test", count, Time::UNIX_EPOCH).unwrap();
+            world
+        };
+        for count in [0, 1, 7, 20, 333] {
+            assert_eq!(made(count).objects(), count);
+        }
+        let text = |world: World| serde_json::to_string(&world).unwrap();
+        assert_eq!(text(made(100)), text(made(100)));
+    }
+}

@@ -1,1 +1,245 @@
-//! todo
+//! The emulator as a server: it opens the data, starts a thread that owns the cloud, and stops it.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the emulator's shell is an edge")]
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use jiff::Timestamp;
+use thiserror::Error;
+use tokio::sync::{oneshot, watch};
+use uuid::Uuid;
+
+use super::clock::{ClockError, VirtualClock};
+use super::control::read_export;
+use super::faults;
+use super::limiter::Limiter;
+use super::log::Log;
+use super::seed::{Seed, seed_objects};
+use super::serve;
+use super::shell::Shell;
+use super::store::{self, Journal, Store, StoreError, Stored};
+use super::world::{Setup, Tier, World};
+
+/// What to serve, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The address; port 0 takes a free one.
+    pub bind: SocketAddr,
+    /// The caller knows what it means to serve others than this machine.
+    pub i_know: bool,
+    /// The file that keeps the cloud; without one it ends with the server.
+    pub data: Option<PathBuf>,
+    /// What a new cloud is to hold.
+    pub seed: Option<Seed>,
+    /// Virtual seconds in a real one; without it, what the data says, or 1.
+    pub speed: Option<f64>,
+    /// What goes wrong.
+    pub faults: faults::Plan,
+    /// Whether the rate is limited as the service's.
+    pub limited: bool,
+    /// The rate of the key.
+    pub tier: Tier,
+    /// The key; without one, the data's, or a random one.
+    pub api_key: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            i_know: false,
+            data: None,
+            seed: None,
+            speed: None,
+            faults: faults::Plan::default(),
+            limited: true,
+            tier: Tier::Standard,
+            api_key: None,
+        }
+    }
+}
+
+/// Why the emulator does not run.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// Others than this machine would reach it.
+    #[error(
+        "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know"
+    )]
+    Open(SocketAddr),
+    /// The address cannot be used.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The data cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The speed cannot be used.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    /// The seed cannot be used.
+    #[error("cannot start from {seed}: {reason}")]
+    Seed {
+        /// The seed, as it was said.
+        seed: String,
+        /// Why.
+        reason: String,
+    },
+    /// The thread cannot be started, or ended early.
+    #[error("the emulator's thread did not start: {0}")]
+    Thread(String),
+}
+
+/// A running emulator. Dropping it stops it, after what is under way.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The key that requests must carry.
+    pub api_key: String,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Returns the base address for clients.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Stops it: what is under way is answered, and everything is on the disk on return.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was printed by the thread itself, and nothing is left to do about it.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts an emulator from asynchronous code.
+///
+/// # Errors
+/// As `spawn`.
+pub async fn serve(options: Options) -> Result<Running, ServeError> {
+    let (done, started) = oneshot::channel();
+    // Opening the data reads files, which an executor should not wait for.
+    thread::spawn(move || done.send(spawn(options)));
+    started.await.map_err(|error| ServeError::Thread(error.to_string()))?
+}
+
+/// Starts an emulator on a thread of its own; it listens on return.
+///
+/// # Errors
+/// When the address, the data, the seed or the speed cannot be used.
+pub fn spawn(options: Options) -> Result<Running, ServeError> {
+    if !options.bind.ip().is_loopback() && !options.i_know {
+        return Err(ServeError::Open(options.bind));
+    }
+    let loopback = options.bind.ip().is_loopback();
+    let listen = |source| ServeError::Listen { address: options.bind, source };
+    let listener = TcpListener::bind(options.bind).map_err(listen)?;
+    listener.set_nonblocking(true).map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let (shell, api_key) = open(options)?;
+    let (stop, stopped) = watch::channel(false);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| ServeError::Thread(error.to_string()))?;
+    let thread = thread::Builder::new()
+        .name("emulator".to_owned())
+        .spawn(move || {
+            let local = tokio::task::LocalSet::new();
+            local.block_on(&runtime, serve::run(listener, shell, loopback, stopped));
+        })
+        .map_err(|error| ServeError::Thread(error.to_string()))?;
+    Ok(Running { address, api_key, stop, thread: Some(thread) })
+}
+
+/// Opens or makes the cloud.
+fn open(options: Options) -> Result<(Shell, String), ServeError> {
+    let real = Timestamp::now();
+    let opened = options.data.as_deref().map(Store::open).transpose()?;
+    let (store, stored) = opened.map_or((None, Stored::default()), |(store, stored)| (Some(store), stored));
+    let api_key = match (&options.api_key, options.data.as_deref()) {
+        (Some(key), _) => key.clone(),
+        (None, Some(data)) => store::key(data)?,
+        (None, None) => store::random_key(),
+    };
+    let mut clock = match stored.clock {
+        Some(clock) => clock,
+        None => VirtualClock::new(real, options.speed.unwrap_or(1.0))?,
+    };
+    if let Some(speed) = options.speed {
+        clock = clock.with_speed(real, speed)?;
+    }
+    let fresh = stored.rows.is_empty();
+    let mut world = if fresh {
+        let seed = Uuid::new_v4().as_u64_pair().0;
+        World::new(&Setup { seed, api_key: api_key.clone(), tier: options.tier }, clock.now(real))
+    } else {
+        let path = options.data.clone().unwrap_or_default();
+        World::from_rows(stored.rows).map_err(|reason| StoreError::Corrupt { path, reason })?
+    };
+    world.set_key(&api_key, options.tier);
+    if let Some(seed) = &options.seed {
+        plant(&mut world, seed, fresh, &api_key, clock.now(real))?;
+    }
+    clock = clock.not_before(real, world.latest());
+    if let Some(store) = &store {
+        let mut rows = world.take_rows();
+        rows.push(world.account_row());
+        store.write(&rows, Some(clock))?;
+    }
+    let journal = store.map_or_else(Journal::memory, Journal::start);
+    let limiter = options.limited.then(Limiter::default);
+    Ok((Shell { world, clock, limiter, faults: options.faults, log: Log::default(), journal }, api_key))
+}
+
+fn plant(
+    world: &mut World,
+    seed: &Seed,
+    fresh: bool,
+    api_key: &str,
+    now: Timestamp,
+) -> Result<(), ServeError> {
+    let said = match seed {
+        Seed::Objects(count) => format!("objects={count}"),
+        Seed::File(path) => path.display().to_string(),
+    };
+    let wrong = |reason| ServeError::Seed { seed: said, reason };
+    if !fresh {
+        return Err(wrong(
+            "the data holds a cloud already; use other data, or leave the seed out".to_owned(),
+        ));
+    }
+    match seed {
+        Seed::Objects(count) => seed_objects(world, api_key, *count, now).map_err(wrong),
+        Seed::File(path) => read_seed(path).and_then(|export| world.import(export)).map_err(wrong),
+    }
+}
+
+fn read_seed(path: &Path) -> Result<World, String> {
+    let text = fs::read(path).map_err(|error| error.to_string())?;
+    read_export(&text)
+}

@@ -1,1 +1,169 @@
-//! todo
+//! `Shell`: one request on its way through log, limiter, faults and world; the server around it only
+//! reads and writes sockets. It owns the cloud, and runs on one thread.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::clock::VirtualClock;
+use super::control;
+use super::faults::{self, Fault};
+use super::limiter::{Decision, Limiter};
+use super::log::{Entry, Log};
+use super::store::Journal;
+use super::world::{Request, Response, Tier, World, handle, template};
+use crate::model::schema::Method;
+
+/// One request as it came from the socket.
+pub(super) struct Incoming {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) query: Vec<(String, String)>,
+    pub(super) api_key: Option<String>,
+    pub(super) project: Option<String>,
+    pub(super) peer: String,
+    /// Whether the emulator's own calls are open to this request.
+    pub(super) trusted: bool,
+    pub(super) body: Vec<u8>,
+}
+
+/// The two times of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// Wall time.
+    pub(super) real: Timestamp,
+    /// Time since the server began.
+    pub(super) elapsed: Duration,
+}
+
+/// What is to be done with the socket.
+pub(super) struct Outgoing {
+    pub(super) response: Response,
+    /// The world's time, for `Date`.
+    pub(super) date: Timestamp,
+    /// What goes wrong on the way out.
+    pub(super) fault: Option<Fault>,
+    /// What must be on the disk before the answer leaves.
+    pub(super) sequence: u64,
+}
+
+/// The cloud, and what stands before it.
+pub(super) struct Shell {
+    pub(super) world: World,
+    pub(super) clock: VirtualClock,
+    pub(super) limiter: Option<Limiter>,
+    pub(super) faults: faults::Plan,
+    pub(super) log: Log,
+    pub(super) journal: Journal,
+}
+
+/// Begins the path of the emulator's own calls.
+pub(super) const CONTROL: &str = "/_emulator/";
+
+impl Shell {
+    /// Answers one request.
+    pub(super) fn answer(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
+        if incoming.path.starts_with(CONTROL) {
+            let response = control::answer(self, &incoming, moment);
+            return self.outgoing(response, None, moment);
+        }
+        let method = known(&incoming.method);
+        let route = method.and_then(|method| template(method, &incoming.path)).unwrap_or_default();
+        let entry = Entry {
+            seq: 0,
+            time: moment.real,
+            method: incoming.method.chars().take(16).collect(),
+            route,
+            path: incoming.path.clone(),
+            status: 0,
+            key_prefix: incoming.api_key.clone().unwrap_or_default(),
+        };
+        let (response, fault) = self.serve(method, incoming, moment);
+        let reset = matches!(fault, Some(Fault::ResetBefore | Fault::ResetAfter));
+        let status = if reset { 0 } else { response.status };
+        self.log.add(Entry { status, ..entry }, moment.elapsed);
+        self.outgoing(response, fault, moment)
+    }
+
+    fn outgoing(&mut self, response: Response, fault: Option<Fault>, moment: Moment) -> Outgoing {
+        let rows = self.world.take_rows();
+        let sequence = self.journal.submit(rows, None);
+        Outgoing { response, date: self.clock.now(moment.real), fault, sequence }
+    }
+
+    fn serve(
+        &mut self,
+        method: Option<Method>,
+        incoming: Incoming,
+        moment: Moment,
+    ) -> (Response, Option<Fault>) {
+        let Some(method) = method else {
+            return (Response::error(404, "Not Found", "route not found"), None);
+        };
+        let decision = self.admit(&incoming, moment);
+        if let Some(decision) = decision.filter(|decision| !decision.allowed) {
+            return (limited(refused(decision.limit), decision), None);
+        }
+        let fault = self.faults.decide(method, &incoming.path);
+        let response = match fault {
+            Some(Fault::Status(status)) => failure(status),
+            Some(Fault::ResetBefore) => failure(500),
+            _ => self.run(method, incoming, moment),
+        };
+        (decision.map_or(response.clone(), |decision| limited(response, decision)), fault)
+    }
+
+    fn run(&mut self, method: Method, incoming: Incoming, moment: Moment) -> Response {
+        let Incoming { path, query, api_key, project, body, .. } = incoming;
+        let request = Request { method, path, query, api_key, project, body };
+        handle(&mut self.world, &request, self.clock.now(moment.real))
+    }
+
+    /// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
+    fn admit(&mut self, incoming: &Incoming, moment: Moment) -> Option<Decision> {
+        let limiter = self.limiter.as_mut()?;
+        if matches!(incoming.path.as_str(), "/health" | "/ready") {
+            return None;
+        }
+        let catalog = incoming.path.starts_with("/api/v1/public/");
+        let key = incoming.api_key.as_deref().filter(|_| !catalog);
+        let known = key.and_then(|key| Some((key, self.world.tier_of(key)?)));
+        let (caller, tier) = known.unwrap_or((&incoming.peer, Tier::Standard));
+        Some(limiter.admit(caller, tier, moment.elapsed))
+    }
+}
+
+fn known(method: &str) -> Option<Method> {
+    let methods = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+    methods.into_iter().find(|known| known.as_str() == method)
+}
+
+fn refused(limit: usize) -> Response {
+    let message =
+        format!("at most {limit} requests per second are allowed for this key: wait, then try again");
+    let mut response = Response::error(429, "Rate limit exceeded", &message);
+    response.headers.push(("retry-after", "1".to_owned()));
+    response
+}
+
+fn limited(mut response: Response, decision: Decision) -> Response {
+    response.headers.push(("x-ratelimit-limit", decision.limit.to_string()));
+    response.headers.push(("x-ratelimit-remaining", decision.remaining.to_string()));
+    response
+}
+
+fn failure(status: u16) -> Response {
+    match status {
+        429 => refused(Tier::Standard.bounds().0),
+        503 => Response::error(
+            503,
+            "Service Unavailable",
+            "resources are temporarily unavailable: try again later",
+        ),
+        _ => Response::error(
+            500,
+            "Internal Server Error",
+            "something went wrong on our side: try again, or contact support",
+        ),
+    }
+}

@@ -1,1 +1,328 @@
-//! todo
+//! `Store`: the cloud in one crash-safe file, and the key beside it.
+//!
+//! Requests change rows; `Journal` hands them to a thread that writes all that wait in one commit, and
+//! tells how far it is. An answer leaves when what it saw is on the disk.
+
+#![allow(clippy::disallowed_methods, reason = "the emulator's file and its writer are an edge")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use thiserror::Error;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::clock::VirtualClock;
+use super::world::Row;
+
+const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
+const ABOUT: TableDefinition<&str, &[u8]> = TableDefinition::new("about");
+/// What this program writes and reads.
+const FORMAT: &[u8] = b"stead-cloud-1";
+const LONGEST_KEY: u64 = 1_024;
+
+/// Why the cloud's file cannot be used.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another process has it.
+    #[error(
+        "{path} is in use by another process: stop the other `--cloud local` or `stead emulator`, or use another data directory"
+    )]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is damaged, or no such file at all.
+    #[error(
+        "{path} cannot be read as a cloud: {reason}. Nothing was changed; restore it, or move it away to start anew"
+    )]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// Another version of stead wrote it.
+    #[error(
+        "{path} has the format `{found}`, and this stead reads `stead-cloud-1`: use the stead that wrote it, or move it away"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: String,
+    },
+    /// The system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A commit failed.
+    #[error("{path} cannot be written: {reason}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a file held when it was opened.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// Rows by key; none in a new file.
+    pub rows: Vec<(String, Vec<u8>)>,
+    /// The clock.
+    pub clock: Option<VirtualClock>,
+}
+
+/// An open file. No other process can open it meanwhile.
+#[derive(Debug)]
+pub struct Store {
+    database: Database,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the file, or makes it, readable by its owner only.
+    ///
+    /// # Errors
+    /// When it is in use, damaged, of another version, or cannot be made.
+    pub fn open(path: &Path) -> Result<(Self, Stored), StoreError> {
+        let io = |source| StoreError::Io { path: path.to_owned(), source };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(io)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = private(&mut options).open(path).map_err(io)?;
+        drop(file);
+        let database = Database::create(path).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.to_owned() },
+            error => StoreError::Corrupt { path: path.to_owned(), reason: error.to_string() },
+        })?;
+        let store = Self { database, path: path.to_owned() };
+        let stored = store.load()?;
+        Ok((store, stored))
+    }
+
+    fn corrupt(&self, reason: &impl ToString) -> StoreError {
+        StoreError::Corrupt { path: self.path.clone(), reason: reason.to_string() }
+    }
+
+    fn load(&self) -> Result<Stored, StoreError> {
+        let read = self.database.begin_read().map_err(|error| self.corrupt(&error))?;
+        let about = match read.open_table(ABOUT) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Stored::default()),
+            Err(error) => return Err(self.corrupt(&error)),
+        };
+        let value = |key| about.get(key).map_err(|error| self.corrupt(&error));
+        match value("format")? {
+            Some(format) if format.value() == FORMAT => {}
+            format => {
+                let found = format.map(|format| String::from_utf8_lossy(format.value()).into_owned());
+                let found = found.unwrap_or_default();
+                return Err(StoreError::Version { path: self.path.clone(), found });
+            }
+        }
+        let clock = value("clock")?.map(|clock| serde_json::from_slice(clock.value()));
+        let clock = clock.transpose().map_err(|error| self.corrupt(&error))?;
+        let records = read.open_table(RECORDS).map_err(|error| self.corrupt(&error))?;
+        let mut rows = Vec::new();
+        for row in records.iter().map_err(|error| self.corrupt(&error))? {
+            let (key, value) = row.map_err(|error| self.corrupt(&error))?;
+            rows.push((key.value().to_owned(), value.value().to_vec()));
+        }
+        Ok(Stored { rows, clock })
+    }
+
+    /// Writes rows and the clock; they are on the disk on return.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub fn write(&self, rows: &[Row], clock: Option<VirtualClock>) -> Result<(), StoreError> {
+        let failed = |reason| StoreError::Write { path: self.path.clone(), reason };
+        self.commit(rows, clock).map_err(|error| failed(error.to_string()))
+    }
+
+    fn commit(&self, rows: &[Row], clock: Option<VirtualClock>) -> Result<(), redb::Error> {
+        let write = self.database.begin_write()?;
+        {
+            let mut about = write.open_table(ABOUT)?;
+            about.insert("format", FORMAT)?;
+            if let Some(text) = clock.and_then(|clock| serde_json::to_vec(&clock).ok()) {
+                about.insert("clock", text.as_slice())?;
+            }
+            let mut records = write.open_table(RECORDS)?;
+            for row in rows {
+                match &row.value {
+                    Some(value) => drop(records.insert(row.key.as_str(), value.as_slice())?),
+                    None => drop(records.remove(row.key.as_str())?),
+                }
+            }
+        }
+        write.commit()?;
+        Ok(())
+    }
+}
+
+/// Lets only the owner read and write what is made.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
+}
+
+/// Returns the key beside the cloud's file; makes a random one where there is none.
+///
+/// # Errors
+/// When it cannot be read or made, or holds no key.
+pub fn key(data: &Path) -> Result<String, StoreError> {
+    let path = data.with_extension("key");
+    let io = |source| StoreError::Io { path: path.clone(), source };
+    let mut options = OpenOptions::new();
+    match private(options.write(true).create_new(true)).open(&path) {
+        Ok(mut file) => {
+            let key = random_key();
+            file.write_all(key.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
+            Ok(key)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let mut text = String::new();
+            let file = File::open(&path).map_err(io)?;
+            file.take(LONGEST_KEY).read_to_string(&mut text).map_err(io)?;
+            let key = text.trim();
+            if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+                let reason = "it holds no API key: remove it, and a new one is made".to_owned();
+                return Err(StoreError::Corrupt { path, reason });
+            }
+            Ok(key.to_owned())
+        }
+        Err(error) => Err(io(error)),
+    }
+}
+
+/// Returns a new key from the system's random source.
+pub fn random_key() -> String {
+    format!("sk_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+/// How far the writer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// Everything up to this batch is on the disk.
+    Durable(u64),
+    /// A batch was not written; nothing after it is either.
+    Failed(String),
+}
+
+struct Batch {
+    sequence: u64,
+    rows: Vec<Row>,
+    clock: Option<VirtualClock>,
+}
+
+/// What still has to reach the disk, in order.
+#[derive(Debug)]
+pub struct Journal {
+    batches: Option<mpsc::Sender<Batch>>,
+    sequence: u64,
+    progress: watch::Receiver<Progress>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Journal {
+    /// Returns a journal that keeps nothing.
+    #[must_use]
+    pub fn memory() -> Self {
+        let (_, progress) = watch::channel(Progress::Durable(0));
+        Self { batches: None, sequence: 0, progress, writer: None }
+    }
+
+    /// Starts the writer of a store.
+    #[must_use]
+    pub fn start(store: Store) -> Self {
+        let (batches, waiting) = mpsc::channel();
+        let (tell, progress) = watch::channel(Progress::Durable(0));
+        let writer = thread::spawn(move || write_all(&store, &waiting, &tell));
+        Self { batches: Some(batches), sequence: 0, progress, writer: Some(writer) }
+    }
+
+    /// Hands over what a request changed; returns the number to wait for.
+    pub fn submit(&mut self, rows: Vec<Row>, clock: Option<VirtualClock>) -> u64 {
+        let Some(batches) = &self.batches else { return 0 };
+        if rows.is_empty() && clock.is_none() {
+            return self.sequence;
+        }
+        self.sequence += 1;
+        // A writer that is gone has failed, and the progress says so.
+        let _ = batches.send(Batch { sequence: self.sequence, rows, clock });
+        self.sequence
+    }
+
+    /// Returns where to see how far the writer is.
+    pub fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.batches = None;
+        if let Some(writer) = self.writer.take() {
+            // A panic of the writer was reported as a failure to those who waited.
+            let _ = writer.join();
+        }
+    }
+}
+
+fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sender<Progress>) {
+    while let Ok(first) = waiting.recv() {
+        let mut batch = first;
+        while let Ok(next) = waiting.try_recv() {
+            batch.sequence = next.sequence;
+            batch.rows.extend(next.rows);
+            batch.clock = next.clock.or(batch.clock);
+        }
+        let written = store.write(&batch.rows, batch.clock);
+        let failed = written.is_err();
+        tell.send_replace(match written {
+            Ok(()) => Progress::Durable(batch.sequence),
+            Err(error) => Progress::Failed(error.to_string()),
+        });
+        if failed {
+            return;
+        }
+    }
+}
+
+/// Waits until everything up to a number is on the disk.
+///
+/// # Errors
+/// When it will never be, in words.
+pub async fn durable(mut progress: watch::Receiver<Progress>, sequence: u64) -> Result<(), String> {
+    let reached = |progress: &Progress| match progress {
+        Progress::Durable(done) => *done >= sequence,
+        Progress::Failed(_) => true,
+    };
+    match progress.wait_for(reached).await.map(|progress| progress.clone()) {
+        Ok(Progress::Failed(reason)) => Err(reason),
+        Ok(Progress::Durable(_)) => Ok(()),
+        Err(_) if sequence == 0 => Ok(()),
+        Err(_) => Err("the writer of the cloud's file ended".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

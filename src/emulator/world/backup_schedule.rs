@@ -8,6 +8,8 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -17,7 +19,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::vm::Vm;
 use super::vm_operation::settled;
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/backup-schedules";
@@ -137,23 +138,23 @@ fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
         day_of_week: call.body.optional("day_of_week", |field| field.integer(0, 6).map(small))?,
         hour: call.body.optional("hour", |field| field.integer(0, 23).map(small))?,
         retention: call.body.optional("retention", |field| field.integer(1, 30))?,
-        enabled: call.body.optional("enabled", |field| field.boolean())?,
+        enabled: call.body.optional("enabled", Field::boolean)?,
     })
 }
 
 /// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
 fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<Option<i8>, Refusal> {
     match frequency {
-        Frequency::Daily if wanted.is_some() => {
-            Err(Refusal::bad("day_of_week is for weekly schedules only: leave it out, or set frequency to weekly"))
-        }
+        Frequency::Daily if wanted.is_some() => Err(Refusal::bad(
+            "day_of_week is for weekly schedules only: leave it out, or set frequency to weekly",
+        )),
         Frequency::Daily => Ok(None),
         Frequency::Weekly => Ok(wanted.or(current).or(Some(0))),
     }
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required("vm_id", |field| field.uuid())?;
+    let vm_id = call.body.required("vm_id", Field::uuid)?;
     let wish = wish(call)?;
     let frequency = wish.frequency.ok_or_else(|| Refusal::bad("frequency is required"))?;
     let day_of_week = day(frequency, wish.day_of_week, None)?;

@@ -5,13 +5,13 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::call::Call;
 use super::exchange::Refusal;
 use super::money::{self, MONTH_HOURS};
 use super::state::World;
 use super::table::{Body, Table};
 use super::timeline::after;
-use super::Time;
 
 /// The words of `billing_type`.
 pub(super) const BILLING_TYPES: &[&str] = &["payg", "subscription"];
@@ -63,7 +63,9 @@ impl Billing {
     fn hours_left(self, now: Time) -> i64 {
         match self {
             Self::Payg => 0,
-            Self::Subscription { paid_until, .. } => (paid_until.duration_since(now).as_secs() / HOUR).max(0),
+            Self::Subscription { paid_until, .. } => {
+                (paid_until.duration_since(now).as_secs() / HOUR).max(0)
+            }
         }
     }
 }
@@ -98,7 +100,8 @@ impl Meter {
     /// Returns the amount at a time, at one rate since the last look.
     pub(super) fn at(self, now: Time, rate: Decimal) -> Decimal {
         let elapsed = now.duration_since(self.since).as_millis();
-        let hours = Decimal::try_from_i128_with_scale(elapsed.max(0), 3).unwrap_or_default() / Decimal::from(HOUR);
+        let hours =
+            Decimal::try_from_i128_with_scale(elapsed.max(0), 3).unwrap_or_default() / Decimal::from(HOUR);
         (self.accrued + rate * hours).round_dp(8)
     }
 
@@ -121,7 +124,8 @@ impl World {
 
     /// Pays what is due; money that the balance lacks comes from the card.
     pub(super) fn settle_subscriptions(&mut self, now: Time) {
-        let due = renew(&mut self.vms, now) + renew(&mut self.volumes, now) + renew(&mut self.databases, now);
+        let due =
+            renew(&mut self.vms, now) + renew(&mut self.volumes, now) + renew(&mut self.databases, now);
         if !due.is_zero() {
             self.account.balance = (self.account.balance - due).max(Decimal::ZERO);
         }

@@ -2,12 +2,12 @@
 
 use uuid::Uuid;
 
+use super::Time;
 use super::body::Body as Input;
 use super::exchange::{Refusal, Response};
 use super::json::Fields;
 use super::state::World;
 use super::table::{Body, Record, View};
-use super::Time;
 
 /// What `X-Project-ID` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,9 @@ impl Call<'_> {
     /// Returns `(offset, limit)` of the query.
     pub(super) fn window(&self) -> Result<(usize, usize), Refusal> {
         let number = |name: &str, least: usize, default: usize| {
-            let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else { return Ok(default) };
+            let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
+                return Ok(default);
+            };
             match text.parse() {
                 Ok(number) if number >= least => Ok(number),
                 _ => Err(Refusal::bad(format!("{name} must be a whole number of at least {least}"))),
@@ -118,12 +120,6 @@ impl Call<'_> {
         let view = View { world: self.world, now: self.now, detail: false };
         let page = table.page(project, offset, limit);
         Ok(listing(table.len(project), page, |fields, record| T::show(record, view, fields)))
-    }
-
-    /// Answers with a page of records of the whole account, whatever the header says.
-    pub(super) fn list_account<T: Body>(&mut self) -> Reply {
-        self.scope = Scope::Whole;
-        self.list::<T>()
     }
 
     /// Answers with a page of things that are not records.

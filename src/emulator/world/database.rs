@@ -6,7 +6,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
+use super::body::Field;
 use super::call::{Call, Reply};
 use super::catalog::{self, DatabasePlan, Engine};
 use super::database_user::User;
@@ -17,7 +19,6 @@ use super::route::{Access, Route};
 use super::state::World;
 use super::table::{Body, Record, Table, View};
 use super::timeline::{Timeline, after};
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -280,7 +281,9 @@ impl Call<'_> {
     pub(super) fn find_staying(&self) -> Result<&Record<Database>, Refusal> {
         let record = self.find_database()?;
         match record.status(self.now) {
-            status @ ("deleting" | "deleted") => Err(Refusal::conflict(format!("the database is {status}"))),
+            status @ ("deleting" | "deleted") => {
+                Err(Refusal::conflict(format!("the database is {status}")))
+            }
             _ => Ok(record),
         }
     }
@@ -322,7 +325,7 @@ fn read(call: &mut Call<'_>) -> Reply {
 fn rename(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, project) = (record.id, record.project);
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     call.free_name(project, &name, Some(id))?;
     call.update::<Database>(id, |record| record.body.name = name);
     call.show_database(200, id, "database renamed")

@@ -3,7 +3,7 @@
 use ipnet::Ipv4Net;
 use uuid::Uuid;
 
-use super::body::Body as Input;
+use super::body::{Body as Input, Field};
 use super::call::{Call, Reply, success};
 use super::database::Database;
 use super::exchange::Refusal;
@@ -38,9 +38,8 @@ const MOST_SOURCES: usize = 20;
 
 /// Reads an allowlist of source networks.
 pub(super) fn allowlist(body: &Input, name: &str) -> Result<Option<Vec<String>>, Refusal> {
-    let read = body.optional(name, |field| {
-        field.list(MOST_SOURCES, |item| item.text(1, 64).map(str::to_owned))
-    })?;
+    let read =
+        body.optional(name, |field| field.list(MOST_SOURCES, |item| item.text(1, 64).map(str::to_owned)))?;
     for text in read.iter().flatten() {
         let reason = match text.parse::<Ipv4Net>() {
             Ok(network) if network.prefix_len() > 0 => continue,
@@ -65,7 +64,7 @@ impl Call<'_> {
 fn connect(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, current) = (record.id, record.body.vpc_id);
-    let vpc = call.body.required("vpc_id", |field| field.uuid())?;
+    let vpc = call.body.required("vpc_id", Field::uuid)?;
     call.named::<Vpc>(vpc)?;
     if current.is_some() {
         return Err(Refusal::bad("the database is connected to a VPC already: disconnect it first"));
@@ -87,7 +86,7 @@ fn disconnect(call: &mut Call<'_>) -> Reply {
 fn public_access(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, kept) = (record.id, record.body.public_port);
-    let enabled = call.body.required("enabled", |field| field.boolean())?;
+    let enabled = call.body.required("enabled", Field::boolean)?;
     let sources = allowlist(&call.body, "allowlist")?;
     let port = match kept {
         None if enabled => Some(call.public_port(&call.find_staying()?.body)?),
@@ -182,5 +181,9 @@ fn consumers(call: &mut Call<'_>) -> Reply {
 
 fn no_engine(call: &mut Call<'_>) -> Reply {
     let _: Uuid = call.find_database()?.id;
-    Err(Refusal::new(501, "Not Implemented", "the emulator runs no database engine: there is nothing to query"))
+    Err(Refusal::new(
+        501,
+        "Not Implemented",
+        "the emulator runs no database engine: there is nothing to query",
+    ))
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::Billing;
-use super::body::Body as Input;
+use super::body::{Body as Input, Field};
 use super::call::{Call, Reply, done};
 use super::catalog::{self, DatabasePlan};
 use super::database::{Database, backup_time};
@@ -15,7 +16,6 @@ use super::route::{Access, Route};
 use super::table::Record;
 use super::timeline::Timeline;
 use super::vpc::Vpc;
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -38,7 +38,7 @@ const BACKUPS_KEPT: i64 = 7;
 fn create(call: &mut Call<'_>) -> Reply {
     let mut database = requested(&call.body)?;
     rules(&database)?;
-    let backups = call.body.optional("backups_enabled", |field| field.boolean())?.unwrap_or_default();
+    let backups = call.body.optional("backups_enabled", Field::boolean)?.unwrap_or_default();
     if backups && database.is_free() {
         return Err(Refusal::bad("backups_enabled: the free plan has no backups; choose a paid plan"));
     }
@@ -63,7 +63,7 @@ fn create(call: &mut Call<'_>) -> Reply {
 
 /// Reads the body of a creation; port and billing are still to be filled in.
 fn requested(body: &Input) -> Result<Database, Refusal> {
-    let name = body.required("name", |field| field.name())?;
+    let name = body.required("name", Field::name)?;
     let engine = body.optional("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
     let plan = plan(body.required("plan_id", |field| field.integer(0, i64::MAX))?)?;
     let storage = body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
@@ -76,12 +76,12 @@ fn requested(body: &Input) -> Result<Database, Refusal> {
         engine_version: version(body, engine)?,
         plan_id: plan.id,
         storage_gb: storage.unwrap_or(plan.storage),
-        ha_enabled: body.optional("ha_enabled", |field| field.boolean())?.unwrap_or_default(),
+        ha_enabled: body.optional("ha_enabled", Field::boolean)?.unwrap_or_default(),
         replica_count: body
             .optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?
             .unwrap_or_default(),
-        vpc_id: body.optional("vpc_id", |field| field.uuid())?,
-        public_access: body.optional("public_access", |field| field.boolean())?.unwrap_or_default(),
+        vpc_id: body.optional("vpc_id", Field::uuid)?,
+        public_access: body.optional("public_access", Field::boolean)?.unwrap_or_default(),
         public_port: None,
         public_allowlist: allowlist(body, "public_allowlist")?.unwrap_or_default(),
         extensions: list.unwrap_or_default(),
@@ -112,7 +112,7 @@ fn version(body: &Input, engine: &str) -> Result<String, Refusal> {
 /// Reads the engine's settings: one of valkey, and no others.
 fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, Refusal> {
     const KEY: &str = "maxmemory-policy";
-    let Some(config) = body.optional("engine_config", |field| field.object())? else {
+    let Some(config) = body.optional("engine_config", Field::object)? else {
         return Ok(BTreeMap::new());
     };
     let mut read = BTreeMap::new();
@@ -133,7 +133,10 @@ fn rules(database: &Database) -> Result<(), Refusal> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
         let owner = plan.engine;
-        return Err(Refusal::bad(format!("plan_id {} is a plan of {owner}: choose one of {engine}", plan.id)));
+        return Err(Refusal::bad(format!(
+            "plan_id {} is a plan of {owner}: choose one of {engine}",
+            plan.id
+        )));
     }
     if database.replica_count > 0 && engine != "postgres" {
         return Err(Refusal::bad(format!("replica_count: {engine} has no read replicas; set it to 0")));
@@ -173,7 +176,7 @@ fn scale(call: &mut Call<'_>) -> Reply {
     let mut new = old.body.clone();
     let wanted = call.body.optional("plan_id", |field| field.integer(0, i64::MAX))?;
     let storage = call.body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
-    let ha = call.body.optional("ha_enabled", |field| field.boolean())?;
+    let ha = call.body.optional("ha_enabled", Field::boolean)?;
     let replicas = call.body.optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?;
     if wanted.is_none() && storage.is_none() && ha.is_none() && replicas.is_none() {
         return Err(Refusal::bad("one of plan_id, storage_gb, ha_enabled and replica_count is required"));
@@ -217,7 +220,9 @@ fn resume(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, status) = (record.id, record.status(call.now));
     if status != "suspended" {
-        return Err(Refusal::conflict(format!("the database is {status}; only a suspended one can be resumed")));
+        return Err(Refusal::conflict(format!(
+            "the database is {status}; only a suspended one can be resumed"
+        )));
     }
     let timeline = record.body.coming_up(call.now, &[(0, "deploying"), (60, "running")]);
     call.update::<Database>(id, |record| record.timeline = timeline);
@@ -252,7 +257,7 @@ fn backups(call: &mut Call<'_>) -> Reply {
 
 fn restore(call: &mut Call<'_>) -> Reply {
     let record = resting(call)?.clone();
-    let in_place = call.body.optional("in_place", |field| field.boolean())?.unwrap_or_default();
+    let in_place = call.body.optional("in_place", Field::boolean)?.unwrap_or_default();
     choose_backup(call, &record)?;
     let now = call.now;
     if in_place {
@@ -287,7 +292,7 @@ fn restore(call: &mut Call<'_>) -> Reply {
 /// Refuses a restore from a backup or a time that there is not.
 fn choose_backup(call: &Call<'_>, record: &Record<Database>) -> Result<(), Refusal> {
     let numbers = numbers(record, call.now);
-    let wanted = call.body.optional("backup_id", |field| field.uuid())?;
+    let wanted = call.body.optional("backup_id", Field::uuid)?;
     let time = call.body.optional("restore_time", |field| field.text(1, 64))?;
     if let Some(id) = wanted {
         let known = numbers.iter().any(|number| backup_id(record, *number) == id);

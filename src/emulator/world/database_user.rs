@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::call::{Call, Reply, done, success};
 use super::database::Database;
 use super::exchange::Refusal;
 use super::json::Fields;
 use super::route::{Access, Route};
 use super::table::Record;
-use super::Time;
 use crate::emulator::chance;
 use crate::model::schema::Method;
 
@@ -72,7 +72,9 @@ fn create(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::bad("name must be of a-z, 0-9 and _, and not begin with a digit"));
     }
     if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
-        return Err(Refusal::bad(format!("name {name} is reserved: choose one that does not begin with {prefix}")));
+        return Err(Refusal::bad(format!(
+            "name {name} is reserved: choose one that does not begin with {prefix}"
+        )));
     }
     if record.body.users.contains_key(&name) {
         return Err(Refusal::conflict(format!("the user {name} exists already")));
@@ -86,7 +88,9 @@ fn create(call: &mut Call<'_>) -> Reply {
     let user = User { created_at: call.now, rotations };
     let made = user.clone();
     let key = name.clone();
-    call.update::<Database>(id, |record| drop(record.body.users.insert(key, made)));
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, made);
+    });
     Ok(success(201, "user created", |fields| {
         fields.object("data", |fields| {
             show(fields, &name, &user);
@@ -104,7 +108,9 @@ fn find(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, Use
 
 fn delete(call: &mut Call<'_>) -> Reply {
     let (id, name, _) = find(call, settled(call)?)?;
-    call.update::<Database>(id, |record| drop(record.body.users.remove(&name)));
+    call.update::<Database>(id, |record| {
+        record.body.users.remove(&name);
+    });
     Ok(done("user deleted"))
 }
 
@@ -112,7 +118,9 @@ fn rotate(call: &mut Call<'_>) -> Reply {
     let (id, name, mut user) = find(call, settled(call)?)?;
     user.rotations += 1;
     let (key, kept) = (name.clone(), user.clone());
-    call.update::<Database>(id, |record| drop(record.body.users.insert(key, kept)));
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, kept);
+    });
     Ok(answer(id, &name, &user, "password changed"))
 }
 

@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn halves_go_to_the_even_neighbour() {
-        for (exact, wanted) in [("1.005", "1.00"), ("1.015", "1.02"), ("1.025", "1.02"), ("1.0251", "1.03")] {
+        for (exact, wanted) in [("1.005", "1.00"), ("1.015", "1.02"), ("1.025", "1.02"), ("1.0251", "1.03")]
+        {
             assert_eq!(monthly(exact.parse().unwrap()), wanted.parse().unwrap(), "{exact}");
         }
         assert_eq!(hourly(cents(500)).to_string(), "0.0068");

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::Time;
 use super::backup_schedule::BackupSchedule;
 use super::database::Database;
 use super::project::Project;
@@ -14,7 +15,6 @@ use super::timeline::Timeline;
 use super::vm::Vm;
 use super::volume::Volume;
 use super::vpc::Vpc;
-use super::Time;
 use crate::model::diagnostic::nearest;
 
 /// Why a record was not changed.
@@ -126,11 +126,16 @@ impl World {
                 ("banned", Value::Bool(banned)) => account.banned = *banned,
                 ("balance", Value::Number(number)) => {
                     let read = number.to_string().parse();
-                    account.balance = read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
+                    account.balance =
+                        read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
                 }
                 ("card" | "banned", _) => return wrong(format!("{name} must be true or false")),
                 ("balance", _) => return wrong("balance must be a number"),
-                _ => return wrong(format!("an account has no `{name}` to set. It has balance, banned, card")),
+                _ => {
+                    return wrong(format!(
+                        "an account has no `{name}` to set. It has balance, banned, card"
+                    ));
+                }
             }
         }
         self.account = account;

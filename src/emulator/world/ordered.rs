@@ -122,7 +122,8 @@ mod tests {
     fn pages_concatenate_to_the_whole() {
         let mut ordered = Ordered::default();
         (0..5_000).rev().for_each(|n| ordered.insert(place(n)));
-        let paged: Vec<_> = (0..50).flat_map(|page| ordered.page(page * 100, 100).collect::<Vec<_>>()).collect();
+        let paged: Vec<_> =
+            (0..50).flat_map(|page| ordered.page(page * 100, 100).collect::<Vec<_>>()).collect();
         assert!(paged.iter().copied().eq((0..5_000).rev().map(|n| place(n).1)));
         assert_eq!(ordered.page(5_000, 100).count(), 0);
         assert_eq!(ordered.page(usize::MAX, 100).count(), 0);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -63,7 +64,7 @@ impl Body for Project {
 const DESCRIPTION: usize = 65_535;
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
     let body = Project { name, description: description.unwrap_or_default().to_owned(), is_default: false };
     let now = call.now;
@@ -78,7 +79,7 @@ fn read(call: &mut Call<'_>) -> Reply {
 
 fn patch(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Project>()?.id;
-    let name = call.body.optional("name", |field| field.name())?;
+    let name = call.body.optional("name", Field::name)?;
     let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
     let description = description.map(str::to_owned);
     call.update::<Project>(id, |record| {

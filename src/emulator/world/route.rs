@@ -2,14 +2,14 @@
 
 use uuid::Uuid;
 
+use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
 use super::state::World;
-use super::Time;
 use super::{
-    backup_schedule, database, database_access, database_operation, database_user, project, public, ssh_key,
-    vm, vm_operation, volume, vpc,
+    backup_schedule, database, database_access, database_operation, database_user, project, public,
+    ssh_key, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
 
@@ -121,12 +121,12 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
         return Ok(Scope::Whole);
     }
     let stated = request.project.as_deref().filter(|text| !text.is_empty());
-    let known = stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
+    let known =
+        stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
     match (known, request.method.mutates()) {
-        (Some(Some(id)), true) => Ok(Scope::Project(id)),
+        (Some(Some(id)), _) => Ok(Scope::Project(id)),
         (Some(None), true) => Err(Refusal::unknown("project")),
         (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
-        (Some(Some(id)), false) => Ok(Scope::Project(id)),
         (Some(None), false) => Ok(Scope::Nowhere),
         (None, _) => Ok(Scope::Whole),
     }

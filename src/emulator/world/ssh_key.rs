@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
@@ -53,7 +54,7 @@ impl Body for SshKey {
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     let public_key = call.body.required("public_key", |field| field.text(1, 16_384))?.to_owned();
     let fingerprint = fingerprint(&public_key).ok_or_else(|| {
         Refusal::bad("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
@@ -121,7 +122,8 @@ fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 4 / 3 + 1);
     let digit = |bits: u32| BASE64.get((bits & 63) as usize).map_or('A', |byte| char::from(*byte));
     for chunk in bytes.chunks(3) {
-        let held = chunk.iter().fold(0, |held, byte| (held << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let held =
+            chunk.iter().fold(0, |held, byte| (held << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
         text.extend((0..=chunk.len()).map(|index| digit(held >> (18 - 6 * index))));
     }
     text
@@ -137,10 +139,7 @@ mod tests {
     #[test]
     fn a_fingerprint_is_what_openssh_shows() {
         // `ssh-keygen -lf` of GitHub's published host key.
-        assert_eq!(
-            fingerprint(LINE).unwrap(),
-            "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
-        );
+        assert_eq!(fingerprint(LINE).unwrap(), "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU");
     }
 
     #[test]

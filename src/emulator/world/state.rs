@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::Time;
 use super::backup_schedule::BackupSchedule;
 use super::billing::Meter;
 use super::database::Database;
@@ -15,7 +16,6 @@ use super::timeline::Timeline;
 use super::vm::Vm;
 use super::volume::Volume;
 use super::vpc::Vpc;
-use super::Time;
 use crate::emulator::chance;
 
 /// The rate that a key may use.
@@ -111,19 +111,41 @@ pub struct World {
 macro_rules! each_table {
     ($world:expr, $table:ident => $do:expr) => {{
         let world = $world;
-        { let $table = &mut world.projects; $do; }
-        { let $table = &mut world.ssh_keys; $do; }
-        { let $table = &mut world.vpcs; $do; }
-        { let $table = &mut world.vms; $do; }
-        { let $table = &mut world.volumes; $do; }
-        { let $table = &mut world.backup_schedules; $do; }
-        { let $table = &mut world.databases; $do; }
+        {
+            let $table = &mut world.projects;
+            $do;
+        }
+        {
+            let $table = &mut world.ssh_keys;
+            $do;
+        }
+        {
+            let $table = &mut world.vpcs;
+            $do;
+        }
+        {
+            let $table = &mut world.vms;
+            $do;
+        }
+        {
+            let $table = &mut world.volumes;
+            $do;
+        }
+        {
+            let $table = &mut world.backup_schedules;
+            $do;
+        }
+        {
+            let $table = &mut world.databases;
+            $do;
+        }
     }};
 }
 
 impl World {
     /// Returns an empty cloud with one account, its default project and one key.
     pub fn new(setup: &Setup, now: Time) -> Self {
+        let now = to_millisecond(now);
         let account = Account {
             id: chance::id(setup.seed, 0),
             default_project: chance::id(setup.seed, 1),
@@ -173,6 +195,20 @@ impl World {
     #[must_use]
     pub fn default_project(&self) -> Uuid {
         self.account.default_project
+    }
+
+    /// Returns the latest time that was seen.
+    #[must_use]
+    pub fn latest(&self) -> Time {
+        self.account.latest
+    }
+
+    /// Returns how many objects there are, child objects and the default project left out.
+    #[must_use]
+    pub fn objects(&self) -> usize {
+        let all = self.projects.len(None) + self.ssh_keys.len(None) + self.vpcs.len(None);
+        let all = all + self.vms.len(None) + self.volumes.len(None) + self.backup_schedules.len(None);
+        (all + self.databases.len(None)).saturating_sub(1)
     }
 
     /// Returns what the account has used and has left at a time.
@@ -269,8 +305,7 @@ impl World {
 
     /// Moves the world's clock, and lets go what was to go by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
-        let now = jiff::Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
-        let now = now.max(self.account.latest);
+        let now = to_millisecond(now).max(self.account.latest);
         self.account.latest = now;
         self.account.meter.run(now, self.rate());
         self.settle_subscriptions(now);
@@ -305,6 +340,11 @@ impl World {
         self.table_mut().insert(record);
         id
     }
+}
+
+/// Cuts what is finer than the world's clock.
+fn to_millisecond(time: Time) -> Time {
+    Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
 fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {

@@ -7,12 +7,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::Charge;
 use super::json::Fields;
 use super::ordered::Ordered;
 use super::state::World;
 use super::timeline::Timeline;
-use super::Time;
 
 /// One object: what all kinds have, and the kind's own body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

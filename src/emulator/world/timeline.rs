@@ -75,9 +75,14 @@ mod tests {
     fn a_status_is_a_function_of_the_time() {
         let zero = Time::UNIX_EPOCH;
         let timeline = Timeline::new(zero, &[(0, "pending"), (2, "deploying"), (47, "running")]);
-        for (seconds, wanted) in
-            [(-5, "pending"), (0, "pending"), (1, "pending"), (2, "deploying"), (46, "deploying"), (47, "running")]
-        {
+        for (seconds, wanted) in [
+            (-5, "pending"),
+            (0, "pending"),
+            (1, "pending"),
+            (2, "deploying"),
+            (46, "deploying"),
+            (47, "running"),
+        ] {
             assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
         }
         assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));

@@ -1,6 +1,6 @@
 //! `vm`: virtual machines: what they are, their creation and deletion.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
@@ -8,7 +8,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::catalog::{self, TEMPLATES};
 use super::exchange::Refusal;
@@ -20,7 +22,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::volume::Volume;
 use super::vpc::{self, Vpc};
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/vms";
@@ -58,11 +59,11 @@ impl Vm {
 
 /// The machines of each network, by address.
 #[derive(Default)]
-pub(super) struct Networks(HashMap<Uuid, BTreeMap<(u32, Uuid), ()>>);
+pub(super) struct Networks(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
 
 impl Networks {
     pub(super) fn in_vpc(&self, vpc: Uuid) -> usize {
-        self.0.get(&vpc).map_or(0, BTreeMap::len)
+        self.0.get(&vpc).map_or(0, BTreeSet::len)
     }
 
     /// Returns a free address: the one after the highest in use, else the lowest gap.
@@ -70,7 +71,7 @@ impl Networks {
         let first = vpc::gateway(network).checked_add(1)?;
         let last = network.broadcast().to_bits();
         let taken = self.0.get(&vpc);
-        let highest = taken.and_then(|taken| taken.last_key_value()).map(|((address, _), ())| *address);
+        let highest = taken.and_then(|taken| taken.last()).map(|(address, _)| *address);
         let next = highest.map_or(first, |address| address.saturating_add(1).max(first));
         if next < last {
             return Some(next);
@@ -101,7 +102,7 @@ impl Body for Vm {
         let members = index.0.entry(vpc).or_default();
         let key = (record.body.private_ipv4_address.map_or(0, Ipv4Addr::to_bits), record.id);
         if present {
-            members.insert(key, ());
+            members.insert(key);
         } else {
             members.remove(&key);
             if members.is_empty() {
@@ -169,8 +170,8 @@ fn create(call: &mut Call<'_>) -> Reply {
 /// Reads the body of a creation; addresses and billing are still to be filled in.
 fn requested(call: &Call<'_>) -> Result<Vm, Refusal> {
     let body = &call.body;
-    let name = body.required("name", |field| field.name())?;
-    let template_id = body.required("template_id", |field| field.uuid())?;
+    let name = body.required("name", Field::name)?;
+    let template_id = body.required("template_id", Field::uuid)?;
     if !TEMPLATES.iter().any(|template| template.id == template_id) {
         return Err(Refusal::bad(format!("template_id {template_id} is not in the template catalog")));
     }
@@ -178,14 +179,14 @@ fn requested(call: &Call<'_>) -> Result<Vm, Refusal> {
     if catalog::vm_plan(pricing_id).is_none() {
         return Err(Refusal::bad(format!("pricing_id {pricing_id} is not in the VM pricing catalog")));
     }
-    let vpc_id = body.optional("vpc_id", |field| field.uuid())?;
-    let keys = body.optional("ssh_key_ids", |field| field.list(MOST_KEYS, |item| item.uuid()))?;
+    let vpc_id = body.optional("vpc_id", Field::uuid)?;
+    let keys = body.optional("ssh_key_ids", |field| field.list(MOST_KEYS, Field::uuid))?;
     let ssh_key_ids = keys.unwrap_or_default();
     for id in &ssh_key_ids {
         call.named::<SshKey>(*id)?;
     }
     let user_data = body.optional("user_data", |field| field.text(0, 65_535))?;
-    let console = body.optional("console_require_mfa", |field| field.boolean())?;
+    let console = body.optional("console_require_mfa", Field::boolean)?;
     Ok(Vm {
         name,
         template_id,
@@ -223,7 +224,7 @@ fn read(call: &mut Call<'_>) -> Reply {
 fn delete(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vm>()?.id;
     let action = call.body.optional("volume_action", |field| field.one_of(&["detach", "delete"]))?;
-    let with_vpc = call.body.optional("delete_vpc", |field| field.boolean())?.unwrap_or_default();
+    let with_vpc = call.body.optional("delete_vpc", Field::boolean)?.unwrap_or_default();
     let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::unknown(Vm::TITLE)) };
     call.world.refund(vm.body.billing, vm.body.month(), call.now);
     for schedule in call.world.backup_schedules.index().of_vm(id) {

@@ -1,5 +1,6 @@
 //! What is done to a VM that exists: start, stop, reboot, resize, console policy.
 
+use super::body::Field;
 use super::call::{Call, Reply};
 use super::catalog;
 use super::exchange::Refusal;
@@ -62,7 +63,7 @@ fn resize(call: &mut Call<'_>) -> Reply {
 
 fn console_policy(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vm>()?.id;
-    let wanted = call.body.required("console_require_mfa", |field| field.boolean())?;
+    let wanted = call.body.required("console_require_mfa", Field::boolean)?;
     call.update::<Vm>(id, |record| record.body.console_require_mfa = wanted);
     call.show::<Vm>(200, id, "console policy updated")
 }

@@ -6,7 +6,9 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Time;
 use super::billing::{Billing, Charge};
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::catalog::VOLUME_GB;
 use super::exchange::{Refusal, Response};
@@ -18,7 +20,6 @@ use super::table::{Body, Record, Table, View};
 use super::timeline::Timeline;
 use super::vm::Vm;
 use super::vm_operation::settled;
-use super::Time;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/volumes";
@@ -123,11 +124,11 @@ impl Body for Volume {
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     let size = call.body.required("size", |field| field.integer(1, LARGEST))?;
     call.body.region()?;
     let billing_type = call.billing_type()?;
-    let vm_id = call.body.optional("vm_id", |field| field.uuid())?;
+    let vm_id = call.body.optional("vm_id", Field::uuid)?;
     if let Some(vm) = vm_id {
         settled(call.named::<Vm>(vm)?.status(call.now))?;
     }
@@ -192,7 +193,7 @@ fn delete(call: &mut Call<'_>) -> Reply {
 fn attach(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Volume>()?;
     let (id, status) = (record.id, record.shown_status(call.now));
-    let vm = call.body.required("vm_id", |field| field.uuid())?;
+    let vm = call.body.required("vm_id", Field::uuid)?;
     let vm_status = call.named::<Vm>(vm)?.status(call.now);
     if status != "available" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));

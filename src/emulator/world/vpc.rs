@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::{Refusal, Response};
 use super::json::Fields;
@@ -41,6 +42,7 @@ mod as_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's derive calls it so")]
     pub(super) fn serialize<S: Serializer>(network: &Ipv4Net, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(network)
     }
@@ -126,11 +128,10 @@ impl World {
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.name())?;
+    let name = call.body.required("name", Field::name)?;
     let text = call.body.required("cidr", |field| field.text(9, 18))?;
-    let cidr: Ipv4Net = text
-        .parse()
-        .map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
+    let cidr: Ipv4Net =
+        text.parse().map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
     call.body.region()?;
     if call.world.vpcs.index().overlaps(cidr) {
         return Err(Refusal::bad(format!("cidr {cidr} overlaps another VPC of the account")));
@@ -149,7 +150,9 @@ fn read(call: &mut Call<'_>) -> Reply {
 fn delete(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vpc>()?.id;
     if call.world.members(id) > 0 {
-        return Err(Refusal::conflict("the VPC is in use: delete or disconnect its VMs and databases first"));
+        return Err(Refusal::conflict(
+            "the VPC is in use: delete or disconnect its VMs and databases first",
+        ));
     }
     call.world.vpcs.remove(id);
     Ok(done("VPC deleted"))
@@ -158,14 +161,16 @@ fn delete(call: &mut Call<'_>) -> Reply {
 const SUGGESTIONS: usize = 5;
 
 fn suggest(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.window()?;
     let networks = call.world.vpcs.index();
     let ten = (0..=255_u8).filter_map(|second| Ipv4Net::new([10, second, 0, 0].into(), 16).ok());
     let small = (0..=255_u8).filter_map(|third| Ipv4Net::new([192, 168, third, 0].into(), 24).ok());
     let free = ten.chain(small).filter(|network| !networks.overlaps(*network));
     let free: Vec<_> = free.take(SUGGESTIONS).map(|network| network.to_string()).collect();
+    let page: Vec<_> = free.iter().skip(offset).take(limit).collect();
     let mut answer = Response::json(200, Vec::new());
     Fields::write(&mut answer.body, |fields| {
-        fields.put("data", &free);
+        fields.put("data", &page);
         fields.put("total", &free.len());
     });
     Ok(answer)

@@ -1,0 +1,296 @@
+//! The sockets: connections are read, answered, reset or cut short as `Shell` says.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the emulator's sockets, their clock and their tasks are an edge"
+)]
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Frame, Incoming as RequestBody, SizeHint};
+use hyper::header::{CONTENT_TYPE, DATE, HOST, HeaderMap, ORIGIN};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response as HttpResponse};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::Timestamp;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::faults::Fault;
+use super::shell::{CONTROL, Incoming, Moment, Outgoing, Shell};
+use super::store::durable;
+use super::world::Response;
+
+/// Largest body of a request.
+const LARGEST: usize = 16 << 20;
+/// Largest body of an import: a whole cloud.
+const LARGEST_IMPORT: usize = 1 << 30;
+/// How long what is under way may still take when the server stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What all connections share.
+struct Shared {
+    shell: RefCell<Shell>,
+    began: Instant,
+    /// Whether only this machine can reach the server.
+    loopback: bool,
+}
+
+/// Why a connection ends without an answer: that is what was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is reset, as the fault plan says")]
+struct Reset;
+
+/// Serves until told to stop; then answers what is under way.
+pub(super) async fn run(
+    listener: std::net::TcpListener,
+    shell: Shell,
+    loopback: bool,
+    mut stop: watch::Receiver<bool>,
+) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let shared = Rc::new(Shared { shell: RefCell::new(shell), began: Instant::now(), loopback });
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                connections.spawn_local(connection(shared.clone(), stream, peer, stop.clone()));
+            }
+            // Out of file descriptors, most likely: let connections end before the next try.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    let all = async { while connections.join_next().await.is_some() {} };
+    // What takes longer is cut off: it was not answered, so nothing was promised.
+    let _ = tokio::time::timeout(GRACE, all).await;
+}
+
+async fn connection(
+    shared: Rc<Shared>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    mut stop: watch::Receiver<bool>,
+) {
+    // Answers are small and each is written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| answer(shared.clone(), request, peer));
+    let connection =
+        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // Errors are clients that went away, or resets that were asked for: nobody is left to tell.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+async fn answer(
+    shared: Rc<Shared>,
+    request: Request<RequestBody>,
+    peer: SocketAddr,
+) -> Result<HttpResponse<Text>, Reset> {
+    let read = read(&shared, request, peer).await;
+    let moment = Moment { real: Timestamp::now(), elapsed: shared.began.elapsed() };
+    let incoming = match read {
+        Ok(incoming) => incoming,
+        Err(refused) => return Ok(http(refused, moment.real, None)),
+    };
+    let (outgoing, progress) = {
+        let mut shell = shared.shell.borrow_mut();
+        let outgoing = shell.answer(incoming, moment);
+        (outgoing, shell.journal.progress())
+    };
+    let Outgoing { mut response, date, fault, sequence } = outgoing;
+    if let Err(reason) = durable(progress, sequence).await {
+        response = Response::error(
+            500,
+            "Internal Server Error",
+            &format!("the emulator cannot keep its data: {reason}"),
+        );
+    }
+    match fault {
+        Some(Fault::ResetBefore | Fault::ResetAfter) => return Err(Reset),
+        Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
+        _ => {}
+    }
+    Ok(http(response, date, fault))
+}
+
+async fn read(
+    shared: &Shared,
+    request: Request<RequestBody>,
+    peer: SocketAddr,
+) -> Result<Incoming, Response> {
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let most = if path == "/_emulator/import" { LARGEST_IMPORT } else { LARGEST };
+    let body = match Limited::new(body, most).collect().await {
+        Ok(body) => body.to_bytes().to_vec(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!("a request's body may have {} MiB at most", most >> 20);
+            return Err(Response::error(413, "Payload Too Large", &message));
+        }
+        Err(error) => {
+            return Err(Response::error(400, "Bad Request", &format!("the body ended early: {error}")));
+        }
+    };
+    let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    Ok(Incoming {
+        method: parts.method.as_str().to_owned(),
+        query: query(parts.uri.query().unwrap_or_default()),
+        api_key: text("x-api-key"),
+        project: text("x-project-id"),
+        peer: peer.ip().to_string(),
+        trusted: !path.starts_with(CONTROL) || (shared.loopback && is_local(&parts.headers)),
+        path,
+        body,
+    })
+}
+
+/// Tells whether a request was not made by a page of another site in someone's browser.
+fn is_local(headers: &HeaderMap) -> bool {
+    let is_loopback = |authority: &str| {
+        let authority: Result<hyper::http::uri::Authority, _> = authority.parse();
+        authority.is_ok_and(|authority| {
+            let host = authority.host().trim_matches(['[', ']']);
+            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        })
+    };
+    let text = |name| {
+        headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default())
+    };
+    let host = text(HOST).is_none_or(is_loopback);
+    let origin =
+        text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, authority)| authority));
+    host && origin.is_none_or(is_loopback)
+}
+
+fn query(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+        .collect()
+}
+
+/// Decodes `%41` and `+`; what is no code stands for itself.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = tail.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if code.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Puts an answer on the wire.
+fn http(response: Response, date: Timestamp, fault: Option<Fault>) -> HttpResponse<Text> {
+    let mut body = response.body;
+    if matches!(fault, Some(Fault::Malformed)) {
+        // The last brace is what makes the difference between a whole object and none.
+        body.pop();
+    }
+    let cut = matches!(fault, Some(Fault::Truncate)).then_some(body.len() / 2);
+    let mut built = HttpResponse::builder()
+        .status(response.status)
+        .header(CONTENT_TYPE, "application/json")
+        .header(DATE, date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string());
+    for (name, value) in response.headers {
+        built = built.header(name, value);
+    }
+    let text = |cut| Text { bytes: Bytes::from(body), cut, sent: false, waited: false };
+    built.body(text(cut)).unwrap_or_else(|_| HttpResponse::new(Text::default()))
+}
+
+/// A body that is sent whole, or up to a point at which the connection breaks.
+#[derive(Default)]
+struct Text {
+    bytes: Bytes,
+    cut: Option<usize>,
+    sent: bool,
+    waited: bool,
+}
+
+impl Body for Text {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if !self.sent {
+            self.sent = true;
+            let end = self.cut.unwrap_or(self.bytes.len());
+            return Poll::Ready(Some(Ok(Frame::data(self.bytes.slice(..end)))));
+        }
+        if self.cut.is_none() {
+            return Poll::Ready(None);
+        }
+        if !self.waited {
+            // Lets the first half reach the socket before the connection breaks.
+            self.waited = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.sent && self.cut.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_decoded() {
+        let read = query("limit=2&&name=a%20b+c&odd=%zz%4&empty");
+        let pairs: Vec<_> = read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("limit", "2"), ("name", "a b c"), ("odd", "%zz%4"), ("empty", "")]);
+    }
+
+    #[test]
+    fn only_this_machine_is_trusted() {
+        let local = |host: &'static str, origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+            is_local(&headers)
+        };
+        assert!(local("127.0.0.1:8080", None) && local("[::1]:80", None));
+        assert!(local("localhost:1", Some("http://localhost:1")));
+        assert!(!local("evil.example", None));
+        assert!(!local("127.0.0.1:1", Some("https://evil.example")));
+        assert!(!local("127.0.0.1:1", Some("null")));
+    }
+}

@@ -1,0 +1,159 @@
+//! Rows, export and import, reset, and changes behind everyone's back.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::emulator::world::MutateError;
+
+/// Makes one object of each kind.
+fn furnish(cloud: &mut Cloud) {
+    let vpc = cloud.vpc();
+    let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc, "billing_type": "subscription"})));
+    cloud.wait(20);
+    cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
+    cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
+    let database = cloud
+        .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
+    cloud.wait(47);
+    cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
+    cloud.make("/projects", json!({"name": "other"}));
+}
+
+fn text(world: &World) -> String {
+    serde_json::to_string(world).unwrap()
+}
+
+#[test]
+fn the_rows_of_all_requests_make_the_same_world_again() {
+    let mut cloud = Cloud::new();
+    let mut stored = BTreeMap::new();
+    let keep = |world: &mut World, stored: &mut BTreeMap<String, Vec<u8>>| {
+        for row in world.take_rows() {
+            match row.value {
+                Some(value) => stored.insert(row.key, value),
+                None => stored.remove(&row.key),
+            };
+        }
+    };
+    keep(&mut cloud.world, &mut stored);
+    furnish(&mut cloud);
+    keep(&mut cloud.world, &mut stored);
+    let volume = cloud.volume(3);
+    let database = cloud.get("/databases")[0]["id"].as_str().unwrap().to_owned();
+    cloud.ok(&format!("DELETE /volumes/{volume}"), Value::Null);
+    cloud.ok(&format!("DELETE /databases/{database}"), Value::Null);
+    keep(&mut cloud.world, &mut stored);
+    let mut again = World::from_rows(stored.clone()).unwrap();
+    assert_eq!(text(&again), text(&cloud.world));
+    assert!(again.take_rows().is_empty());
+    // What was to go while nobody looked is gone, and its name is free.
+    cloud.world = again;
+    cloud.wait(10);
+    cloud.refuses(&format!("GET /databases/{database}"), Value::Null, 404, "database");
+    keep(&mut cloud.world, &mut stored);
+    assert!(!stored.contains_key(&format!("database/{database}")));
+    cloud.database("main");
+}
+
+#[test]
+fn a_read_changes_no_row() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    cloud.world.take_rows();
+    for path in ["/vms", "/databases", "/volumes", "/vpcs/cidr-suggestions", "/public/pricing/vm"] {
+        cloud.get(path);
+    }
+    cloud.refuses("POST /vms", json!({}), 400, "required");
+    assert_eq!(cloud.world.take_rows(), []);
+}
+
+#[test]
+fn rows_that_are_no_world_are_refused() {
+    let row = |key: &str, value: &str| (key.to_owned(), value.as_bytes().to_vec());
+    for (rows, words) in [
+        (vec![], "no account"),
+        (vec![row("vm/1", "{}")], "vm/1"),
+        (vec![row("account", "[")], "account"),
+        (vec![row("spaceship/1", "{}")], "spaceship"),
+    ] {
+        let error = World::from_rows(rows).err().unwrap();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn an_export_is_the_whole_world_and_comes_back() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    let export = text(&cloud.world);
+    assert!(!export.contains(KEY));
+    let mut other = Cloud::new();
+    let stray = other.volume(1);
+    other.world.take_rows();
+    other.world.import(serde_json::from_str(&export).unwrap()).unwrap();
+    other.now = cloud.now;
+    other.project = None;
+    for path in ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules"] {
+        assert_eq!(other.get(path), cloud.get(path), "{path}");
+    }
+    // What was there before is gone from the store too.
+    let gone =
+        other.world.take_rows().into_iter().find(|row| row.key == format!("volume/{stray}")).unwrap();
+    assert_eq!(gone.value, None);
+}
+
+#[test]
+fn an_import_that_does_not_fit_is_refused_whole() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    let export: Value = serde_json::from_str(&text(&cloud.world)).unwrap();
+    let broken = |change: fn(&mut Value)| {
+        let mut copy = export.clone();
+        change(&mut copy);
+        serde_json::from_value::<World>(copy)
+    };
+    assert!(broken(|copy| copy["vms"][0]["body"]["pricing_id"] = json!("x")).is_err());
+    assert!(broken(|copy| copy["spaceships"] = json!([])).is_err());
+    assert!(broken(|copy| copy["vpcs"][0]["body"]["cidr"] = json!("10")).is_err());
+    let twice = broken(|copy| copy["vms"] = json!([copy["vms"][0].clone(), copy["vms"][0].clone()]));
+    assert!(twice.err().unwrap().to_string().contains("two records"));
+    let homeless = broken(|copy| copy["projects"] = json!([])).unwrap();
+    assert!(cloud.world.import(homeless).unwrap_err().contains("default project"));
+}
+
+#[test]
+fn a_reset_empties_the_cloud_and_keeps_the_account() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    let (default, id) = (cloud.world.default_project(), cloud.volume(1));
+    cloud.world.reset(cloud.now);
+    assert_eq!((cloud.world.objects(), cloud.world.default_project()), (0, default));
+    assert_eq!(cloud.balance(), "1000");
+    assert_ne!(cloud.volume(1), id);
+}
+
+#[test]
+fn drift_is_made_behind_everyones_back() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    let vm = cloud.get("/vms")[0]["id"].as_str().unwrap().to_owned();
+    let now = cloud.now;
+    let mut set =
+        |kind: &str, id: &str, set: Value| cloud.world.mutate(kind, id, set.as_object().unwrap(), now);
+    set("vm", &vm, json!({"name": "renamed", "pricing_id": 5, "status": "moving"})).unwrap();
+    let words = |result: Result<(), MutateError>| result.unwrap_err().to_string();
+    assert!(words(set("vm", &vm, json!({"nmae": "x"}))).contains("Did you mean `name`?"));
+    assert!(words(set("vm", &vm, json!({"pricing_id": "x"}))).contains("does not fit"));
+    assert!(words(set("vm", &vm, json!({"status": 1}))).contains("status must be a text"));
+    assert!(words(set("vmm", &vm, json!({}))).contains("Did you mean `vm`?"));
+    assert!(words(set("vm", NOBODY, json!({}))).contains("no vm with the id"));
+    assert!(words(set("account", "", json!({"balance": "x"}))).contains("must be a number"));
+    assert!(words(set("account", "", json!({"name": "x"}))).contains("balance, banned, card"));
+    let shown = cloud.get(&format!("/vms/{vm}"));
+    assert_eq!(
+        (&shown["name"], &shown["cpu"], &shown["status"]),
+        (&json!("renamed"), &json!(8), &json!("moving"))
+    );
+    cloud.wait(1_000_000);
+    cloud.status_is(&format!("/vms/{vm}"), "moving");
+}
