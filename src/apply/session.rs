@@ -38,6 +38,8 @@ pub(super) struct Session<'a, C, K, R, S> {
     /// Resources into whose attributes some expression looks: only their objects are kept.
     looked_into: BTreeSet<Address>,
     seen: RefCell<BTreeMap<Address, Object>>,
+    /// Resources whose objects came to rest in this run.
+    at_rest: RefCell<BTreeSet<Address>>,
 }
 
 /// A step under way, or an intent being resolved.
@@ -107,6 +109,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             scribe: Scribe::default(),
             looked_into: plan.map(looked_into_by).unwrap_or_default(),
             seen: RefCell::default(),
+            at_rest: RefCell::default(),
         }
     }
 
@@ -212,8 +215,18 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.clock().sleep(wait).await;
     }
 
-    /// Keeps an object for the expressions that look into it.
+    /// Remembers that a resource's object came to rest.
+    pub(super) fn is_at_rest(&self, address: &Address) {
+        self.at_rest.borrow_mut().insert(address.clone());
+    }
+
+    pub(super) fn came_to_rest(&self, address: &Address) -> bool {
+        self.at_rest.borrow().contains(address)
+    }
+
+    /// Keeps an object at rest for the expressions that look into it.
     pub(super) fn notice(&self, address: &Address, object: Object) {
+        self.is_at_rest(address);
         if self.looked_into.contains(address) {
             self.seen.borrow_mut().insert(address.clone(), object);
         }

@@ -93,22 +93,21 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         gone.map_err(|error| unsettled(job, target, error))
     }
 
-    /// Waits for whatever a step refers to and that is in a transition; tells whether there was any.
-    ///
-    /// Asked only when the service refuses: in a run of its own, everything came to rest before.
+    /// Waits for what a step refers to, as far as this run has not seen it at rest; tells whether there
+    /// was any. Asked only when the service refuses: what a run changes itself comes to rest before
+    /// anything that depends on it begins, but an earlier run may have been killed half-way.
     pub(super) async fn needs_come_to_rest(&self, job: &Job<'_>) -> Result<bool, StepError> {
         let mut waited = false;
-        for address in job.needs {
+        for address in job.needs.iter().filter(|address| !self.came_to_rest(address)) {
             let entry = self.context.journal.ledger().entries.get(address).cloned();
             let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
                 continue;
             };
             let need = Job { kind: self.kind(&name)?, ..*job };
-            let target = Target::of(need.kind, &owned);
-            let moving = |object: &Object| rest(need.kind, object) == Rest::Moving;
-            if self.get(&target.key).await?.is_some_and(|object| moving(&object)) {
+            if need.kind.api.ready.is_some() {
                 self.progress(job, format!("waiting for {address}"));
-                self.settle(&need, &target, None).await?;
+                self.settle(&need, &Target::of(need.kind, &owned), None).await?;
+                self.is_at_rest(address);
                 waited = true;
             }
         }

@@ -34,6 +34,15 @@ impl Cloud for SimCloud {
             assert_intended(outside, request);
             outside.in_flight.borrow_mut().push(request.clone());
         }
+        if let Some((number, by)) = outside.delay
+            && changes
+            && number == outside.changes.get()
+        {
+            outside.changes.set(number + 1);
+            outside.in_flight.borrow_mut().pop();
+            outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
+            return Err(lost());
+        }
         outside.machine.sleep(WAY).await;
         outside.point(&format!("on the way {name}")).await;
         if changes {
@@ -48,12 +57,15 @@ impl Cloud for SimCloud {
             let number = outside.changes.get();
             outside.changes.set(number + 1);
             if outside.lose == Some(number) {
-                let (host, reason) = ("simulation".to_owned(), "the connection was reset".to_owned());
-                return Err(ExchangeError::Lost { host, reason });
+                return Err(lost());
             }
         }
         Ok(answer)
     }
+}
+
+fn lost() -> ExchangeError {
+    ExchangeError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
 }
 
 /// A request reaches the service, after those that are late.

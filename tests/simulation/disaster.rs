@@ -38,6 +38,8 @@ pub struct Outside {
     pub changes: Cell<usize>,
     /// The answer to this change is lost.
     pub lose: Option<usize>,
+    /// This change is thought lost at once, and arrives so much later.
+    pub delay: Option<(usize, Duration)>,
     /// The process dies at this point.
     pub kill_at: Option<usize>,
     /// What each point leaves behind, when it is wanted.
@@ -56,6 +58,7 @@ impl Outside {
             points: Cell::new(0),
             changes: Cell::new(0),
             lose: None,
+            delay: None,
             kill_at: None,
             remains: None,
             frozen: RefCell::default(),

@@ -27,6 +27,24 @@ use super::cloud::{KEY, SimCloud, SimStore};
 use super::disaster::Outside;
 use super::machine::{Machine, SimClock, SimRandom, wall};
 
+/// What the program is told to do.
+#[derive(Clone)]
+pub struct Aim {
+    pub stack: Stack,
+    /// Remove everything.
+    pub destroy: bool,
+}
+
+impl Aim {
+    pub fn build(stack: Stack) -> Self {
+        Self { stack, destroy: false }
+    }
+
+    fn declares(&self, address: &Address) -> bool {
+        !self.destroy && self.stack.resources.contains_key(address)
+    }
+}
+
 /// What one process did.
 #[derive(Debug)]
 pub struct Run {
@@ -49,12 +67,13 @@ pub fn beginning(stack: &Stack) -> Outside {
 }
 
 /// Runs the program: recover, plan, apply. `None` when it was killed.
-pub fn process(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Option<Run> {
+pub fn process(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Option<Run> {
     let machine = Rc::clone(&outside.machine);
-    machine.run(program(outside, stack, seed))
+    machine.run(program(outside, aim, seed))
 }
 
-async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
+async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
+    let stack = &aim.stack;
     let clock = SimClock(Rc::clone(&outside.machine));
     let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
     let journal = Journal::open(SimStore(Rc::clone(outside))).await.unwrap();
@@ -74,7 +93,7 @@ async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
         bounds: Bounds::default(),
     };
     recover(&context).await.unwrap();
-    let options = Options { allow_deletes: true, ..Options::default() };
+    let options = Options { allow_deletes: true, destroy: aim.destroy, ..Options::default() };
     let ledger = journal.ledger().clone();
     let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
@@ -95,7 +114,7 @@ async fn program(outside: &Rc<Outside>, stack: &Stack, seed: u64) -> Run {
 }
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
-pub fn assert_converged(outside: &Rc<Outside>, stack: &Stack, run: &Run, story: &str) {
+pub fn assert_converged(outside: &Rc<Outside>, aim: &Aim, run: &Run, story: &str) {
     assert!(run.plan.blocks.is_empty(), "{story}: blocked: {:?}", run.plan.blocks);
     assert!(run.outcome.failed.is_empty(), "{story}: failed: {:?}", run.outcome.failed);
     assert!(run.outcome.skipped.is_empty(), "{story}: skipped: {:?}", run.outcome.skipped);
@@ -105,16 +124,14 @@ pub fn assert_converged(outside: &Rc<Outside>, stack: &Stack, run: &Run, story: 
     assert!(ledger.questions.is_empty(), "{story}: asks: {:?}", ledger.questions);
     let mut owned: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (address, entry) in &ledger.entries {
-        assert!(
-            stack.resources.contains_key(address),
-            "{story}: {address} is remembered, but not declared"
-        );
+        assert!(aim.declares(address), "{story}: {address} is remembered, but not declared");
         assert!(entry.deposed.is_empty(), "{story}: {address} still has old objects");
         assert!(!entry.unfinished, "{story}: {address} is unfinished");
         let current = entry.current.as_ref().unwrap_or_else(|| panic!("{story}: {address} has no object"));
-        owned.entry(kind_of(stack, address)).or_default().push(current.id.to_string());
+        owned.entry(kind_of(&aim.stack, address)).or_default().push(current.id.to_string());
     }
-    assert_eq!(ledger.entries.len(), stack.resources.len(), "{story}: what is declared is owned");
+    let declared = aim.stack.resources.keys().filter(|address| aim.declares(address)).count();
+    assert_eq!(ledger.entries.len(), declared, "{story}: what is declared is owned");
     let mut live = live(outside);
     for ids in owned.values_mut().chain(live.values_mut()) {
         ids.sort_unstable();
@@ -124,9 +141,9 @@ pub fn assert_converged(outside: &Rc<Outside>, stack: &Stack, run: &Run, story: 
 }
 
 /// Runs once more: nothing is left to do.
-pub fn assert_still(outside: &Rc<Outside>, stack: &Stack, seed: u64, story: &str) {
+pub fn assert_still(outside: &Rc<Outside>, aim: &Aim, seed: u64, story: &str) {
     let before = outside.changes.get();
-    let run = process(outside, stack, seed).unwrap();
+    let run = process(outside, aim, seed).unwrap();
     let changes: Vec<_> = run.plan.changes.iter().map(|c| (&c.address, c.action, &c.attributes)).collect();
     assert!(run.plan.steps.is_empty() && changes.is_empty(), "{story}: the next plan: {changes:?}");
     assert_eq!(outside.changes.get(), before, "{story}: the second run changes something");
