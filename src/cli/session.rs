@@ -16,8 +16,7 @@ use crate::ledger::entry::{Identity, Ledger};
 use crate::ledger::file::{FileStore, Opening};
 use crate::ledger::journal::Journal;
 use crate::model::catalog::Catalog;
-use crate::model::clock::{Clock, Random};
-use crate::model::secret::FingerprintKey;
+use crate::model::clock::Clock;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
 use crate::plan::saved::SavedPlan;
@@ -150,15 +149,6 @@ impl Session {
 
 /// Returns the identity of a ledger that is not there yet.
 fn identity(project: &Project, connection: &Connection) -> Identity {
-    let random = connection.client.random();
-    let mut key = [0; 32];
-    key[..16].copy_from_slice(random.uuid().as_bytes());
-    key[16..].copy_from_slice(random.uuid().as_bytes());
-    Identity {
-        lineage: random.uuid(),
-        stack: project.stack.name.clone(),
-        environment: project.stack.environment.name.clone(),
-        account: None,
-        key: FingerprintKey(key),
-    }
+    let stack = &project.stack;
+    Identity::fresh(&stack.name, &stack.environment.name, connection.client.random())
 }
