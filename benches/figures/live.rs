@@ -68,12 +68,16 @@ impl Emulator {
 
     /// `(requests, 429 answers, requests that could change something)` after a number.
     fn since(&self, seq: u64) -> (usize, usize, usize, u64) {
-        let log = self.request("GET", &format!("/_emulator/requests?since={seq}"), &Value::Null);
-        let rows = log["data"].as_array().unwrap();
-        let limited = rows.iter().filter(|row| row["status"] == 429).count();
-        let changing = rows.iter().filter(|row| row["method"] != "GET").count();
-        let last = rows.last().and_then(|row| row["seq"].as_u64()).unwrap_or(seq);
-        (rows.len(), limited, changing, last)
+        let (mut all, mut limited, mut changing, mut last) = (0, 0, 0, seq);
+        loop {
+            let log = self.request("GET", &format!("/_emulator/requests?since={last}"), &Value::Null);
+            let rows = log["data"]["requests"].as_array().unwrap();
+            let Some(end) = rows.last() else { return (all, limited, changing, last) };
+            all += rows.len();
+            limited += rows.iter().filter(|row| row["status"] == 429).count();
+            changing += rows.iter().filter(|row| row["method"] != "GET").count();
+            last = end["seq"].as_u64().unwrap();
+        }
     }
 }
 
@@ -90,7 +94,7 @@ pub fn plan_live() {
     fs::write(directory.path().join("stead.yaml"), stacks::listed_yaml(1_000)).unwrap();
     let cloud = Emulator::start(&directory.path().join("cloud"), &["--speed", "1000"]);
     run(STEAD, &["apply", "--yes", "-q"], directory.path(), &cloud.environment());
-    let faults = json!({ "rules": [{ "route": "*", "fault": "delay", "milliseconds": 40 }] });
+    let faults = json!({ "rules": ["*=delay-40ms"] });
     cloud.request("POST", "/_emulator/faults", &faults);
     let mut walls = vec![];
     let (mut requests, mut limited) = (0, 0);

@@ -82,7 +82,8 @@ impl Session {
     ) -> Result<Ledger, Failure> {
         let stack = &project.stack;
         let found = FileStore::read(&connection.ledgers, &stack.name, &stack.environment.name)?;
-        Ok(found.unwrap_or_else(|| Ledger::new(identity(project, connection))))
+        let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+        Ok(found.map_or_else(unborn, |ledger| ledger.for_plans()))
     }
 
     /// Opens the ledger for writing.

@@ -187,7 +187,34 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// Returns the ledger as plans see it. One that owns nothing yet is like one that was never begun:
+    /// so a plan made before the first apply fits the ledger which that apply begins, and two plans of
+    /// the same stack are the same to the byte.
+    #[must_use]
+    pub fn for_plans(&self) -> Self {
+        let mut seen = self.clone();
+        if seen.entries.is_empty() {
+            seen.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
+            seen.serial = 0;
+        }
+        seen
+    }
+}
+
 impl Identity {
+    /// Returns the identity of a ledger that was never begun. Its key makes no fingerprints.
+    #[must_use]
+    pub fn unborn(stack: &str, environment: &str) -> Self {
+        Self {
+            lineage: Uuid::nil(),
+            stack: Name::new(stack),
+            environment: Name::new(environment),
+            account: None,
+            key: FingerprintKey::NONE,
+        }
+    }
+
     /// Returns the identity of a ledger that is born now.
     #[must_use]
     pub fn fresh(stack: &str, environment: &str, random: &impl Random) -> Self {

@@ -12,6 +12,11 @@ use smol_str::SmolStr;
 #[derive(Clone)]
 pub struct FingerprintKey(pub [u8; 32]);
 
+impl FingerprintKey {
+    /// No key: secrets have no fingerprints. One without a secret key could be guessed back.
+    pub const NONE: Self = Self([0; 32]);
+}
+
 impl fmt::Debug for FingerprintKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FingerprintKey(..)")
@@ -50,6 +55,7 @@ impl Secret {
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
             Self::Sealed(fingerprint) => fingerprint.clone(),
+            Self::Plain(_) if key.0 == FingerprintKey::NONE.0 => None,
             Self::Plain(text) => {
                 let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).ok()?;
                 mac.update(text.expose_secret().as_bytes());
@@ -125,5 +131,6 @@ mod tests {
         assert_eq!(sealed, Secret::new("canary-123").seal(&key));
         assert_ne!(sealed, Secret::new("other").seal(&key));
         assert_ne!(sealed, secret.seal(&FingerprintKey([8; 32])));
+        assert_eq!(secret.fingerprint(&FingerprintKey::NONE), None);
     }
 }

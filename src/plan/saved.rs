@@ -196,11 +196,11 @@ impl SavedPlan {
     /// # Errors
     /// The first reason why not.
     pub fn check(&self, facts: &Facts<'_>) -> Result<(), Stale> {
-        self.check_identity(facts)?;
         let base = &self.plan.base;
         if facts.ledger.applied_plans.contains(&base.nonce) {
             return Err(Stale::Applied);
         }
+        self.check_identity(facts)?;
         if facts.config != base.config {
             return Err(Stale::Config);
         }

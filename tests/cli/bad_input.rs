@@ -103,18 +103,10 @@ fn a_wrong_key_is_7_and_never_shown() {
 fn answers_of_every_bad_sort_end_in_one_error() {
     for fault in ["truncate", "malformed"] {
         let case = Case::new().file("stead.yaml", STACK).emulator();
-        case.cloud().control(
-            "POST",
-            "/_emulator/faults",
-            &json!({ "rules": [{ "route": "GET /api/v1/projects", "fault": fault, "count": 1 }] }),
-        );
+        case.cloud().faults(&[&format!("GET /projects={fault}:1")]);
         case.ok("plan");
         let before = case.cloud().last();
-        case.cloud().control(
-            "POST",
-            "/_emulator/faults",
-            &json!({ "rules": [{ "route": "POST /api/v1/projects", "fault": fault, "count": 1 }] }),
-        );
+        case.cloud().faults(&[&format!("POST /projects={fault}:1")]);
         case.ok("apply --yes --effect-bound 0s --listing-bound 0s");
         let posts = case.cloud().mutations_since(before);
         assert_eq!(posts, ["POST /api/v1/projects"], "a lost answer is looked up, not sent again");

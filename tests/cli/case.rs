@@ -197,16 +197,19 @@ impl Emulator {
 
     /// Every request so far as `(seq, "METHOD /path", status)`, the control calls left out.
     pub fn requests(&self) -> Vec<(u64, String, u64)> {
-        let log = self.control("GET", "/_emulator/requests?since=0", &Value::Null);
-        log["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| {
+        let mut rows: Vec<(u64, String, u64)> = Vec::new();
+        loop {
+            let since = rows.last().map_or(0, |row| row.0);
+            let page = self.control("GET", &format!("/_emulator/requests?since={since}"), &Value::Null);
+            let page = page["data"]["requests"].as_array().unwrap();
+            if page.is_empty() {
+                return rows;
+            }
+            rows.extend(page.iter().map(|row| {
                 let line = format!("{} {}", row["method"].as_str().unwrap(), row["path"].as_str().unwrap());
                 (row["seq"].as_u64().unwrap(), line, row["status"].as_u64().unwrap())
-            })
-            .collect()
+            }));
+        }
     }
 
     /// Requests that could change something, from a number on.
@@ -227,6 +230,11 @@ impl Emulator {
     pub fn list(&self, path: &str) -> Vec<Value> {
         let page = self.control("GET", &format!("{path}?limit=100"), &Value::Null);
         page["data"].as_array().unwrap().clone()
+    }
+
+    /// Sets what goes wrong from now on: `POST /vms=503:2`; nothing clears it.
+    pub fn faults(&self, rules: &[&str]) {
+        self.control("POST", "/_emulator/faults", &json!({ "rules": rules }));
     }
 
     /// Changes a record behind the client's back.

@@ -159,15 +159,11 @@ fn killed_at_any_moment_and_run_again() {
 #[test]
 fn a_failed_step_skips_what_needs_it_and_the_rest_goes_on() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
-    case.cloud().control(
-        "POST",
-        "/_emulator/faults",
-        &json!({ "rules": [{ "route": "POST /api/v1/vms", "fault": "500", "count": 100 }] }),
-    );
+    case.cloud().faults(&["POST /vms=500:100"]);
     let run = case.fails(6, "apply --yes --effect-bound 0s --listing-bound 0s");
     run.says(&["vm.web", "skipped", "volume.data"]);
     assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
-    case.cloud().control("POST", "/_emulator/faults", &json!({ "rules": [] }));
+    case.cloud().faults(&[]);
     case.ok("apply --yes --effect-bound 0s --listing-bound 0s");
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
     no_changes(&case);

@@ -39,8 +39,13 @@ fn every_example_goes_there_and_back() {
 fn both_syntaxes_give_the_same_plan_to_the_byte() {
     for (yaml, kdl) in [("minimal", "minimal-kdl"), ("shop", "shop-kdl")] {
         for flags in if yaml == "shop" { &["", "-e prod"][..] } else { &[""][..] } {
-            let (yaml, kdl) = (Case::example(yaml).emulator(), Case::example(kdl).emulator());
-            let plan = |case: &Case| case.ok(&format!("plan --output json {flags}")).stdout;
+            let (yaml, kdl) = (Case::example(yaml).emulator(), Case::example(kdl));
+            let plan = |case: &Case| {
+                let mut command = case.command(&format!("plan --output json {flags}"));
+                let cloud = yaml.cloud();
+                let output = command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key).output();
+                String::from_utf8(output.unwrap().stdout).unwrap()
+            };
             let (left, right) = (plan(&yaml), plan(&kdl));
             assert!(left.contains("\"create\""), "{left}");
             assert_eq!(left, right);

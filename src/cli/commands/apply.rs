@@ -19,6 +19,7 @@ use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::file::FileStore;
 use crate::ledger::journal::Journal;
+use crate::ledger::store::StoreError;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
@@ -87,7 +88,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
-    let ledger = journal.ledger().clone();
+    let ledger = journal.ledger().for_plans();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let facts = planning::facts(&ledger, clock, start, &world);
     planning::show(session, &plan, &facts);
@@ -100,6 +101,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
         return Ok(Exit::Failed);
     }
     let exit = apply.run(&plan).await?;
+    close(journal).await?;
     session.pin(&connection, &project, &world.catalog, pinned)?;
     Ok(exit)
 }
@@ -113,7 +115,7 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     if let Some(exit) = apply.recover().await? {
         return Ok(exit);
     }
-    let ledger = journal.ledger().clone();
+    let ledger = journal.ledger().for_plans();
     let snapshot = connection.client.refresh(&saved.wanted(REGISTRY)).await?;
     let facts = Facts {
         registry: REGISTRY,
@@ -126,7 +128,17 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     saved.check(&facts).map_err(|stale| {
         Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
     })?;
-    apply.run(&saved.plan).await
+    let exit = apply.run(&saved.plan).await?;
+    close(journal).await?;
+    Ok(exit)
+}
+
+/// Sums the journal up, unless an earlier write failed: then everything was said already.
+async fn close(journal: Journal<FileStore>) -> Result<(), Failure> {
+    match journal.close().await {
+        Ok(()) | Err(StoreError::Poisoned) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
