@@ -77,7 +77,13 @@ impl<'d> Resolver<'d> {
         self.compute(&program, &source, span, frame)
     }
 
-    fn compute(&self, program: &Program, source: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn compute(
+        &self,
+        program: &Program,
+        source: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
         let paths = program.paths();
         let named = self.named(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
@@ -90,7 +96,9 @@ impl<'d> Resolver<'d> {
         let outcome = self.evaluate(program, &named, &waiting, frame, &read);
         let origin = named.origin.clone();
         match outcome {
-            Ok(value) if !value.is_unknown() => Some(Resolved { expression: Expression::Value(value), origin }),
+            Ok(value) if !value.is_unknown() => {
+                Some(Resolved { expression: Expression::Value(value), origin })
+            }
             Ok(_) => {
                 let mut bindings = self.bindings(&named, &waiting, frame);
                 let files = files.into_inner();
@@ -181,8 +189,7 @@ impl<'d> Resolver<'d> {
         if !self.is_late(frame, kind.name, span) {
             return false;
         }
-        let steps: Vec<Step> =
-            path.segments.iter().map(|segment| self.step(segment, frame)).collect();
+        let steps: Vec<Step> = path.segments.iter().map(|segment| self.step(segment, frame)).collect();
         named.places.push(kind.name.to_owned());
         match self.index.find(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind: found, rest } => {
@@ -226,7 +233,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the parts of the roots that wait for live objects themselves.
-    fn waiting(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<BTreeMap<Name, Expression>> {
+    fn waiting(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<BTreeMap<Name, Expression>> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
             let expression = match (path.root.as_str(), path.segments.first(), frame.each) {
@@ -356,8 +368,27 @@ impl<'d> Resolver<'d> {
 
 /// Words that CEL keeps for itself.
 const RESERVED: &[&str] = &[
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
-    "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
 ];
 
 /// Writes a path as CEL; a part that is no name there stands as a key.

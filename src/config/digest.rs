@@ -67,7 +67,8 @@ pub(super) fn digest<'r>(
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {
-    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, protect_span: _ } = &resource.lifecycle;
+    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, protect_span: _ } =
+        &resource.lifecycle;
     Seen {
         address: &resource.address,
         kind: resource.kind.name,
@@ -79,7 +80,8 @@ fn seen(resource: &Resource) -> Seen<'_> {
             .map(|ignored| (&ignored.attribute, ignored.until.map(|date| date.to_string())))
             .collect(),
         replace: *replace,
-        timeouts: [timeouts.create, timeouts.update, timeouts.delete].map(|time| time.map(|time| time.as_secs())),
+        timeouts: [timeouts.create, timeouts.update, timeouts.delete]
+            .map(|time| time.map(|time| time.as_secs())),
         depends_on: &resource.depends_on,
         project: resource.project.as_ref(),
         deliver_secret: resource.deliver_secret.as_ref().map(|sink| match sink {

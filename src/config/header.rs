@@ -75,7 +75,9 @@ fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
         problems.push(
             Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
                 .at(entry.value.span, "")
-                .detail("Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.")
+                .detail(
+                    "Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.",
+                )
                 .help("write `backend: required`, or remove the line"),
         );
     }
@@ -129,7 +131,10 @@ pub(super) fn environment<'d>(
     };
     let Some(entry) = found else { return nothing(Name::new_static("default")) };
     let block = read(entry, problems);
-    Chosen { environment: Environment { name: entry.key.clone(), confirm: block.confirm }, vars: block.vars }
+    Chosen {
+        environment: Environment { name: entry.key.clone(), confirm: block.confirm },
+        vars: block.vars,
+    }
 }
 
 fn nothing<'d>(name: Name) -> Chosen<'d> {
@@ -137,9 +142,8 @@ fn nothing<'d>(name: Name) -> Chosen<'d> {
 }
 
 fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
-    let problem =
-        Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
-            .detail(format!("There is no environment `{name}`."));
+    let problem = Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
+        .detail(format!("There is no environment `{name}`."));
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = match environments.values().next() {
         Some(first) => problem.at(first.key_span, "environments are declared here"),

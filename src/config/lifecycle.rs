@@ -26,7 +26,12 @@ impl<'d> Resolver<'d> {
     pub(super) fn lifecycle(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Lifecycle {
         let mut lifecycle = Lifecycle::default();
         let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(node.span, "`lifecycle` is a map.", "write `lifecycle: { protect: true }`", frame);
+            self.lifecycle_problem(
+                node.span,
+                "`lifecycle` is a map.",
+                "write `lifecycle: { protect: true }`",
+                frame,
+            );
             return lifecycle;
         };
         for entry in entries {
@@ -107,7 +112,8 @@ impl<'d> Resolver<'d> {
     }
 
     fn ignored(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
-        let mut ignored = IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
+        let mut ignored =
+            IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
         let mut field = node;
         if let Some(entries) = node.entries() {
             for entry in entries {
@@ -148,7 +154,12 @@ impl<'d> Resolver<'d> {
     fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
         let mut timeouts = Timeouts::default();
         let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(node.span, "`timeouts` is a map.", "write `timeouts: { create: 30m }`", frame);
+            self.lifecycle_problem(
+                node.span,
+                "`timeouts` is a map.",
+                "write `timeouts: { create: 30m }`",
+                frame,
+            );
             return timeouts;
         };
         for entry in entries {
@@ -190,9 +201,10 @@ impl<'d> Resolver<'d> {
             };
             let text = scalar.text.strip_prefix('$').unwrap_or(&scalar.text);
             let mut steps = text.split('.').map(|step| Some(Name::new(step)));
-            let kind = steps.next().flatten().and_then(|root| {
-                self.registry.top_level().find(|kind| kind.name == root)
-            });
+            let kind = steps
+                .next()
+                .flatten()
+                .and_then(|root| self.registry.top_level().find(|kind| kind.name == root));
             let Some(kind) = kind else {
                 self.depends_problem(item.span, None, frame);
                 continue;
@@ -219,13 +231,21 @@ impl<'d> Resolver<'d> {
                 problem.help = why.help.map(|help| help.replace("`$", "`"));
                 problem.labels.extend(why.labels);
             }
-            None => problem = problem.help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance"),
+            None => {
+                problem = problem
+                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance")
+            }
         }
         self.problem(frame, problem);
     }
 
     /// Reads `project`: a reference to a project of this stack, or the name or id of another.
-    pub(super) fn project_of(&self, block: &Block<'_>, entry: &Entry, frame: Frame<'_, 'd>) -> Option<Expression> {
+    pub(super) fn project_of(
+        &self,
+        block: &Block<'_>,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
         let wrong = |detail: String| {
             self.problem(
                 frame,
@@ -254,7 +274,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads `deliver_secret`.
-    pub(super) fn deliver_secret(&self, kind: &Kind, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+    pub(super) fn deliver_secret(
+        &self,
+        kind: &Kind,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<SecretSink> {
         let wrong = |span: Span, detail: String| {
             self.problem(
                 frame,
@@ -337,10 +362,23 @@ mod tests {
 
     #[test]
     fn durations() {
-        for (text, seconds) in [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))] {
+        for (text, seconds) in
+            [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))]
+        {
             assert_eq!(duration(text).map(|d| d.as_secs()), seconds, "{text}");
         }
-        for text in ["", "m", "0s", "30", "1d", "-5m", "1.5h", "169h", "99999999999999999999h", "18446744073709551615h"] {
+        for text in [
+            "",
+            "m",
+            "0s",
+            "30",
+            "1d",
+            "-5m",
+            "1.5h",
+            "169h",
+            "99999999999999999999h",
+            "18446744073709551615h",
+        ] {
             assert_eq!(duration(text), None, "{text}");
         }
     }

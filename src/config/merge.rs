@@ -12,8 +12,7 @@ use crate::model::schema::{Kind, Registry};
 /// Blocks of the language besides kinds.
 const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
 /// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] =
-    &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+const NOT_YET: &[&str] = &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -142,6 +141,8 @@ fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
             .detail(format!("There is no block `{name}`."))
             .help(format!("did you mean `{near}`?"))
             .fix(entry.key_span, near),
-        None => problem.detail(format!("There is no block `{name}`.")).help(format!("blocks are: {}", known.join(", "))),
+        None => problem
+            .detail(format!("There is no block `{name}`."))
+            .help(format!("blocks are: {}", known.join(", "))),
     }
 }

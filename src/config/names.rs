@@ -68,7 +68,9 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let (addresses, all, kind, rest) = match self.index.find(&self.registry, kind, &steps) {
-            Found::Objects { addresses, all, kind, rest } => (addresses, all, kind, &path[1 + rest.min(steps.len())..]),
+            Found::Objects { addresses, all, kind, rest } => {
+                (addresses, all, kind, &path[1 + rest.min(steps.len())..])
+            }
             Found::Broken => return None,
             Found::Absent(address) => {
                 self.problem(frame, self.absent(&address, span));
@@ -103,19 +105,29 @@ impl<'d> Resolver<'d> {
             frame,
             Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                 .at(span, "")
-                .detail(format!("{place} is decided while loading, and attributes of a {kind} are known later."))
+                .detail(format!(
+                    "{place} is decided while loading, and attributes of a {kind} are known later."
+                ))
                 .help("decide it by a variable or a local that names no resource"),
         );
         false
     }
 
     /// Reports a path that leads nowhere.
-    pub(super) fn dead_end(&self, frame: Frame<'_, 'd>, mut problem: Diagnostic, path: &[Name], span: Span) {
+    pub(super) fn dead_end(
+        &self,
+        frame: Frame<'_, 'd>,
+        mut problem: Diagnostic,
+        path: &[Name],
+        span: Span,
+    ) {
         let place = path.first().map_or(span, |name| self.part_within(span, name));
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
             // "did you mean `$kind.near`?" carries the name that mends it.
-            if let Some(near) = help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1)) {
+            if let Some(near) =
+                help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
+            {
                 problem = problem.clone().fix(place, near);
             }
         }
@@ -127,7 +139,10 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
             .at(span, "")
             .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
-            .help(format!("guard it: `${{has({}) ? … : …}}`, or give this block the same `when`", address.as_str()));
+            .help(format!(
+                "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+                address.as_str()
+            ));
         match self.index.of_instance(address) {
             Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
             None => problem,
@@ -141,14 +156,17 @@ impl<'d> Resolver<'d> {
             return true;
         }
         let place = self.part_within(span, name);
-        let problem = Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-            .at(place, "")
-            .detail(format!("A {} has no `{name}`.", kind.name));
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+                .at(place, "")
+                .detail(format!("A {} has no `{name}`.", kind.name));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
         self.problem(
             frame,
             match nearest(name, known) {
-                Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+                Some(near) if place != span => {
+                    problem.help(format!("did you mean `{near}`?")).fix(place, near)
+                }
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
             },

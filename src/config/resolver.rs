@@ -124,7 +124,12 @@ impl Lookup for Nothing {
 
 impl<'d> Resolver<'d> {
     /// Returns a resolver that knows the stack's name and environment only.
-    pub(super) fn new(registry: Registry, sources: &'d Sources, read: ReadFile<'d>, problems: Problems) -> Self {
+    pub(super) fn new(
+        registry: Registry,
+        sources: &'d Sources,
+        read: ReadFile<'d>,
+        problems: Problems,
+    ) -> Self {
         Self {
             registry,
             sources,
@@ -162,21 +167,15 @@ impl<'d> Resolver<'d> {
         program
     }
 
-    /// Takes a text apart; a slip becomes a problem.
-    pub(super) fn template(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Option<Template>> {
-        match Template::parse(text, |name| self.is_root(name)) {
-            Ok(template) => Some(template),
-            Err(error) => {
-                self.problem(frame, template_problem(&error, span));
-                None
-            }
-        }
-    }
-
     /// Resolves a text with its references and expressions. `None` when there was a problem.
     pub(super) fn text(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let Some(template) = self.template(text, span, frame)? else {
-            return Some(Value::Text(text.clone()).into());
+        let template = match Template::parse(text, |name| self.is_root(name)) {
+            Ok(Some(template)) => template,
+            Ok(None) => return Some(Value::Text(text.clone()).into()),
+            Err(error) => {
+                self.problem(frame, template_problem(&error, span));
+                return None;
+            }
         };
         match template.parts.as_slice() {
             [Part::Text(text)] => Some(Value::text(text).into()),
@@ -240,7 +239,9 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", ROOTS.join(", ")));
         match nearest(root, known) {
-            Some(near) => problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`")),
+            Some(near) => {
+                problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
+            }
             None => problem.help(format!("for the text itself, write `$${written}`")),
         }
     }
@@ -268,12 +269,17 @@ fn template_problem(error: &TemplateError, span: Span) -> Diagnostic {
 pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Option<&str>) -> Diagnostic {
     let what = source.map(|source| format!(" (`{}`)", super::scalar::shown(source))).unwrap_or_default();
     match error {
-        EvaluationError::Failed(why) => Diagnostic::error(codes::FAILED, "an expression has no value")
-            .at(span, "")
-            .detail(format!("The expression{what} fails: {why}{}", if why.ends_with('?') { "" } else { "." })),
-        EvaluationError::TooLong(steps) => Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
-            .at(span, "")
-            .detail(format!("The expression{what} was stopped after {steps} steps."))
-            .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`"),
+        EvaluationError::Failed(why) => {
+            Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(
+                "The expression{what} fails: {why}{}",
+                if why.ends_with('?') { "" } else { "." }
+            ))
+        }
+        EvaluationError::TooLong(steps) => {
+            Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
+                .at(span, "")
+                .detail(format!("The expression{what} was stopped after {steps} steps."))
+                .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
+        }
     }
 }

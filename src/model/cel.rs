@@ -138,5 +138,5 @@ pub fn bind<'a, 'p>(
     *place = item;
 }
 
-
-
+#[cfg(test)]
+mod tests;

@@ -76,7 +76,9 @@ impl<'a> Item<'a> {
     pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, Item<'a>>> {
         if !matches!(self, Self::Map(_)) {
             let entries = match &*self {
-                Self::MapRef(map) => map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect(),
+                Self::MapRef(map) => {
+                    map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect()
+                }
                 _ => BTreeMap::new(),
             };
             *self = Self::Map(Rc::new(entries));
@@ -157,9 +159,9 @@ impl<'a> Item<'a> {
             Self::ListRef(items) => Value::List(items.to_vec()),
             Self::MapRef(map) => Value::Map(map.clone()),
             Self::List(items) => Value::List(items.iter().cloned().map(Self::into_value).collect()),
-            Self::Map(map) => Value::Map(
-                map.iter().map(|(key, item)| (key.clone(), item.clone().into_value())).collect(),
-            ),
+            Self::Map(map) => {
+                Value::Map(map.iter().map(|(key, item)| (key.clone(), item.clone().into_value())).collect())
+            }
             Self::Object(object) => object
                 .attributes
                 .get("id")

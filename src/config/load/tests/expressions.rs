@@ -68,7 +68,9 @@ outputs:
 #[test]
 fn an_unguarded_bound_does_not_hang() {
     let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let text = format!("locals: {{ l: [{list}] }}\noutputs: {{ o: '${{locals.l.all(a, locals.l.all(b, locals.l.all(c, a + b + c >= 0)))}}' }}\n");
+    let text = format!(
+        "locals: {{ l: [{list}] }}\noutputs: {{ o: '${{locals.l.all(a, locals.l.all(b, locals.l.all(c, a + b + c >= 0)))}}' }}\n"
+    );
     let problems = yaml(&text).problems();
     assert!(problems.starts_with("S0216"), "{problems}");
 }

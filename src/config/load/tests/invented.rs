@@ -1,15 +1,20 @@
 //! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
 
 use crate::model::schema::{
-    Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Literal, Method, Price, Registry, ReplaceOrder, Rule,
-    Scope, Type,
+    Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Literal, Method, Price, Registry,
+    ReplaceOrder, Rule, Scope, Type,
 };
 
 const ENDPOINT: Endpoint = Endpoint::assumed(Method::Get, "/api/v1/none");
 const ANY: Type = Type::Text { min: 0, max: 1000, format: Format::Any };
 const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
 
-const fn kind(name: &'static str, scope: Scope, attributes: &'static [Attribute], rules: &'static [Rule]) -> Kind {
+const fn kind(
+    name: &'static str,
+    scope: Scope,
+    attributes: &'static [Attribute],
+    rules: &'static [Rule],
+) -> Kind {
     Kind {
         name,
         summary: "",
@@ -44,19 +49,26 @@ static CRANE: Kind = kind(
         Attribute::required("name", NAME).summary("Its name."),
         Attribute::optional("yard", Type::Reference("yard")).wire("yard_id").summary("Where it stands."),
         Attribute::optional("next", Type::Reference("crane")).summary("The one beside it."),
-        Attribute::optional("tons", Type::Integer { min: 1, max: 100, unit: "t" }).summary("What it lifts."),
+        Attribute::optional("tons", Type::Integer { min: 1, max: 100, unit: "t" })
+            .summary("What it lifts."),
         Attribute::optional("model", Type::Catalog("crane")).summary("What it is."),
-        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on")).summary("Whether it runs."),
+        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
+            .summary("Whether it runs."),
         Attribute::default("painted", Type::Boolean, Literal::Bool(false)).summary("Whether it shines."),
         Attribute::optional("note", ANY).summary("Any words."),
         Attribute::optional("key", ANY).summary("A secret.").secret(),
         Attribute::optional("labels", Type::Map(&ANY)).summary("Words by key."),
-        Attribute::optional("yards", Type::Set { of: &Type::Reference("yard"), max: 3 }).summary("Where it may go."),
+        Attribute::optional("yards", Type::Set { of: &Type::Reference("yard"), max: 3 })
+            .summary("Where it may go."),
         Attribute::optional("tags", Type::Set { of: &ANY, max: 3 }).summary("Words."),
-        Attribute::optional("rig", Type::Record(&[("hook", ANY), ("length", Type::Integer { min: 1, max: 9, unit: "" })]))
-            .summary("What hangs on it."),
+        Attribute::optional(
+            "rig",
+            Type::Record(&[("hook", ANY), ("length", Type::Integer { min: 1, max: 9, unit: "" })]),
+        )
+        .summary("What hangs on it."),
         Attribute::computed("address", ANY).summary("Where it is found."),
-        Attribute::computed("height", Type::Integer { min: 0, max: 99, unit: "" }).summary("How high it is."),
+        Attribute::computed("height", Type::Integer { min: 0, max: 99, unit: "" })
+            .summary("How high it is."),
     ],
     &[
         Rule {
@@ -96,7 +108,8 @@ static GATE: Kind = Kind {
         "gate",
         Scope::Child { of: "yard", collection: "gates" },
         &[
-            Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser }).summary("Its name."),
+            Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
+                .summary("Its name."),
             Attribute::optional("crane", Type::Reference("crane")).summary("Who passes."),
             Attribute::computed("opened_at", ANY).summary("When it opened."),
         ],
@@ -117,7 +130,8 @@ static YARD: Kind = kind(
     Scope::Project,
     &[
         Attribute::required("name", NAME).summary("Its name."),
-        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 }).summary("Its network."),
+        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 })
+            .summary("Its network."),
         Attribute::optional("crane", Type::Reference("crane")).summary("Its crane."),
         Attribute::computed("fence", ANY).summary("What is around it."),
     ],
@@ -138,5 +152,4 @@ static YARD: Kind = kind(
 );
 
 /// The invented kinds.
-pub(super) static REGISTRY: Registry =
-    Registry { kinds: &[&CRANE, &GATE, &PROJECT, &YARD], catalogs: &[] };
+pub(super) static REGISTRY: Registry = Registry { kinds: &[&CRANE, &GATE, &PROJECT, &YARD], catalogs: &[] };

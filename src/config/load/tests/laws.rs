@@ -8,7 +8,10 @@ fn text(order: &[usize], keys: &[&str]) -> String {
     let blocks = [
         "yard: { main: { cidr: 10.0.0.0/16, gates: { n: {}, s: { crane: $crane.one } } } }".to_owned(),
         "crane: { one: { yard: $yard.main, tags: [b, a], note: '${vars.x + locals.l}' } }".to_owned(),
-        format!("vars: {{ x: {{ default: 1 }}, keys: {{ type: set(string), default: [{}] }} }}", keys.join(", ")),
+        format!(
+            "vars: {{ x: {{ default: 1 }}, keys: {{ type: set(string), default: [{}] }} }}",
+            keys.join(", ")
+        ),
         "locals: { l: '${locals.k}', k: z }".to_owned(),
         "outputs: { o: $crane.one.address }".to_owned(),
         "project: { p: { } }".to_owned(),
@@ -55,7 +58,10 @@ fn a_changed_wish_changes_the_digest_and_a_secret_does_not() {
         assert_ne!(base, digest(other), "{other}");
     }
     let secret = |value: &str| {
-        yaml("vars: { s: { type: secret } }\ncrane: { a: { key: $vars.s } }").env_var("s", value).stack().digest
+        yaml("vars: { s: { type: secret } }\ncrane: { a: { key: $vars.s } }")
+            .env_var("s", value)
+            .stack()
+            .digest
     };
     assert_eq!(secret("one"), secret("two"));
 }
@@ -65,7 +71,8 @@ fn deep_and_long_inputs_end() {
     let chain: String = (0..3000).map(|n| format!("  l{n}: $locals.l{}\n", n + 1)).collect();
     let last = yaml(&format!("locals:\n{chain}  l3000: end\noutputs: {{ o: $locals.l0 }}\n"));
     assert_eq!(last.resolved(), "output o=end");
-    let cranes: String = (0..3000).map(|n| format!("  c{n}: {{ for_each: $crane.c{} }}\n", n + 1)).collect();
+    let cranes: String =
+        (0..3000).map(|n| format!("  c{n}: {{ for_each: $crane.c{} }}\n", n + 1)).collect();
     let all = yaml(&format!("crane:\n{cranes}  c3000: {{ for_each: [k] }}\n")).stack();
     assert_eq!(all.resources.len(), 3001);
     for expression in [
@@ -78,6 +85,9 @@ fn deep_and_long_inputs_end() {
     ] {
         let problems = yaml(&format!("outputs: {{ o: '${{{expression}}}' }}\n")).problems();
         // An even number of signs is no sign at all; everything else is refused, once.
-        assert!(problems.is_empty() || problems.starts_with("S0214") && problems.lines().count() == 1, "{problems}");
+        assert!(
+            problems.is_empty() || problems.starts_with("S0214") && problems.lines().count() == 1,
+            "{problems}"
+        );
     }
 }

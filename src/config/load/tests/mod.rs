@@ -1,5 +1,12 @@
 //! The resolver over an invented registry: what is wanted, and what every mistake says.
 
+#![allow(
+    clippy::format_push_string,
+    clippy::format_collect,
+    clippy::too_many_lines,
+    reason = "tables of expected messages are long, and are written plainly"
+)]
+
 mod bad;
 mod blocks;
 mod expressions;
@@ -41,6 +48,11 @@ pub(super) fn yaml(text: &str) -> Config {
 impl Config {
     pub(super) fn file(mut self, path: &str, text: &str) -> Self {
         self.files.push((path.into(), text.into()));
+        self
+    }
+
+    pub(super) fn without_yaml(mut self) -> Self {
+        self.files.clear();
         self
     }
 
@@ -140,16 +152,27 @@ pub(super) fn expression(expression: &Expression) -> String {
         Expression::Text(parts) => format!("text({})", all(parts)),
         Expression::List(parts) => format!("list({})", all(parts)),
         Expression::Map(map) => {
-            let parts: Vec<_> = map.iter().map(|(key, part)| format!("{key}: {}", self::expression(part))).collect();
+            let parts: Vec<_> =
+                map.iter().map(|(key, part)| format!("{key}: {}", self::expression(part))).collect();
             format!("map({})", parts.join(", "))
         }
         Expression::Cel(cel) => {
-            let bindings: BTreeMap<_, _> = cel.bindings.iter().map(|(k, v)| (k.as_str(), v.to_string())).collect();
+            let bindings: BTreeMap<_, _> =
+                cel.bindings.iter().map(|(k, v)| (k.as_str(), v.to_string())).collect();
             let bindings: Vec<_> = bindings.iter().map(|(k, v)| format!("{k}: {v}")).collect();
             let objects: Vec<_> = cel.objects.iter().map(ToString::to_string).collect();
-            let waiting: Vec<_> =
-                cel.waiting.iter().map(|(path, part)| format!(" {path}={}", self::expression(part))).collect();
-            format!("cel({} | {} | {}{})", cel.source, bindings.join(", "), objects.join(", "), waiting.concat())
+            let waiting: Vec<_> = cel
+                .waiting
+                .iter()
+                .map(|(path, part)| format!(" {path}={}", self::expression(part)))
+                .collect();
+            format!(
+                "cel({} | {} | {}{})",
+                cel.source,
+                bindings.join(", "),
+                objects.join(", "),
+                waiting.concat()
+            )
         }
     }
 }

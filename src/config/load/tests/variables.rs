@@ -14,7 +14,10 @@ fn the_strongest_giver_wins() {
     assert_eq!(yaml(ALL).resolved(), "output size=env");
     assert_eq!(yaml(ALL).var_file("size: one\n").resolved(), "output size=one");
     assert_eq!(yaml(ALL).var_file("size: one\n").var_file("size: two\n").resolved(), "output size=two");
-    assert_eq!(yaml(ALL).var_file("size: one\n").env_var("size", "process").resolved(), "output size=process");
+    assert_eq!(
+        yaml(ALL).var_file("size: one\n").env_var("size", "process").resolved(),
+        "output size=process"
+    );
     assert_eq!(yaml(ALL).env_var("size", "process").var("size", "flag").resolved(), "output size=flag");
 }
 
@@ -27,7 +30,8 @@ locals: { double: '${vars.size * 2}' }
 crane: { a: { tons: $vars.size }, b: { tons: '${locals.double}' }, c: { tons: 3 } }
 ";
     let stack = yaml(text).stack();
-    let set_by = |address: &str| stack.resources[address].attributes["tons"].set_by.clone().unwrap_or_default();
+    let set_by =
+        |address: &str| stack.resources[address].attributes["tons"].set_by.clone().unwrap_or_default();
     assert_eq!(set_by("crane.a"), "vars.size, set by environments.prod");
     assert_eq!(set_by("crane.b"), "vars.size, set by environments.prod");
     assert_eq!(set_by("crane.c"), "");
@@ -85,10 +89,15 @@ fn mistakes() {
 
 #[test]
 fn secrets_come_from_files_below_the_stack() {
-    let stack = yaml("vars: { s: { type: secret, from_file: secret.txt } }\ncrane: { a: { key: $vars.s } }").stack();
+    let stack =
+        yaml("vars: { s: { type: secret, from_file: secret.txt } }\ncrane: { a: { key: $vars.s } }")
+            .stack();
     let expression = &stack.resources["crane.a"].attributes["key"].expression;
     assert!(expression.is_secret());
-    assert_eq!(expression.known().and_then(|v| v.to_wire()), Some("canary-file".into()));
+    assert_eq!(
+        expression.known().and_then(crate::model::value::Value::to_wire),
+        Some("canary-file".into())
+    );
 }
 
 #[test]
