@@ -92,6 +92,10 @@ impl<'d> Resolver<'d> {
         let mut good = true;
         for item in items {
             match self.typed(of, item, frame) {
+                Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
+                    let slip = Mismatch::wrong_type(&type_name(of), "null");
+                    return self.mismatch(&slip, item.span, frame);
+                }
                 Some(resolved) => {
                     origin = origin.or(resolved.origin);
                     parts.push(resolved.expression);

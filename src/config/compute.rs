@@ -302,7 +302,7 @@ impl<'d> Resolver<'d> {
             }
         }
         for object in &objects {
-            bind(&mut scope.roots, object.address.segments(), Item::Object(object));
+            bind(&mut scope.roots, object.address.segments(), Item::of_object(object));
         }
         if let Some(each) = frame.each {
             bind(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));

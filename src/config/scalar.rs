@@ -343,12 +343,6 @@ mod tests {
             ("1_0", Plain, SIZE, "S0222 It takes a whole number (GB), and this is `1_0`. | write 10"),
             ("0x10", Plain, SIZE, "S0222 It takes a whole number (GB), and this is `0x10`."),
             ("101", Plain, SIZE, "S0223 It takes 1 to 100 GB, and this is 101."),
-            (
-                "99999999999999999999",
-                Plain,
-                SIZE,
-                "S0222 It takes a whole number (GB), and this is `99999999999999999999`.",
-            ),
             ("true", Plain, Type::Boolean, "true (a boolean)"),
             ("no", Plain, Type::Boolean, "S0222 It takes true or false, and this is `no`. | write false"),
             (

@@ -128,7 +128,7 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
 }
 
 fn entries<'a>(map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
-    if let Item::Object(object) = map
+    if let Item::Object(object, _) = map
         && !object.complete
     {
         return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
@@ -159,7 +159,7 @@ fn get<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>, key: &Item<'a>, default: &It
     match (map, map.entry(&key)) {
         (_, Some(Item::Scalar(Value::Null))) | (Item::Scalar(Value::Null), None) => Ok(default.clone()),
         (_, Some(item)) => Ok(item),
-        (Item::Object(object), None) if !object.complete => {
+        (Item::Object(object, _), None) if !object.complete => {
             Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
         (_, None) => entries(map).map(|_| default.clone()),

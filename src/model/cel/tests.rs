@@ -202,7 +202,9 @@ fn live(
     let cel = Cel {
         source: source.to_owned(),
         bindings: bindings.iter().map(|(key, value)| (Name::new_static(key), value.clone())).collect(),
-        objects: ["vm.web.a", "vm.web.b", "vpc.main"].map(|text| Address::parse(text).unwrap()).into(),
+        objects: ["vm.web.a", "vm.web.a.users.x", "vm.web.b", "vpc.main"]
+            .map(|text| Address::parse(text).unwrap())
+            .into(),
         waiting: waiting
             .iter()
             .map(|(key, part)| (Name::new_static(key), part.clone()))
@@ -222,6 +224,8 @@ fn live_objects_are_known_bit_by_bit() {
     for (source, expected) in [
         ("vm.web.a.ip + '!'", "1.1.1.1!"),
         ("vm.web.b.name", "b"),
+        ("vm.web.a.users.x.name + vm.web.a.ip", "(known once vm.web.a.users.x exists)"),
+        ("has(vm.web.a.users.y)", "false"),
         ("vm.web.b.ip", "(known once vm.web.b exists)"),
         ("vm.web.a.none == null", "true"),
         ("has(vm.web.a.none)", "false"),
