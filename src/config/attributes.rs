@@ -92,6 +92,10 @@ impl<'d> Resolver<'d> {
         let mut good = true;
         for item in items {
             match self.typed(of, item, frame) {
+                Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
+                    let slip = Mismatch::wrong_type(&type_name(of), "null");
+                    return self.mismatch(&slip, item.span, frame);
+                }
                 Some(resolved) => {
                     origin = origin.or(resolved.origin);
                     parts.push(resolved.expression);
@@ -233,7 +237,6 @@ impl<'d> Resolver<'d> {
         let whole = reference.attribute.is_none();
         let fits = match (&of, &found) {
             (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
-            (Type::Text { .. }, Type::Reference(_)) => !whole,
             (Type::Boolean, found) => matches!(found, Type::Boolean),
             (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
             (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),

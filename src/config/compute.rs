@@ -1,5 +1,6 @@
 //! Expressions: a `${…}` computed as far as everything that it names is known.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,7 +78,13 @@ impl<'d> Resolver<'d> {
         self.compute(&program, &source, span, frame)
     }
 
-    fn compute(&self, program: &Program, source: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn compute(
+        &self,
+        program: &Program,
+        source: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
         let paths = program.paths();
         let named = self.named(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
@@ -90,9 +97,11 @@ impl<'d> Resolver<'d> {
         let outcome = self.evaluate(program, &named, &waiting, frame, &read);
         let origin = named.origin.clone();
         match outcome {
-            Ok(value) if !value.is_unknown() => Some(Resolved { expression: Expression::Value(value), origin }),
+            Ok(value) if !value.is_unknown() => {
+                Some(Resolved { expression: Expression::Value(value), origin })
+            }
             Ok(_) => {
-                let mut bindings = self.bindings(&named, &waiting, frame);
+                let mut bindings = self.bindings(&named, frame);
                 let files = files.into_inner();
                 if !files.is_empty() {
                     bindings.insert(Name::new_static(FILES), Value::Map(files));
@@ -124,12 +133,12 @@ impl<'d> Resolver<'d> {
                 ("env" | "stack", _) | ("vars" | "locals", None) => {}
                 ("vars", Some(name)) => good &= self.variable(name, span, frame).is_some(),
                 ("locals", Some(name)) => {
-                    let base = self.local(name, span, frame).cloned();
+                    let base = self.local(name, span, frame);
                     good &= self.through(base, path, span, frame, &mut named);
                 }
                 ("each", first) => {
                     let base = self.each(first.map_or("key", Name::as_str), span, frame);
-                    good &= self.through(base, path, span, frame, &mut named);
+                    good &= self.through(base.as_ref(), path, span, frame, &mut named);
                 }
                 (root, _) => {
                     if let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) {
@@ -154,17 +163,18 @@ impl<'d> Resolver<'d> {
     /// Checks a path that goes through a local or `each.value`, which may be a resource itself.
     fn through(
         &self,
-        base: Option<Expression>,
+        base: Option<&Expression>,
         path: &Path,
         span: Span,
         frame: Frame<'_, 'd>,
         named: &mut Named<'_>,
     ) -> bool {
         let Some(base) = base else { return false };
-        let Expression::Reference(Reference { address, attribute: None }) = base else { return true };
-        let kind = self.index.of_instance(&address).map(|block| block.kind);
-        named.objects.push(address);
-        match (kind, path.segments.get(1)) {
+        let (part, used) = narrowed(base, path.segments.get(1..).unwrap_or_default());
+        let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
+        let kind = self.index.of_instance(address).map(|block| block.kind);
+        named.objects.push(address.clone());
+        match (kind, path.segments.get(1 + used)) {
             (Some(kind), Some(Segment::Name(name))) => self.has_attribute(kind, name, span, frame),
             _ => true,
         }
@@ -181,8 +191,7 @@ impl<'d> Resolver<'d> {
         if !self.is_late(frame, kind.name, span) {
             return false;
         }
-        let steps: Vec<Step> =
-            path.segments.iter().map(|segment| self.step(segment, frame)).collect();
+        let steps: Vec<Step> = path.segments.iter().map(|segment| self.step(segment, frame)).collect();
         named.places.push(kind.name.to_owned());
         match self.index.find(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind: found, rest } => {
@@ -226,21 +235,35 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the parts of the roots that wait for live objects themselves.
-    fn waiting(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<BTreeMap<Name, Expression>> {
+    fn waiting(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<BTreeMap<Name, Expression>> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
-            let expression = match (path.root.as_str(), path.segments.first(), frame.each) {
+            let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
                 ("locals", Some(Segment::Name(name)), _) => {
-                    (format!("locals.{name}"), self.local(name, span, frame)?.clone())
+                    (format!("locals.{name}"), Cow::Borrowed(self.local(name, span, frame)?))
                 }
                 ("each", Some(Segment::Name(name)), Some(each)) if name == "value" => {
-                    ("each.value".to_owned(), self.each_value(each, frame)?)
+                    ("each.value".to_owned(), Cow::Owned(self.each_value(each, frame)?))
                 }
                 _ => continue,
             };
-            if expression.1.known().is_none() {
-                waiting.insert(Name::new(expression.0), expression.1);
+            let (part, used) = narrowed(&base, &path.segments[1..]);
+            if matches!(part, Expression::Value(_)) {
+                continue;
             }
+            let mut place = root;
+            for segment in &path.segments[1..=used] {
+                if let Segment::Name(name) = segment {
+                    place.push('.');
+                    place.push_str(name);
+                }
+            }
+            waiting.insert(Name::new(place), part.clone());
         }
         Some(waiting)
     }
@@ -279,7 +302,7 @@ impl<'d> Resolver<'d> {
             }
         }
         for object in &objects {
-            bind(&mut scope.roots, object.address.segments(), Item::Object(object));
+            bind(&mut scope.roots, object.address.segments(), Item::of_object(object));
         }
         if let Some(each) = frame.each {
             bind(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
@@ -291,7 +314,8 @@ impl<'d> Resolver<'d> {
                 bind(&mut scope.roots, ["each", "value"].into_iter(), Item::of(value));
             }
         }
-        for (path, value) in &values {
+        // What a local waits for is unknown in `local_values` already.
+        for (path, value) in values.iter().filter(|(path, _)| path.starts_with("each.")) {
             bind(&mut scope.roots, path.split('.'), Item::of(value));
         }
         program.evaluate(&scope)
@@ -310,12 +334,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the known values that an expression names, and no more.
-    fn bindings(
-        &self,
-        named: &Named<'_>,
-        waiting: &BTreeMap<Name, Expression>,
-        frame: Frame<'_, 'd>,
-    ) -> BTreeMap<Name, Value> {
+    fn bindings(&self, named: &Named<'_>, frame: Frame<'_, 'd>) -> BTreeMap<Name, Value> {
         let mut bindings = BTreeMap::new();
         for path in &named.paths {
             let names: Vec<&Name> = path
@@ -342,22 +361,33 @@ impl<'d> Resolver<'d> {
                 _ => {}
             }
         }
-        // What waits is computed when it is there; nothing unknown is bound.
-        for path in waiting.keys() {
-            if let Some((root, name)) = path.split_once('.')
-                && let Some(Value::Map(map)) = bindings.get_mut(root)
-            {
-                map.remove(name);
-            }
-        }
         bindings
     }
 }
 
 /// Words that CEL keeps for itself.
 const RESERVED: &[&str] = &[
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
-    "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
 ];
 
 /// Writes a path as CEL; a part that is no name there stands as a key.
@@ -379,7 +409,20 @@ fn as_cel(path: &[Name]) -> String {
     source
 }
 
-/// Copies the part of a map that a path names.
+/// Follows a path into a map that waits in parts, so that no more of it is kept than is named.
+/// Returns the part and how many segments were used.
+fn narrowed<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, usize) {
+    let mut used = 0;
+    while let (Some(Segment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
+        // A dot would be read as another step of the place.
+        let Some(part) = map.get(name).filter(|_| !name.contains('.')) else { break };
+        base = part;
+        used += 1;
+    }
+    (base, used)
+}
+
+/// Copies the part of a map that a path names, as far as it is known.
 fn graft(into: &mut BTreeMap<Name, Value>, root: &Name, from: &Attributes, path: &[&Name]) {
     let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
     let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
@@ -388,7 +431,7 @@ fn graft(into: &mut BTreeMap<Name, Value>, root: &Name, from: &Attributes, path:
     };
     match from.get(*first) {
         Some(Value::Map(inner)) if !rest.is_empty() => graft(place, first, inner, rest),
-        Some(value) => drop(place.insert((*first).clone(), value.clone())),
-        None => {}
+        Some(value) if !value.is_unknown() => drop(place.insert((*first).clone(), value.clone())),
+        _ => {}
     }
 }

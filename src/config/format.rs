@@ -49,7 +49,7 @@ pub(super) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
                 .fix(network.to_string()))
         }
         Ok(IpNet::V6(_)) => Err(wrong(expected()).help("the service takes IPv4 networks only")),
-        Err(_) if text.parse::<std::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
+        Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
             .help(format!("write {text}/32 for this one address"))
             .fix(format!("{text}/32"))),
         Err(_) => Err(wrong(expected())),

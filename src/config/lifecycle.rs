@@ -233,7 +233,7 @@ impl<'d> Resolver<'d> {
             }
             None => {
                 problem = problem
-                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance")
+                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
             }
         }
         self.problem(frame, problem);

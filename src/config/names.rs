@@ -14,17 +14,22 @@ impl<'d> Resolver<'d> {
     /// Resolves `$a.b.c`.
     pub(super) fn path(&self, path: &[Name], span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
         let (root, steps) = path.split_first()?;
-        let (base, used, origin) = match (root.as_str(), steps.first()) {
-            ("env", None) => return Some(Value::Text(self.env.clone()).into()),
-            ("stack", None) => return Some(Value::Text(self.stack.clone()).into()),
-            ("vars", Some(name)) => {
-                let value = self.variable(name, span, frame)?;
-                (Expression::Value(value.clone()), 1, self.origin("vars", name))
+        match (root.as_str(), steps) {
+            ("env", []) => Some(Value::Text(self.env.clone()).into()),
+            ("stack", []) => Some(Value::Text(self.stack.clone()).into()),
+            ("vars", [name, rest @ ..]) => match drill_value(self.variable(name, span, frame)?, rest) {
+                Some(value) => {
+                    Some(Resolved { expression: value.clone().into(), origin: self.origin("vars", name) })
+                }
+                None => self.deep_path(path, span, frame),
+            },
+            ("locals", [name, rest @ ..]) => {
+                let resolved = self.inside(self.local(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.origin("locals", name), ..resolved })
             }
-            ("locals", Some(name)) => {
-                (self.local(name, span, frame)?.clone(), 1, self.origin("locals", name))
+            ("each", [name, rest @ ..]) => {
+                self.inside(&self.each(name, span, frame)?, path, rest, span, frame)
             }
-            ("each", Some(name)) => (self.each(name, span, frame)?, 1, None),
             ("vars" | "locals" | "each" | "env" | "stack", _) => {
                 self.problem(
                     frame,
@@ -32,26 +37,36 @@ impl<'d> Resolver<'d> {
                         .at(span, "")
                         .help("write `$vars.NAME`, `$locals.NAME`, `$each.key`, `$each.value`, `$env` or `$stack`"),
                 );
-                return None;
+                None
             }
             (root, _) => {
                 let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) else {
                     self.problem(frame, self.unknown_root(root, &path.join("."), span));
                     return None;
                 };
-                return self.live_path(kind, path, span, frame);
+                self.live_path(kind, path, span, frame)
             }
-        };
-        let rest = &steps[used..];
-        if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (&base, rest) {
+        }
+    }
+
+    /// Follows the rest of a path inside of a local or of `each.value`.
+    fn inside(
+        &self,
+        base: &Expression,
+        path: &[Name],
+        rest: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
             // `$each.value.address`: an attribute of the resource that stands there.
             let kind = self.index.of_instance(address)?.kind;
             let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
-            let expression = Expression::Reference(reference);
-            return self.has_attribute(kind, name, span, frame).then_some(Resolved { expression, origin });
+            let known = self.has_attribute(kind, name, span, frame);
+            return known.then(|| Expression::Reference(reference).into());
         }
-        match drill(&base, rest) {
-            Some(expression) => Some(Resolved { expression, origin }),
+        match drill(base, rest) {
+            Some(expression) => Some(expression.into()),
             None => self.deep_path(path, span, frame),
         }
     }
@@ -68,7 +83,9 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let (addresses, all, kind, rest) = match self.index.find(&self.registry, kind, &steps) {
-            Found::Objects { addresses, all, kind, rest } => (addresses, all, kind, &path[1 + rest.min(steps.len())..]),
+            Found::Objects { addresses, all, kind, rest } => {
+                (addresses, all, kind, &path[1 + rest.min(steps.len())..])
+            }
             Found::Broken => return None,
             Found::Absent(address) => {
                 self.problem(frame, self.absent(&address, span));
@@ -103,19 +120,29 @@ impl<'d> Resolver<'d> {
             frame,
             Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                 .at(span, "")
-                .detail(format!("{place} is decided while loading, and attributes of a {kind} are known later."))
+                .detail(format!(
+                    "{place} is decided while loading, and attributes of a {kind} are known later."
+                ))
                 .help("decide it by a variable or a local that names no resource"),
         );
         false
     }
 
     /// Reports a path that leads nowhere.
-    pub(super) fn dead_end(&self, frame: Frame<'_, 'd>, mut problem: Diagnostic, path: &[Name], span: Span) {
+    pub(super) fn dead_end(
+        &self,
+        frame: Frame<'_, 'd>,
+        mut problem: Diagnostic,
+        path: &[Name],
+        span: Span,
+    ) {
         let place = path.first().map_or(span, |name| self.part_within(span, name));
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
             // "did you mean `$kind.near`?" carries the name that mends it.
-            if let Some(near) = help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1)) {
+            if let Some(near) =
+                help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
+            {
                 problem = problem.clone().fix(place, near);
             }
         }
@@ -127,7 +154,10 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
             .at(span, "")
             .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
-            .help(format!("guard it: `${{has({}) ? … : …}}`, or give this block the same `when`", address.as_str()));
+            .help(format!(
+                "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+                address.as_str()
+            ));
         match self.index.of_instance(address) {
             Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
             None => problem,
@@ -141,14 +171,17 @@ impl<'d> Resolver<'d> {
             return true;
         }
         let place = self.part_within(span, name);
-        let problem = Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-            .at(place, "")
-            .detail(format!("A {} has no `{name}`.", kind.name));
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+                .at(place, "")
+                .detail(format!("A {} has no `{name}`.", kind.name));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
         self.problem(
             frame,
             match nearest(name, known) {
-                Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+                Some(near) if place != span => {
+                    problem.help(format!("did you mean `{near}`?")).fix(place, near)
+                }
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
             },
@@ -249,20 +282,20 @@ impl<'d> Resolver<'d> {
     }
 }
 
-/// Opens an expression along a path; `None` where only CEL can.
+/// Opens an expression along a path, copying only what is found; `None` where only CEL can.
 fn drill(base: &Expression, path: &[Name]) -> Option<Expression> {
-    let Some((first, rest)) = path.split_first() else { return Some(base.clone()) };
-    match base {
-        Expression::Value(Value::Map(map)) => drill_value(map.get(first)?, rest).map(Expression::Value),
-        Expression::Map(map) => drill(map.get(first)?, rest),
+    match (base, path.split_first()) {
+        (base, None) => Some(base.clone()),
+        (Expression::Value(value), Some(_)) => drill_value(value, path).cloned().map(Expression::Value),
+        (Expression::Map(map), Some((first, rest))) => drill(map.get(first)?, rest),
         _ => None,
     }
 }
 
-fn drill_value(base: &Value, path: &[Name]) -> Option<Value> {
-    match (path.split_first(), base) {
-        (None, value) => Some(value.clone()),
-        (Some((first, rest)), Value::Map(map)) => drill_value(map.get(first)?, rest),
+fn drill_value<'v>(base: &'v Value, path: &[Name]) -> Option<&'v Value> {
+    match (base, path.split_first()) {
+        (value, None) => Some(value),
+        (Value::Map(map), Some((first, rest))) => drill_value(map.get(first)?, rest),
         _ => None,
     }
 }

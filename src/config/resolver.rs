@@ -167,26 +167,15 @@ impl<'d> Resolver<'d> {
         program
     }
 
-    /// Takes a text apart; a slip becomes a problem.
-    pub(super) fn template(
-        &self,
-        text: &str,
-        span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Option<Template>> {
-        match Template::parse(text, |name| self.is_root(name)) {
-            Ok(template) => Some(template),
-            Err(error) => {
-                self.problem(frame, template_problem(&error, span));
-                None
-            }
-        }
-    }
-
     /// Resolves a text with its references and expressions. `None` when there was a problem.
     pub(super) fn text(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let Some(template) = self.template(text, span, frame)? else {
-            return Some(Value::Text(text.clone()).into());
+        let template = match Template::parse(text, |name| self.is_root(name)) {
+            Ok(Some(template)) => template,
+            Ok(None) => return Some(Value::Text(text.clone()).into()),
+            Err(error) => {
+                self.problem(frame, template_problem(&error, span));
+                return None;
+            }
         };
         match template.parts.as_slice() {
             [Part::Text(text)] => Some(Value::text(text).into()),

@@ -91,14 +91,22 @@ fn single(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<
             let (record, setting) = record(resource, attribute, pinned?)?;
             let (is, must) = (record.fields.get(field)?, wanted(resource, equals)?);
             (*is != must).then(|| {
-                broken(rule, setting.span, &format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug))
+                broken(
+                    rule,
+                    setting.span,
+                    &format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug),
+                )
             })
         }
         Check::CatalogForbids { attribute, field, forbidden, unless } => {
             let (record, _) = record(resource, attribute, pinned?)?;
             let (value, span) = used(resource, forbidden, unless)?;
             (record.fields.get(field).and_then(Value::as_bool) == Some(true)).then(|| {
-                broken(rule, span, &format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug))
+                broken(
+                    rule,
+                    span,
+                    &format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug),
+                )
             })
         }
         Check::NoOverlap { .. } | Check::Unique { .. } | Check::AtMost { .. } => None,
@@ -125,13 +133,24 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
             Some((network, *resource, setting.span))
         })
         .collect();
-    networks.sort_by(|a, b| (a.0.network(), a.0.prefix_len(), &a.1.address).cmp(&(b.0.network(), b.0.prefix_len(), &b.1.address)));
+    networks.sort_by(|a, b| {
+        (a.0.network(), a.0.prefix_len(), &a.1.address).cmp(&(
+            b.0.network(),
+            b.0.prefix_len(),
+            &b.1.address,
+        ))
+    });
     let mut widest: Option<(Ipv4Net, &Resource, Span)> = None;
     for (network, resource, span) in networks {
         match widest {
             Some((other, first, place)) if network.network() <= other.broadcast() => {
-                let why = format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
-                report(problems, resource, broken(rule, span, &why).at(place, format!("{} is here", first.address)));
+                let why =
+                    format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
+                report(
+                    problems,
+                    resource,
+                    broken(rule, span, &why).at(place, format!("{} is here", first.address)),
+                );
             }
             _ => widest = Some((network, resource, span)),
         }
@@ -149,8 +168,16 @@ fn unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &
             (None, None) => String::new(),
         };
         if let Some(first) = seen.get(&format!("{place}\0{}", values.join("\0"))) {
-            let span = attributes.iter().find_map(|name| resource.attributes.get(*name)).map(|setting| setting.span);
-            let why = format!("{} and {} agree in {}.", first.address, resource.address, attributes.join(" and "));
+            let span = attributes
+                .iter()
+                .find_map(|name| resource.attributes.get(*name))
+                .map(|setting| setting.span);
+            let why = format!(
+                "{} and {} agree in {}.",
+                first.address,
+                resource.address,
+                attributes.join(" and ")
+            );
             let problem = broken(rule, span.unwrap_or(resource.span), &why);
             report(problems, resource, problem.at(first.span, format!("{} is here", first.address)));
         } else {
@@ -177,7 +204,11 @@ fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &Proble
     for (parent, children) in parents {
         if let Some(first_over) = children.get(count) {
             let place = parent.map_or_else(|| "There are".to_owned(), |parent| format!("{parent} has"));
-            report(problems, first_over, broken(rule, first_over.span, &format!("{place} {}.", children.len())));
+            report(
+                problems,
+                first_over,
+                broken(rule, first_over.span, &format!("{place} {}.", children.len())),
+            );
         }
     }
 }

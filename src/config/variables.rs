@@ -70,22 +70,9 @@ impl<'d> Resolver<'d> {
     }
 
     fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
-        let wrong = |span, detail: &str, help: &str| {
-            self.problems.push(
-                Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-                    .at(span, "")
-                    .detail(detail)
-                    .help(help),
-            );
-        };
         let Some(keys) = named_entries(&entry.value) else {
-            let name = &entry.key;
-            wrong(
-                entry.value.span,
-                "A declaration is a map.",
-                &format!("write `{name}: {{ default: … }}`"),
-            );
-            return None;
+            let help = format!("write `{}: {{ default: … }}`", entry.key);
+            return self.wrong(entry.value.span, "A declaration is a map.", &help);
         };
         let mut declaration = Declaration {
             entry,
@@ -98,29 +85,22 @@ impl<'d> Resolver<'d> {
         let mut one_of = None;
         for key in keys {
             match key.key.as_str() {
-                "type" => match key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text)) {
-                    Some(ty) => declaration.ty = ty,
-                    None => {
-                        wrong(
-                            key.value.span,
-                            "This is no type.",
-                            &format!("types are: {}", TYPES.join(", ")),
-                        );
-                        return None;
-                    }
-                },
+                "type" => {
+                    let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
+                    let Some(ty) = ty else {
+                        let help = format!("types are: {}", TYPES.join(", "));
+                        return self.wrong(key.value.span, "This is no type.", &help);
+                    };
+                    declaration.ty = ty;
+                }
                 "default" => declaration.default = Some(&key.value),
                 "one_of" => one_of = Some(&key.value),
                 "check" => declaration.check = Some(&key.value),
                 "from_file" => declaration.from_file = Some(key),
                 "description" => {}
                 "generate" => {
-                    wrong(
-                        key.key_span,
-                        "`generate` is not available in this version.",
-                        "give the secret by STEAD_VAR_ or a variable file",
-                    );
-                    return None;
+                    let help = "give the secret by STEAD_VAR_ or a variable file";
+                    return self.wrong(key.key_span, "`generate` is not available in this version.", help);
                 }
                 _ => {
                     self.problems.push(super::attributes::unknown_key(key, KEYS));
@@ -129,17 +109,32 @@ impl<'d> Resolver<'d> {
             }
         }
         if let Some(node) = one_of {
-            let list = VariableType::List(Box::new(declaration.ty.clone()));
-            match list.read(node) {
-                Ok(Value::List(words)) => declaration.one_of = words,
-                Ok(_) => {}
-                Err(slip) => {
-                    self.problems.push(super::attributes::mismatch(&slip, node.span));
-                    return None;
-                }
-            }
+            declaration.one_of = self.words(&declaration.ty, node)?;
         }
         Some(declaration)
+    }
+
+    /// Reports a wrong declaration.
+    fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
+        self.problems.push(
+            Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help(help),
+        );
+        None
+    }
+
+    /// Reads the values of `one_of`.
+    fn words(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+        match VariableType::List(Box::new(ty.clone())).read(node) {
+            Ok(Value::List(words)) => Some(words),
+            Ok(_) => Some(Vec::new()),
+            Err(slip) => {
+                self.problems.push(super::attributes::mismatch(&slip, node.span));
+                None
+            }
+        }
     }
 
     fn value(
@@ -223,12 +218,11 @@ impl<'d> Resolver<'d> {
 
     /// Reads a value from a file of the configuration; a secret may name a file of its own.
     fn read_value(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
-        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value) {
-            if let [entry] = entries.as_slice() {
-                if entry.key == "from_file" {
-                    return self.secret_file(ty, &entry.value);
-                }
-            }
+        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value)
+            && let [entry] = entries.as_slice()
+            && entry.key == "from_file"
+        {
+            return self.secret_file(ty, &entry.value);
         }
         if node.scalar().is_some_and(|scalar| scalar.text.contains("${")) {
             return Err(Mismatch::wrong_type("a plain value", "an expression")
@@ -303,16 +297,12 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         };
-        match verdict {
-            Some(true) => Some(value),
-            _ => {
-                self.problems.push(
-                    failed(format!("vars.{name}, set by {by}, is `{shown}`."))
-                        .at(check.span, "this check fails"),
-                );
-                None
-            }
+        if verdict != Some(true) {
+            let problem = failed(format!("vars.{name}, set by {by}, is `{shown}`."));
+            self.problems.push(problem.at(check.span, "this check fails"));
+            return None;
         }
+        Some(value)
     }
 
     /// Reports values for variables that nobody declared.

@@ -159,16 +159,14 @@ fn depth(tree: &IdedExpr) -> usize {
 }
 
 fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
-    if let Some(path) = path_of(expr) {
-        if !bound.contains(path.root.as_str()) {
-            for segment in &path.segments {
-                if let Segment::Computed(key) = segment {
-                    collect(&key.tree.expr, bound, into);
-                }
+    if let Some(path) = path_of(expr).filter(|path| !bound.contains(path.root.as_str())) {
+        for segment in &path.segments {
+            if let Segment::Computed(key) = segment {
+                collect(&key.tree.expr, bound, into);
             }
-            into.push(path);
-            return;
         }
+        into.push(path);
+        return;
     }
     if let Expr::Comprehension(c) = expr {
         collect(&c.iter_range.expr, bound, into);

@@ -88,7 +88,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             return Ok(match (&operand, operand.entry(&select.field)) {
                 (_, Some(item)) if item.unknown().is_some() => item,
                 (_, Some(item)) => Item::Scalar(Value::Bool(!matches!(item, Item::Scalar(Value::Null)))),
-                (Item::Object(object), None) if !object.complete => {
+                (Item::Object(object, _), None) if !object.complete => {
                     Item::Scalar(Value::Unknown(vec![object.address.clone()]))
                 }
                 (_, None) => Item::Scalar(Value::Bool(false)),
@@ -258,7 +258,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             return Ok(answer(unknown.map_or(Ok(false), Err)));
         }
-        if let Item::Object(object) = all
+        if let Item::Object(object, _) = all
             && !object.complete
         {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
@@ -279,7 +279,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
         } else if let Some(entries) = range.entries() {
             entries.into_iter().map(|(key, item)| (Item::text(key), item)).collect()
-        } else if let Item::Object(object) = range {
+        } else if let Item::Object(object, _) = range {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
         } else {
             return Err(failed(format!("{} has no elements to go through", range.type_name())));
@@ -348,7 +348,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             let pairs = a.into_iter().zip(b);
             return if left.len() == right.len() { self.all_equal(pairs) } else { Ok(Ok(false)) };
         }
-        if let (Item::Object(a), Item::Object(b)) = (left, right) {
+        if let (Item::Object(a, _), Item::Object(b, _)) = (left, right) {
             return Ok(Ok(a.address == b.address));
         }
         if let (Some(a), Some(b)) = (left.entries(), right.entries()) {
@@ -385,10 +385,10 @@ impl<'s, 'a> Walk<'s, 'a> {
         if is_text(left) && is_text(right) {
             return Ok(self.text(left)?.cmp(&self.text(right)?));
         }
-        if let (Item::Scalar(a), Item::Scalar(b)) = (left, right) {
-            if let (Some(a), Some(b)) = (number(a), number(b)) {
-                return Ok(a.cmp(&b));
-            }
+        if let (Item::Scalar(a), Item::Scalar(b)) = (left, right)
+            && let (Some(a), Some(b)) = (number(a), number(b))
+        {
+            return Ok(a.cmp(&b));
         }
         Err(failed(format!("{} and {} have no order", left.type_name(), right.type_name())))
     }
@@ -419,7 +419,7 @@ fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);
     }
-    if let Item::Object(object) = operand {
+    if let Item::Object(object, _) = operand {
         return Ok(Item::Scalar(if object.complete {
             Value::Null
         } else {

@@ -1,6 +1,7 @@
 //! What every mistake says, and that it is said once.
 
 use super::yaml;
+use crate::model::catalog::Catalog;
 
 /// Each configuration with what it says.
 fn table(cases: &[&str]) -> String {
@@ -333,6 +334,36 @@ fn rules() {
     R9006 3:90 A yard's name is unique [3:9 yard.a is here] | yard.a and yard.c agree in name. Rule: the invented manual.
     # yard: { a: { cidr: 10.0.0.0/8, gates: { a: {}, b: {}, c: {}, d: {} } } }
     R9004 3:62 A yard has at most 3 gates | yard.a has 4. Rule: the invented manual.
+    "#);
+}
+
+#[test]
+fn rules_over_the_pinned_catalog() {
+    let pinned: Catalog = serde_json::from_value(serde_json::json!({
+        "read_at": null,
+        "tables": {"crane": [
+            {"id": 7, "slug": "big", "fields": {"power": "on", "small": false}},
+            {"id": 8, "slug": "tiny", "fields": {"power": "off", "small": true}},
+        ]},
+    }))
+    .unwrap();
+    let check = |text: &str| {
+        let config = yaml(text).request(|request| request.pinned = Some(pinned.clone()));
+        format!("# {text}\n{}", config.problems())
+    };
+    insta::assert_snapshot!([
+        check("crane: { a: { model: big }, b: { model: 7 }, c: { model: other, power: off } }"),
+        check("crane: { a: { model: tiny } }"),
+        check("crane: { a: { model: tiny, power: off, painted: true } }"),
+        check("crane: { a: { model: '8', power: off, painted: false } }"),
+    ].join("\n"), @r#"
+    # crane: { a: { model: big }, b: { model: 7 }, c: { model: other, power: off } }
+
+    # crane: { a: { model: tiny } }
+    R9002 3:22 A crane's model must have its power | `tiny` has power off, and `power` is on. Rule: the invented manual.
+    # crane: { a: { model: tiny, power: off, painted: true } }
+    R9003 3:49 A small crane is not painted | `model` is tiny, and `painted` is true. Rule: the invented manual.
+    # crane: { a: { model: '8', power: off, painted: false } }
     "#);
 }
 

@@ -74,3 +74,30 @@ fn an_unguarded_bound_does_not_hang() {
     let problems = yaml(&text).problems();
     assert!(problems.starts_with("S0216"), "{problems}");
 }
+
+#[test]
+fn locals_wait_in_parts() {
+    insta::assert_snapshot!(yaml(
+        "
+locals: { m: { x: $crane.a, y: 5, z: '${crane.a.address + \"!\"}' } }
+crane: { a: {} }
+outputs:
+  a: '${locals.m.x.address + string(locals.m.y)}'
+  b: '${locals.m.z + env}'
+  c: $locals.m.y
+  d: $locals.m.x.address
+"
+    )
+    .resolved(), @r#"
+    crane.a name=a
+    output a=cel(locals.m.x.address + string(locals.m.y) | locals: { m: { y: 5 } } | crane.a locals.m.x=$crane.a)
+    output b=cel(locals.m.z + env | env: default, locals: { m: { } } |  locals.m.z=cel(crane.a.address + "!" |  | crane.a))
+    output c=5
+    output d=cel(locals.m.x.address | locals: { m: { } } | crane.a locals.m.x=$crane.a)
+    "#);
+    let problems = yaml(
+        "locals: { m: { x: $crane.a } }\ncrane: { a: {} }\noutputs: { o: '${locals.m.x.adress + \"\"}' }",
+    )
+    .problems();
+    assert!(problems.contains("did you mean `address`?"), "{problems}");
+}

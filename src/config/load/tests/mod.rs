@@ -1,5 +1,12 @@
 //! The resolver over an invented registry: what is wanted, and what every mistake says.
 
+#![allow(
+    clippy::format_push_string,
+    clippy::format_collect,
+    clippy::too_many_lines,
+    reason = "tables of expected messages are long, and are written plainly"
+)]
+
 mod bad;
 mod blocks;
 mod expressions;
@@ -41,6 +48,11 @@ pub(super) fn yaml(text: &str) -> Config {
 impl Config {
     pub(super) fn file(mut self, path: &str, text: &str) -> Self {
         self.files.push((path.into(), text.into()));
+        self
+    }
+
+    pub(super) fn without_yaml(mut self) -> Self {
+        self.files.clear();
         self
     }
 

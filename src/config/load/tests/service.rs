@@ -1,6 +1,7 @@
 //! The service's own kinds: the example of the language resolves, with both files of rules.
 
 use super::yaml;
+use crate::config::lock;
 use crate::kinds::REGISTRY;
 
 const SHOP: &str = "
@@ -57,7 +58,7 @@ fn the_example_resolves() {
     let prod = yaml(SHOP).registry(REGISTRY).env("prod").stack();
     assert_eq!(prod.resources.len(), 9);
     assert!(prod.resources["database.main"].lifecycle.protect);
-    assert_eq!(prod.project.as_ref().map(|address| address.as_str()), Some("project.shop"));
+    assert_eq!(prod.project.as_ref().map(crate::model::address::Address::as_str), Some("project.shop"));
     assert_ne!(prod.digest, yaml(SHOP).registry(REGISTRY).stack().digest);
 }
 
@@ -79,8 +80,8 @@ fn the_services_rules_are_checked() {
     S0228 3:45 there are too many entries | It takes at most 20, and these are 21.
     # database: { a: { plan: p, public_allowlist: [0.0.0.0/0, '::/0', 1.2.3.4] } }
     S0224 3:46 this text does not have the form it needs | 0.0.0.0/0 lets everyone in, and the service refuses it. | name the networks, or leave the list empty
-    S0223 3:57 this value is out of bounds | It takes 9 to 18 characters, and this has 4.
-    S0223 3:65 this value is out of bounds | It takes 9 to 18 characters, and this has 7.
+    S0224 3:57 this text does not have the form it needs | An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`. | the service takes IPv4 networks only
+    S0224 3:65 this text does not have the form it needs | An IPv4 network such as 10.0.0.0/16 was expected, and this is `1.2.3.4`. | write 1.2.3.4/32 for this one address | fix: 1.2.3.4/32
     # database: { a: { plan: p, engine: mysql, replica_count: 1, extensions: [x], engine_config: { maxmemory-policy: noeviction } } }
     R0302 3:57 Only postgres has read replicas | `engine` is mysql. Rule: specification, Errors, case 2. | remove `replica_count`, or set `engine: postgres`
     R0305 3:72 Only postgres has extensions | `engine` is mysql. Rule: specification, Catalogue of other endpoints, Databases. | remove `extensions`, or set `engine: postgres`
@@ -101,4 +102,107 @@ fn the_services_rules_are_checked() {
     S0225 3:57 this is none of the words it takes | It takes one of us-east, and this is `eu`.
     S0222 3:73 this value has the wrong type | It takes a whole number (GB), and this is `5GB`. | the unit is GB already: write 5 | fix: 5
     "#);
+}
+
+const SHOP_KDL: &str = "
+stead 1
+stack test
+vars {
+  office type=cidr description=\"Office egress\" default=\"198.51.100.0/24\"
+  nodes type=\"set(string)\" { default a }
+  size default=small { one_of small large }
+}
+environments {
+  staging default=#true
+  prod confirm=typed { vars size=large { nodes a b } }
+}
+locals {
+  sizes {
+    small db=pg-1c-2g node=std-2c-4g ha=#false
+    large db=pg-4c-8g node=cpu-4c-8g ha=#true
+  }
+  pick \"${locals.sizes[vars.size]}\"
+}
+project shop name=\"shop-${env}\"
+vpc main cidr=\"10.20.0.0/16\"
+vm web for_each=$vars.nodes template=ubuntu-24.04 plan=$locals.pick.node vpc=$vpc.main {
+  lifecycle replace=create_first { ignore_drift console_require_mfa; timeouts create=\"15m\" }
+}
+volume media size=100 vm=$vm.web.a { lifecycle protect=#true on_remove=keep }
+backup_schedule nightly for_each=$vm.web vm=$each.value frequency=daily hour=3 retention=7
+database main engine=postgres engine_version=\"16\" plan=$locals.pick.db storage_gb=40 ha_enabled=$locals.pick.ha vpc=$vpc.main {
+  public_access #true
+  public_allowlist $vars.office \"203.0.113.0/24\"
+  users { reporting }
+  lifecycle protect=\"${env == 'prod'}\" { timeouts create=\"30m\" update=\"1h\" }
+}
+outputs {
+  db_host $database.main.connection_host
+  web_ips \"${values(vm.web).map(v, v.public_ipv4_address)}\"
+}
+";
+
+#[test]
+fn both_syntaxes_give_the_same_stack() {
+    for env in ["staging", "prod"] {
+        let kdl = yaml("").without_yaml().file("shop.stead.kdl", SHOP_KDL).registry(REGISTRY).env(env);
+        let yaml = yaml(SHOP).registry(REGISTRY).env(env);
+        assert_eq!(kdl.resolved(), yaml.resolved());
+        assert_eq!(kdl.stack().digest, yaml.stack().digest);
+    }
+}
+
+#[test]
+fn a_lock_pins_what_is_used() {
+    let catalog: crate::model::catalog::Catalog = serde_json::from_value(serde_json::json!({
+        "read_at": "2026-01-02T03:04:05Z",
+        "tables": {
+            "database": [{"id": "d1", "slug": "pg-1c-2g", "fields": {"engine": "postgres", "monthly_price": "12.50"}},
+                         {"id": "d2", "slug": "unused", "fields": {}}],
+            "template": [{"id": "t1", "slug": "ubuntu-24.04", "fields": {}}],
+            "vm": [{"id": 7, "slug": "std-2c-4g", "fields": {"storage": 40}}, {"id": 8, "slug": "other", "fields": {}}],
+            "volume": [{"id": 1, "slug": "", "fields": {"price_per_gb_month": "0.1"}}],
+        },
+    }))
+    .unwrap();
+    let stack = yaml(SHOP).registry(REGISTRY).stack();
+    let lock = lock::pinned(&stack, &catalog);
+    let text = lock::write(&lock).unwrap();
+    insta::assert_snapshot!(text, @r#"
+    # Catalog names and prices of this stack. Written by stead; commit it.
+    lock: 1
+    catalog:
+      read_at: 2026-01-02T03:04:05Z
+      tables:
+        database:
+        - id: d1
+          slug: pg-1c-2g
+          fields:
+            engine: postgres
+            monthly_price: '12.50'
+        template:
+        - id: t1
+          slug: ubuntu-24.04
+          fields: {}
+        vm:
+        - id: 7
+          slug: std-2c-4g
+          fields:
+            storage: 40
+        volume:
+        - id: 1
+          slug: ''
+          fields:
+            price_per_gb_month: '0.1'
+    "#);
+    assert_eq!(lock::parse(crate::model::source::SourceId(0), &text).unwrap(), lock);
+    for wrong in [
+        "",
+        "lock: 2\ncatalog: { tables: {} }\n",
+        "lock: 1\ncatalog: {",
+        "lock: 1\nmore: 1\ncatalog: { tables: {} }",
+    ] {
+        let problem = lock::parse(crate::model::source::SourceId(0), wrong).unwrap_err();
+        assert_eq!(problem.code, "S0280", "{wrong}");
+    }
 }

@@ -94,7 +94,10 @@ fn secrets_come_from_files_below_the_stack() {
             .stack();
     let expression = &stack.resources["crane.a"].attributes["key"].expression;
     assert!(expression.is_secret());
-    assert_eq!(expression.known().and_then(|v| v.to_wire()), Some("canary-file".into()));
+    assert_eq!(
+        expression.known().and_then(crate::model::value::Value::to_wire),
+        Some("canary-file".into())
+    );
 }
 
 #[test]
