@@ -179,6 +179,14 @@ pub(super) fn duplicate(key: &str, first: Span, again: Span) -> Diagnostic {
         .help("Remove one of the two, or rename it.")
 }
 
+/// Tells whether a problem is the last one over again: a key that was written twice already is told
+/// once, however often it stands there.
+pub(super) fn says_again(last: Option<&Diagnostic>, problem: &Diagnostic) -> bool {
+    let first = |problem: &Diagnostic| problem.labels.get(1).map(|label| label.span);
+    problem.code == DUPLICATE_KEY
+        && last.is_some_and(|last| last.code == DUPLICATE_KEY && first(last) == first(problem))
+}
+
 /// Says that blocks are nested too deeply.
 pub(super) fn too_deep(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_DEEP, "Nested too deeply")

@@ -174,15 +174,27 @@ impl Emulator {
         Self { child, url: text("url"), key: text("api_key") }
     }
 
+    /// Deletes an object behind the client's back.
+    pub fn delete(&self, path: &str) {
+        let projects = self.list("/api/v1/projects");
+        let default = projects.iter().find(|project| project["is_default"] == true).unwrap();
+        let header = format!("X-Project-ID: {}\r\n", default["id"].as_str().unwrap());
+        self.send("DELETE", path, &Value::Null, &header);
+    }
+
     /// Sends a control request and returns its JSON.
     pub fn control(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.send(method, path, body, "")
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value, headers: &str) -> Value {
         let host = self.url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         let body = if body.is_null() { String::new() } else { body.to_string() };
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+             {headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.key,
             body.len()
         )

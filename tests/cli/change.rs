@@ -39,7 +39,7 @@ fn no_changes(case: &Case) {
 fn a_field_changes_in_place() {
     let case = applied();
     case.edit("stead.yaml", "size: 20", "size: 30");
-    case.ok("plan").says(&["volume.data", "size", "20", "30", "stead.yaml:12"]);
+    case.ok("plan").says(&["volume.data", "size", "20", "30", "stead.yaml:11"]);
     let before = case.cloud().last();
     case.ok("apply --yes");
     let sent = case.cloud().mutations_since(before);
@@ -120,7 +120,7 @@ fn too_many_deletes_need_a_word() {
 fn an_object_deleted_by_hand_is_made_again() {
     let case = applied();
     let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
-    case.cloud().control("DELETE", &format!("/api/v1/backup-schedules/{schedule}"), &json!(null));
+    case.cloud().delete(&format!("/api/v1/backup-schedules/{schedule}"));
     case.fails(3, "drift --exit-code").says(&["backup_schedule.nightly", "gone"]);
     case.ok("apply --yes");
     assert_eq!(case.cloud().list("/api/v1/backup-schedules").len(), 1);

@@ -4,7 +4,7 @@
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
 use super::{slips, text};
-use crate::config::syntax::{MAX_PROBLEMS, span};
+use crate::config::syntax::{MAX_PROBLEMS, says_again, span};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
@@ -98,6 +98,9 @@ impl<'a> Tokens<'a> {
 
     /// Keeps a problem; with too many, reading stops.
     pub(super) fn report(&mut self, problem: Diagnostic) -> Result<(), Stop> {
+        if says_again(self.problems.last(), &problem) {
+            return Ok(());
+        }
         self.problems.push(problem);
         if self.problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
     }

@@ -6,7 +6,7 @@ use super::anchors::{Anchored, Anchors, entries_through, through};
 use super::{messages, slips};
 use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, span, too_deep, too_many_values};
+use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -166,6 +166,9 @@ impl Reader<'_> {
     }
 
     fn report(&mut self, problem: Diagnostic) -> Result<(), Stop> {
+        if says_again(self.problems.last(), &problem) {
+            return Ok(());
+        }
         if self.problems.len() + 1 >= MAX_PROBLEMS {
             return Err(Box::new(problem));
         }
