@@ -141,6 +141,8 @@ pub enum Command {
     Ls(Ls),
     /// Show one resource as it is live
     Get(Get),
+    /// Answer what only a human can: which object a lost request made
+    Resolve(Resolve),
     /// Serve the built-in cloud
     Emulator(Emulator),
     /// Write a completion script for a shell
@@ -329,6 +331,31 @@ pub struct Get {
     /// The resource
     #[arg(value_parser = address)]
     pub address: Address,
+}
+
+/// `resolve`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52-… adopt 5b1e09c2-…\n  stead resolve 3f0e8c52-… absent"
+)]
+pub struct Resolve {
+    /// The question's operation; all open questions when left out
+    pub operation: Option<uuid::Uuid>,
+    /// The answer
+    #[command(subcommand)]
+    pub answer: Option<Answer>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum Answer {
+    /// It made this object, which is the resource's from now on
+    Adopt {
+        /// The live object's id
+        id: Name,
+    },
+    /// It made nothing
+    Absent,
 }
 
 /// `emulator`.

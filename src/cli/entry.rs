@@ -75,6 +75,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Drift(args) => commands::drift::run(session, args).await,
             Command::Ls(args) => commands::ls::run(session, args).await,
             Command::Get(args) => commands::get::run(session, args).await,
+            Command::Resolve(args) => commands::resolve::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Init(_)
             | Command::Validate

@@ -1,6 +1,7 @@
 //! The commands: each wires the floors below and prints.
 
 pub mod args;
+mod books;
 mod commands;
 mod connect;
 pub mod consent;

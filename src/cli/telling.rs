@@ -51,9 +51,7 @@ impl<'a, K: Clock> Telling<'a, K> {
         match &mut *self.form.borrow_mut() {
             Form::Silent => {}
             Form::Ndjson => self.ui.out(&(ndjson::event(self.clock.now(), event) + "\n")),
-            Form::Lines(lines) => {
-                lines.on(self.clock.now(), event).iter().for_each(|line| self.ui.say(line))
-            }
+            Form::Lines(lines) => self.say(lines.on(self.clock.now(), event)),
             Form::Table(board, live) => {
                 let now = self.clock.elapsed();
                 if let Some(line) = board.on(now, event, self.ui.message_style) {
@@ -64,13 +62,17 @@ impl<'a, K: Clock> Telling<'a, K> {
         }
     }
 
+    fn say(&self, line: Option<String>) {
+        if let Some(line) = line {
+            self.ui.say(&line);
+        }
+    }
+
     /// Shows that time goes by: called a few times a second.
     pub(super) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
             Form::Silent | Form::Ndjson => {}
-            Form::Lines(lines) => {
-                lines.heartbeat(self.clock.now()).iter().for_each(|line| self.ui.say(line))
-            }
+            Form::Lines(lines) => self.say(lines.heartbeat(self.clock.now())),
             Form::Table(board, live) => {
                 live.draw(board.lines(self.clock.elapsed(), ROWS, self.ui.message_style));
             }

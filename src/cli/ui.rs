@@ -51,7 +51,7 @@ impl Ui {
         }
     }
 
-    /// Asks for consent: yes, or a word that must be typed. Enter alone is a no.
+    /// Asks for consent: yes, or a word that must be typed. Enter alone is a no, and so is nobody.
     ///
     /// # Errors
     /// When the terminal cannot be read.
@@ -60,31 +60,31 @@ impl Ui {
             Some(word) => format!("Type {word} to go on: "),
             None => "Apply this plan? [y/N] ".to_owned(),
         };
+        let answer = self.answer(&question)?;
+        Ok(match typed {
+            Some(word) => answer == word,
+            None => matches!(answer.as_str(), "y" | "Y" | "yes"),
+        })
+    }
+
+    /// Lets a person choose; the first, where nobody is there or the answer is none of them.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub(super) fn choose(self, question: &str, choices: &[&str]) -> io::Result<usize> {
+        let answer = self.answer(&format!("{question} [{}] ", choices.join("/")))?;
+        Ok(choices.iter().position(|choice| *choice == answer).unwrap_or(0))
+    }
+
+    fn answer(self, question: &str) -> io::Result<String> {
+        if !self.interactive {
+            return Ok(String::new());
+        }
         let mut terminal = io::stderr().lock();
         terminal.write_all(question.as_bytes())?;
         terminal.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
-        let answer = answer.trim();
-        Ok(match typed {
-            Some(word) => answer == word,
-            None => matches!(answer, "y" | "Y" | "yes"),
-        })
-    }
-
-    /// Lets a person choose; the first, where nobody is there.
-    ///
-    /// # Errors
-    /// When the terminal cannot be read.
-    pub(super) fn choose(self, question: &str, choices: &[&str]) -> io::Result<usize> {
-        if !self.interactive {
-            return Ok(0);
-        }
-        let mut terminal = io::stderr().lock();
-        write!(terminal, "{question} [{}] ", choices.join("/"))?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(choices.iter().position(|choice| *choice == answer.trim()).unwrap_or(0))
+        Ok(answer.trim().to_owned())
     }
 }

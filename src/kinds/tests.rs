@@ -59,7 +59,7 @@ fn every_name_that_a_table_uses_exists() {
             match rule.check {
                 Check::OnlyWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
                 Check::CatalogField { attribute, equals, .. } => {
-                    [attribute, equals].into_iter().for_each(has)
+                    [attribute, equals].into_iter().for_each(has);
                 }
                 Check::CatalogForbids { attribute, forbidden, .. } => {
                     [attribute, forbidden].into_iter().for_each(has);
@@ -77,7 +77,7 @@ fn every_name_that_a_table_uses_exists() {
                 match factor {
                     Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
                     Factor::PercentWhen { attribute, by, .. } => {
-                        [*attribute, *by].into_iter().for_each(has)
+                        [*attribute, *by].into_iter().for_each(has);
                     }
                 }
             }
@@ -124,12 +124,11 @@ fn defaults_have_the_type_of_their_attribute() {
         for attribute in kind.attributes {
             let Presence::Default(literal) = attribute.presence else { continue };
             let fits = match (attribute.ty, literal) {
-                (Type::Boolean, Literal::Bool(_)) | (Type::Set { .. } | Type::List(_), Literal::Empty) => {
-                    true
-                }
+                (Type::Boolean, Literal::Bool(_))
+                | (Type::Set { .. } | Type::List(_), Literal::Empty)
+                | (Type::Text { .. }, Literal::Text(_)) => true,
                 (Type::Integer { min, max, .. }, Literal::Integer(n)) => (min..=max).contains(&n),
                 (Type::Enum(words), Literal::Text(word)) => words.contains(&word),
-                (Type::Text { .. }, Literal::Text(_)) => true,
                 _ => false,
             };
             assert!(fits, "{}.{}", kind.name, attribute.name);

@@ -27,28 +27,27 @@ pub struct Listed {
     pub created_at: Option<Name>,
 }
 
-/// Returns the table of managed objects; `wide` adds name, project and age.
+/// Returns the table of managed objects; `wide` adds kind, name, project and age.
 #[must_use]
 pub fn managed(objects: &[Listed], wide: bool) -> Table {
     let mut columns = vec![
         Column::text("address"),
-        Column::text("kind"),
         Column::text("id"),
         Column::text("status"),
         Column::number("monthly"),
     ];
     if wide {
-        columns.extend([Column::text("name"), Column::text("project"), Column::text("created_at")]);
+        columns.extend([Column::text("kind"), Column::text("name"), Column::text("project"), Column::text("created_at")]);
     }
     let row = |object: &Listed| {
         let mut cells = vec![
             Cell::text(object.address.as_ref().map(Address::as_str)),
-            Cell::Text(object.kind.to_string()),
             Cell::text((!object.id.is_empty()).then_some(&object.id)),
             Cell::text(object.status.as_ref()),
             object.monthly.map_or(Cell::Empty, Cell::Money),
         ];
         if wide {
+            cells.push(Cell::Text(object.kind.to_string()));
             cells.extend(
                 [&object.name, &object.project, &object.created_at].map(|text| Cell::text(text.as_ref())),
             );

@@ -14,12 +14,11 @@ use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
-use crate::cli::{consent, delivery, reading};
+use crate::cli::{books, consent, delivery, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::file::FileStore;
 use crate::ledger::journal::Journal;
-use crate::ledger::store::StoreError;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
@@ -47,19 +46,17 @@ pub(in crate::cli) struct Order<'a> {
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
-    match &args.file {
-        Some(file) => saved_plan(session, file, &args.running).await,
-        None => {
-            let order = Order {
-                scope: &args.scope,
-                running: &args.running,
-                yes: args.yes.clone(),
-                expected: args.expect.clone(),
-                destroy: false,
-            };
-            planned(session, &order).await
-        }
+    if let Some(file) = &args.file {
+        return saved_plan(session, file, &args.running).await;
     }
+    let order = Order {
+        scope: &args.scope,
+        running: &args.running,
+        yes: args.yes.clone(),
+        expected: args.expect.clone(),
+        destroy: false,
+    };
+    planned(session, &order).await
 }
 
 /// Plans, asks and runs.
@@ -74,7 +71,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let project = session.open()?;
     let options = session.options(order.scope, order.destroy);
     let connection = session.connect(&project)?;
-    let journal = session.open_journal(&project, &connection).await?;
+    let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply {
         session,
         project: &project,
@@ -101,16 +98,16 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
         return Ok(Exit::Failed);
     }
     let exit = apply.run(&plan).await?;
-    close(journal).await?;
-    session.pin(&connection, &project, &world.catalog, pinned)?;
+    books::close(journal).await?;
+    books::pin(&project, &connection, &world.catalog, pinned.as_ref())?;
     Ok(exit)
 }
 
 async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result<Exit, Failure> {
-    let saved = session.saved_plan(file)?;
+    let saved = books::saved_plan(file)?;
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let journal = session.open_journal(&project, &connection).await?;
+    let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply { session, project: &project, connection: &connection, journal: &journal, running };
     if let Some(exit) = apply.recover().await? {
         return Ok(exit);
@@ -129,16 +126,8 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
         Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
     })?;
     let exit = apply.run(&saved.plan).await?;
-    close(journal).await?;
+    books::close(journal).await?;
     Ok(exit)
-}
-
-/// Sums the journal up, unless an earlier write failed: then everything was said already.
-async fn close(journal: Journal<FileStore>) -> Result<(), Failure> {
-    match journal.close().await {
-        Ok(()) | Err(StoreError::Poisoned) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use crate::cli::args::DriftArgs;
 use crate::cli::commands::ls;
+use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
@@ -17,7 +18,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let project = session.open()?;
     let options = session.looking();
     let connection = session.connect(&project)?;
-    let ledger = session.read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection)?;
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());

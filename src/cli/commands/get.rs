@@ -2,6 +2,7 @@
 
 use crate::cli::args::Get;
 use crate::cli::commands::ls;
+use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading::{self, World};
@@ -18,7 +19,7 @@ use crate::report::{json, list};
 pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = session.read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection)?;
     let address = &args.address;
     let found = ledger.entries.get(address).and_then(|entry| Some((entry, entry.current.as_ref()?)));
     let Some((entry, owned)) = found else {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::args::{Columns, Ls};
+use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading::{self, World};
@@ -23,7 +24,7 @@ use crate::report::list::{self, Listed};
 pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = session.read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection)?;
     let pinned = reading::pinned(&connection.lock_file)?;
     let options = session.looking();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
@@ -33,7 +34,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     } else {
         (
             "resources",
-            list::managed(&managed(&ledger, &world), args.columns == Columns::Wide),
+            list::managed(&managed(&ledger, &world), session.ui.json || args.columns == Columns::Wide),
             "Nothing is managed yet.",
         )
     };

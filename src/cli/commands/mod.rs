@@ -9,6 +9,7 @@ pub(super) mod get;
 pub(super) mod init;
 pub(super) mod ls;
 pub(super) mod plan;
+pub(super) mod resolve;
 pub(super) mod show;
 pub(super) mod validate;
 pub(super) mod version;

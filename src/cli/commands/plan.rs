@@ -1,8 +1,10 @@
 //! `stead plan`: what would change, in full. Sends only GETs and writes nothing but the file asked for.
 
+use std::io::{BufWriter, stdout};
 use std::time::Duration;
 
 use crate::cli::args::PlanArgs;
+use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
@@ -24,7 +26,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let project = session.open()?;
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
-    let ledger = session.read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection)?;
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
@@ -46,7 +48,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
 pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts) {
     let ui = &session.ui;
     if ui.json {
-        ui.out(&json::plan(plan, REGISTRY, PlanOptions { details: ui.verbose }));
+        let options = PlanOptions { details: ui.verbose };
+        // A reader that went away (`| head`) is no error.
+        let _ = json::plan_to(&mut BufWriter::new(stdout().lock()), plan, REGISTRY, options);
     } else if !ui.quiet {
         ui.out(&terminal::plan(plan, facts, ui.verbose, ui.style));
     }

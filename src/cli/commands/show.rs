@@ -2,6 +2,7 @@
 
 use crate::cli::args::Show;
 use crate::cli::commands::plan;
+use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -12,7 +13,7 @@ use crate::report::terminal::Facts;
 /// # Errors
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
-    let saved = session.saved_plan(&args.file)?;
+    let saved = books::saved_plan(&args.file)?;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
     Ok(Exit::Done)
 }
