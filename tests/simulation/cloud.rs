@@ -26,42 +26,37 @@ pub struct SimCloud(pub Rc<Outside>);
 
 impl Cloud for SimCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
-        let outside = &self.0;
-        let name = format!("{} {}", request.method, request.path);
-        outside.point(&format!("before {name}")).await;
-        let changes = request.method.mutates();
-        if changes {
-            assert_intended(outside, request);
-            outside.in_flight.borrow_mut().push(request.clone());
-        }
-        if let Some((number, by)) = outside.delay
-            && changes
-            && number == outside.changes.get()
-        {
-            outside.changes.set(number + 1);
-            outside.in_flight.borrow_mut().pop();
-            outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
-            return Err(lost());
-        }
-        outside.machine.sleep(WAY).await;
-        outside.point(&format!("on the way {name}")).await;
-        if changes {
-            let mut in_flight = outside.in_flight.borrow_mut();
-            let at = in_flight.iter().position(|other| other == request).unwrap();
-            in_flight.remove(at);
-        }
-        let answer = arrive(outside, request);
-        outside.point(&format!("after {name}")).await;
-        outside.machine.sleep(WAY).await;
-        if changes {
-            let number = outside.changes.get();
-            outside.changes.set(number + 1);
-            if outside.lose == Some(number) {
-                return Err(lost());
-            }
-        }
-        Ok(answer)
+        if request.method.mutates() { change(&self.0, request).await } else { read(&self.0, request).await }
     }
+}
+
+/// A read has no effect: one moment of it is as good to be killed at as another.
+async fn read(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+    outside.machine.sleep(WAY).await;
+    outside.point(&format!("during {} {}", request.method, request.path)).await;
+    let answer = arrive(outside, request);
+    outside.machine.sleep(WAY).await;
+    Ok(answer)
+}
+
+async fn change(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+    let name = format!("{} {}", request.method, request.path);
+    outside.point(&format!("before {name}")).await;
+    assert_intended(outside, request);
+    let number = outside.changes.get();
+    outside.changes.set(number + 1);
+    if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
+        outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
+        return Err(lost());
+    }
+    outside.in_flight.borrow_mut().push(request.clone());
+    outside.machine.sleep(WAY).await;
+    outside.point(&format!("on the way {name}")).await;
+    outside.in_flight.borrow_mut().retain(|other| other != request);
+    let answer = arrive(outside, request);
+    outside.point(&format!("after {name}")).await;
+    outside.machine.sleep(WAY).await;
+    if outside.lose == Some(number) { Err(lost()) } else { Ok(answer) }
 }
 
 fn lost() -> ExchangeError {

@@ -82,7 +82,7 @@ fn editing() -> (Outside, Aim) {
 }
 
 fn destroying() -> (Outside, Aim) {
-    (standing(), Aim { stack: shop(), destroy: true })
+    (standing(), Aim::destroy(shop()))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One run of the program inside a simulation, and the oracle that looks at what it left.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use stead::ledger::entry::Identity;
 use stead::ledger::journal::Journal;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::Address;
+use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
@@ -33,11 +34,16 @@ pub struct Aim {
     pub stack: Stack,
     /// Remove everything.
     pub destroy: bool,
+    catalog: Rc<OnceCell<Catalog>>,
 }
 
 impl Aim {
     pub fn build(stack: Stack) -> Self {
-        Self { stack, destroy: false }
+        Self { stack, destroy: false, catalog: Rc::default() }
+    }
+
+    pub fn destroy(stack: Stack) -> Self {
+        Self { destroy: true, ..Self::build(stack) }
     }
 
     fn declares(&self, address: &Address) -> bool {
@@ -97,13 +103,20 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let ledger = journal.ledger().clone();
     let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
-    let catalog = client.catalog(&tables).await.unwrap();
+    // It never changes: once read, it serves all runs.
+    let catalog = match aim.catalog.get() {
+        Some(catalog) => catalog,
+        None => {
+            let read = client.catalog(&tables).await.unwrap();
+            aim.catalog.get_or_init(|| read)
+        }
+    };
     let plan = make(&Inputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,
         snapshot: &snapshot,
-        catalog: &catalog,
+        catalog,
         pinned: None,
         options: &options,
         now: client.clock().now(),
