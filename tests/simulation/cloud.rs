@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::emulator::world::{self, handle};
 use stead::kinds::REGISTRY;
@@ -11,6 +12,7 @@ use stead::ledger::entry::{Intent, IntentAction};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::ledger::store::{Store, StoreError};
+use stead::model::schema::Method;
 
 use super::disaster::Outside;
 use super::machine::wall;
@@ -44,6 +46,9 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     outside.point(&format!("before {name}")).await;
     assert_intended(outside, request);
     let number = outside.changes.get();
+    if let Some((_, happens)) = outside.before_change.filter(|(before, _)| *before == number) {
+        happens(outside);
+    }
     outside.changes.set(number + 1);
     if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
         outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
@@ -72,6 +77,21 @@ fn arrive(outside: &Outside, request: &Request) -> Answer {
         serve(outside, &late, at);
     }
     serve(outside, request, now)
+}
+
+/// Someone else sends a request, past the client and its network.
+pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&str>, body: Json) -> Json {
+    let request = Request {
+        method,
+        path: path.to_owned(),
+        query: Vec::new(),
+        project: project.map(Into::into),
+        body: Some(body),
+        deadline: Duration::from_secs(1),
+    };
+    let answer = serve(outside, &request, outside.machine.elapsed());
+    assert!(answer.status < 300, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    serde_json::from_slice(&answer.body).unwrap()
 }
 
 fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
@@ -140,6 +160,10 @@ impl Store for SimStore {
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         self.0.point("before an append").await;
+        if self.0.append_fails() {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
+        }
         self.0.records.borrow_mut().extend(records.iter().cloned());
         self.0.point("after an append").await;
         Ok(())

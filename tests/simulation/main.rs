@@ -7,6 +7,7 @@ mod cloud;
 mod disaster;
 mod machine;
 mod process;
+mod protocol;
 mod stack;
 
 use std::cell::RefCell;
