@@ -178,6 +178,21 @@ fn pages_go_out_together() {
     assert_eq!(moments.len(), 2, "two round trips: {moments:?}");
 }
 
+/// Pages of one row have none in common: here a single pass sees rows that were never there together.
+#[test]
+fn pages_without_common_rows_are_read_twice() {
+    let calls = Cell::new(0);
+    let (client, clock, _) = client(|request| {
+        calls.set(calls.get() + 1);
+        let rows = if calls.get() == 1 { [3, 2, 1] } else { [5, 4, 1] };
+        let rows: Vec<_> = rows.iter().map(|n| json!({"id": format!("vm-{n}")})).collect();
+        page(request, &rows, 1)
+    });
+    let (listed, date) = run(&clock, list_stable(&client, &vms())).unwrap();
+    assert_eq!(numbers(&listed), [5, 4, 1]);
+    assert!(date.is_some());
+}
+
 #[test]
 fn a_list_that_never_holds_still_is_refused() {
     let next = Cell::new(0u32);

@@ -96,14 +96,19 @@ fn many_waits_share_their_looks() {
 /// A look that began before a wait did says nothing about it: the change may have come after.
 #[test]
 fn a_wait_does_not_use_an_older_look() {
-    let state = RefCell::new(BTreeMap::from([("a", "pending"), ("b", "failed"), ("c", "pending")]));
-    let ids: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+    let state = RefCell::new(BTreeMap::from([
+        ("a", "pending"),
+        ("b", "failed"),
+        ("c", "pending"),
+        ("d", "pending"),
+    ]));
+    let ids: Vec<String> = ["a", "b", "c", "d"].map(str::to_owned).into();
     let (client, clock, _) = client(|request| serve(request, &ids, |id| state.borrow().get(id).copied()));
     let vm = kind("vm");
     let first = async {
-        let (a, c) = (key("a"), key("c"));
+        let (a, c, d) = (key("a"), key("c"), key("d"));
         let wait = |key| client.settled(vm, key, None, MINUTES, &|_| {});
-        futures_util::future::join(wait(&a), wait(&c)).await
+        futures_util::future::join3(wait(&a), wait(&c), wait(&d)).await
     };
     let second = async {
         clock.sleep(Duration::from_secs(10)).await;
@@ -113,14 +118,15 @@ fn a_wait_does_not_use_an_older_look() {
         let wait = client.settled(vm, &b, None, MINUTES, &|_| {});
         let change = async {
             clock.sleep(Duration::from_secs(10)).await;
-            *state.borrow_mut() = BTreeMap::from([("a", "active"), ("b", "active"), ("c", "active")]);
+            *state.borrow_mut() =
+                BTreeMap::from([("a", "active"), ("b", "active"), ("c", "active"), ("d", "active")]);
         };
         let (object, ()) = futures_util::future::join(wait, change).await;
         assert_eq!(object.unwrap().status("status"), Some("active"));
         assert!(clock.elapsed() >= Duration::from_secs(20), "it waited for the change");
     };
-    let ((a, c), ()) = run(&clock, futures_util::future::join(first, second));
-    assert!(a.is_ok() && c.is_ok());
+    let ((a, c, d), ()) = run(&clock, futures_util::future::join(first, second));
+    assert!(a.is_ok() && c.is_ok() && d.is_ok());
 }
 
 #[test]
