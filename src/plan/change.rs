@@ -143,7 +143,7 @@ pub struct Change {
     pub effects: Vec<Consequence>,
     /// The monthly price, before and after.
     pub cost: LineCost,
-    /// Resources that feel it.
+    /// Resources that feel it: those that refer to it, and those whose objects do.
     pub hits: Vec<Address>,
     /// Numbers of its steps.
     pub steps: Vec<usize>,
@@ -300,7 +300,8 @@ pub struct Remember {
 pub enum Bookkeeping {
     /// An owned object is proven gone.
     Gone(Address, Name),
-    /// What is remembered changes although the object does not.
+    /// What is remembered changes although the object does not. An entry whose `current` is not the
+    /// ledger's is an adoption.
     Remember(Address, Box<Entry>),
     /// stead lets go of an object.
     Forget(Address),
@@ -353,7 +354,9 @@ pub struct CriticalPath {
 /// Why a plan cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Stable code: `protected`, `deletion_budget`, `grow_only`, `replace_never`, `question`, `rule` …
+    /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
+    /// `failed`, `grow_only`, `held`, `project`, `protected`, `provisional`, `question`,
+    /// `replace_never`, `rule`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// Which resource.
     pub address: Option<Address>,

@@ -1,15 +1,18 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
 use super::change::{Drift, DriftClass};
-use super::compare::{same, sealed};
+use super::compare::{part_type, same, sealed};
 use super::diff::{Diff, ignores, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
+use crate::config::stack::Setting;
 use crate::model::address::Name;
 use crate::model::schema::Type;
+use crate::model::source::Place;
 use crate::model::value::Value;
 
-/// Returns the drift of one subject. What no block writes any more is nobody's drift.
+/// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
+/// left out of the plan nothing is made.
 pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Vec<Drift> {
     let Some(resource) = subject.resource.filter(|_| verdict.act != Act::Frozen) else { return Vec::new() };
     if let Live::Gone(_) | Live::Leaving(_) = subject.live {
@@ -23,58 +26,87 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
         }];
     }
     let Some(diff) = Diff::new(survey, subject) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut finder = Finder { survey, subject, verdict, found: Vec::new() };
     for want in &verdict.wants {
-        let attribute = want.attribute;
-        let Some(applied) = diff.applied(attribute) else { continue };
-        let Some(live) = diff.live(attribute, Some(applied)) else { continue };
-        let want_stored = sealed(want.stored(), survey.key());
-        let class = |path: &Name, wanted: &Value, live: &Value, ty: &Type| {
-            if ignores(survey, subject, attribute.name) {
-                DriftClass::Ignored
-            } else if !wanted.is_unknown() && same(ty, wanted, live) {
-                DriftClass::Accepted
-            } else if matches!(verdict.act, Act::Replace { .. }) {
-                DriftClass::Replaced
-            } else if verdict.differences.iter().any(|difference| difference.path == *path) {
-                DriftClass::Reverted
-            } else {
-                DriftClass::AcceptOnly
-            }
-        };
-        let mut add = |path: Name, applied: &Value, live: &Value, wanted: &Value, ty: &Type| {
-            if same(ty, applied, live) || leaves_alone(want, wanted) {
-                return;
-            }
-            found.push(Drift {
-                address: subject.address.clone(),
-                class: class(&path, wanted, live, ty),
-                path: Some(path),
-                last_applied: shown(attribute, applied, &survey.names),
-                live: shown(attribute, live, &survey.names),
-                source: want.setting.and_then(|setting| survey.inputs.stack.sources.place(setting.span)),
-            });
-        };
-        match (applied, &want_stored) {
-            (Value::Map(before), Value::Map(wanted)) => {
-                for (key, applied) in before.iter().filter(|(key, _)| wanted.contains_key(*key)) {
-                    let Some(ty) = super::compare::part_type(&attribute.ty, key) else { continue };
-                    let part = match &live {
-                        Value::Map(live) => live.get(key).cloned().unwrap_or_default(),
-                        _ => Value::Null,
-                    };
-                    let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
-                    add(path, applied, &part, &wanted[key], ty);
-                }
-            }
-            _ => add(attribute.name.into(), applied, &live, &want_stored, &attribute.ty),
+        let applied = diff.applied(want.attribute);
+        let live = applied.and_then(|applied| diff.live(want.attribute, Some(applied)));
+        if let Some((applied, live)) = applied.zip(live) {
+            finder.look(want, applied, &live);
         }
     }
-    found
+    finder.found
+}
+
+struct Finder<'s, 'a> {
+    survey: &'s Survey<'a>,
+    subject: &'s Subject<'a>,
+    verdict: &'s Verdict<'a>,
+    found: Vec<Drift>,
+}
+
+/// The three values of one attribute, or of one key of a map.
+struct Sides<'v> {
+    ty: &'v Type,
+    wanted: &'v Value,
+    applied: &'v Value,
+    live: &'v Value,
+}
+
+impl Finder<'_, '_> {
+    fn look(&mut self, want: &Want<'_>, applied: &Value, live: &Value) {
+        let ty = &want.attribute.ty;
+        let wanted = sealed(want.stored(), self.survey.key());
+        let (Value::Map(before), Value::Map(written)) = (applied, &wanted) else {
+            self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
+            return;
+        };
+        for (key, applied) in before {
+            let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
+            let live = match live {
+                Value::Map(live) => live.get(key).unwrap_or(&Value::Null),
+                _ => &Value::Null,
+            };
+            let path = smol_str::format_smolstr!("{}.{key}", want.attribute.name);
+            self.add(want, path, &Sides { ty, wanted, applied, live });
+        }
+    }
+
+    fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
+        if same(sides.ty, sides.applied, sides.live) || leaves_alone(want, sides.wanted) {
+            return;
+        }
+        let shown = |value| shown(want.attribute, value, &self.survey.names);
+        self.found.push(Drift {
+            address: self.subject.address.clone(),
+            class: self.class(want, &path, sides),
+            path: Some(path),
+            last_applied: shown(sides.applied),
+            live: shown(sides.live),
+            source: self.place(want.setting),
+        });
+    }
+
+    fn class(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
+        if ignores(self.survey, self.subject, want.attribute.name) {
+            DriftClass::Ignored
+        } else if !sides.wanted.is_unknown() && same(sides.ty, sides.wanted, sides.live) {
+            DriftClass::Accepted
+        } else if matches!(self.verdict.act, Act::Replace { .. }) {
+            DriftClass::Replaced
+        } else if self.verdict.differences.iter().any(|difference| difference.path == *path) {
+            DriftClass::Reverted
+        } else {
+            DriftClass::AcceptOnly
+        }
+    }
+
+    fn place(&self, setting: Option<&Setting>) -> Option<Place> {
+        setting.and_then(|setting| self.survey.inputs.stack.sources.place(setting.span))
+    }
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.
 fn leaves_alone(want: &Want<'_>, wanted: &Value) -> bool {
-    *wanted == Value::Null
-        && !matches!(want.attribute.ty, Type::Reference(_) | Type::List(_) | Type::Set { .. })
+    let unsettable = matches!(want.attribute.ty, Type::Reference(_) | Type::List(_) | Type::Set { .. });
+    *wanted == Value::Null && !unsettable
 }

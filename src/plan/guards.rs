@@ -182,14 +182,14 @@ fn unadoptable(
     address: &Address,
     id: &Name,
 ) -> Option<(String, String)> {
+    if let Some(owned) = subject.and_then(Subject::owned) {
+        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
+        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
+    }
     let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
         let help = format!("Write the block {address} first.");
         return Some((format!("{address} is not in the configuration."), help));
     };
-    if let Some(owned) = subject.owned() {
-        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
-        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
-    }
     let Some(object) = subject.object() else {
         let help = "Look it up with `stead ls --unmanaged`.".to_owned();
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));

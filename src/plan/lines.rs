@@ -82,8 +82,10 @@ fn reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Opti
     match subject.adoption {
         Some(Adoption::Recovered(_)) => Some("an earlier apply made it and could not record it".to_owned()),
         Some(Adoption::Asked) => Some("it exists already and is taken over".to_owned()),
-        Some(Adoption::Confirmed) => Some("it is confirmed to be this resource's".to_owned()),
-        None => verdict.reason.clone(),
+        Some(Adoption::Confirmed) if !verdict.removes() => {
+            Some("it is confirmed to be this resource's".to_owned())
+        }
+        Some(Adoption::Confirmed) | None => verdict.reason.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
 use super::classify::is_adopted;
-use super::survey::{Live, Subject, Survey, key_of};
+use super::survey::{Adoption, Live, Subject, Survey, key_of};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
@@ -93,13 +93,15 @@ impl<'a> Work<'_, 'a> {
                 self.add_release(n);
                 let create = self.create(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
-                self.nodes[n].delete =
-                    subject.owned().map(|owned| self.add(n, delete(owned, create_first)));
+                self.nodes[n].delete = subject
+                    .owned()
+                    .map(|owned| self.add(n, delete(&consented(subject, owned), create_first)));
             }
             Act::Update => self.add_update(n),
             Act::Delete => {
                 self.add_release(n);
-                self.nodes[n].delete = subject.owned().map(|owned| self.add(n, delete(owned, false)));
+                self.nodes[n].delete =
+                    subject.owned().map(|owned| self.add(n, delete(&consented(subject, owned), false)));
             }
             Act::Keep | Act::Frozen | Act::Forget => {}
         }
@@ -285,6 +287,12 @@ fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
 fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
+}
+
+/// Returns the certificate, with a human's word that the object is this resource's.
+fn consented(subject: &Subject<'_>, owned: &Owned) -> Owned {
+    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
+    Owned { provisional: owned.provisional && !confirmed, ..owned.clone() }
 }
 
 fn delete(owned: &Owned, deposed: bool) -> Operation {

@@ -127,6 +127,10 @@ fn what_was_found_and_not_told_is_deleted_only_when_a_human_says_so() {
     let id = world.id("axle.a0");
     world.options.adopt.insert(Address::new("axle", "a0"), id);
     assert_eq!(codes(&world), [""; 0]);
+    world.remove("axle.a0");
+    let plan = world.plan();
+    assert!(!format!("{:?}", plan.steps).contains("provisional: true"));
+    assert_eq!((plan.blocks.len(), plan.steps.len()), (0, 1));
 }
 
 #[test]
