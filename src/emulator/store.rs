@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -38,13 +39,19 @@ pub enum StoreError {
     },
     /// It is damaged, or no such file at all.
     #[error(
-        "{path} cannot be read as a cloud: {reason}. Nothing was changed; restore it, or move it away to start anew"
+        "{path} cannot be read as a cloud: {reason}. Restore it from a copy, or move it away to start anew"
     )]
     Corrupt {
         /// The file.
         path: PathBuf,
         /// What was found.
         reason: String,
+    },
+    /// The file beside it holds no key.
+    #[error("{path} holds no API key: remove it, and a new one is made")]
+    Key {
+        /// The file.
+        path: PathBuf,
     },
     /// Another version of stead wrote it.
     #[error(
@@ -104,10 +111,23 @@ impl Store {
         options.read(true).write(true).create(true).truncate(false);
         let file = private(&mut options).open(path).map_err(io)?;
         drop(file);
-        let database = Database::create(path).map_err(|error| match error {
+        // The library answers some damage with a panic; whoever asked gets an error all the same.
+        let opened = catch_unwind(AssertUnwindSafe(|| Self::read(path)));
+        opened.unwrap_or_else(|_| {
+            let reason = "it is damaged".to_owned();
+            Err(StoreError::Corrupt { path: path.to_owned(), reason })
+        })
+    }
+
+    fn read(path: &Path) -> Result<(Self, Stored), StoreError> {
+        let corrupt = |reason: String| StoreError::Corrupt { path: path.to_owned(), reason };
+        let mut database = Database::create(path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.to_owned() },
-            error => StoreError::Corrupt { path: path.to_owned(), reason: error.to_string() },
+            error => corrupt(error.to_string()),
         })?;
+        if !database.check_integrity().map_err(|error| corrupt(error.to_string()))? {
+            return Err(corrupt("its checksums do not match".to_owned()));
+        }
         let store = Self { database, path: path.to_owned() };
         let stored = store.load()?;
         Ok((store, stored))
@@ -204,8 +224,7 @@ pub fn key(data: &Path) -> Result<String, StoreError> {
             file.take(LONGEST_KEY).read_to_string(&mut text).map_err(io)?;
             let key = text.trim();
             if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-                let reason = "it holds no API key: remove it, and a new one is made".to_owned();
-                return Err(StoreError::Corrupt { path, reason });
+                return Err(StoreError::Key { path });
             }
             Ok(key.to_owned())
         }
@@ -295,11 +314,12 @@ fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sende
             batch.rows.extend(next.rows);
             batch.clock = next.clock.or(batch.clock);
         }
-        let written = store.write(&batch.rows, batch.clock);
-        let failed = written.is_err();
+        let written = catch_unwind(AssertUnwindSafe(|| store.write(&batch.rows, batch.clock)));
+        let failed = !matches!(written, Ok(Ok(())));
         tell.send_replace(match written {
-            Ok(()) => Progress::Durable(batch.sequence),
-            Err(error) => Progress::Failed(error.to_string()),
+            Ok(Ok(())) => Progress::Durable(batch.sequence),
+            Ok(Err(error)) => Progress::Failed(error.to_string()),
+            Err(_) => Progress::Failed("the cloud's file is damaged".to_owned()),
         });
         if failed {
             return;

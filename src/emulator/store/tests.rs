@@ -73,7 +73,7 @@ fn a_key_file_without_a_key_is_refused() {
     let path = folder.path().join("cloud.db");
     for bad in ["", " \n", "two words", "caf\u{e9}"] {
         fs::write(path.with_extension("key"), bad).unwrap();
-        assert!(matches!(key(&path).unwrap_err(), StoreError::Corrupt { .. }), "{bad:?}");
+        assert!(matches!(key(&path).unwrap_err(), StoreError::Key { .. }), "{bad:?}");
     }
 }
 
@@ -91,4 +91,27 @@ async fn a_number_is_durable_when_its_rows_are_on_the_disk() {
     drop(journal);
     assert_eq!(Store::open(&path).unwrap().1.rows.len(), 50);
     durable(Journal::memory().progress(), 0).await.unwrap();
+}
+
+#[test]
+fn damage_anywhere_is_an_error_or_harmless_and_never_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cloud.db");
+    let (store, _) = Store::open(&path).unwrap();
+    let value = "x".repeat(400);
+    let rows: Vec<_> = (0..40).map(|n| row(&format!("a/{n}"), Some(&value))).collect();
+    store.write(&rows, None).unwrap();
+    drop(store);
+    let whole = fs::read(&path).unwrap();
+    let damaged = folder.path().join("damaged.db");
+    for at in (0..whole.len()).step_by(whole.len() / 50) {
+        let mut flipped = whole.clone();
+        flipped[at..].iter_mut().take(64).for_each(|byte| *byte ^= 0xff);
+        for bytes in [&flipped[..], &whole[..at]] {
+            fs::write(&damaged, bytes).unwrap();
+            if let Ok((store, stored)) = Store::open(&damaged) {
+                assert!(stored.rows.len() <= 40 && store.write(&[row("a/1", Some("y"))], None).is_ok());
+            }
+        }
+    }
 }
