@@ -61,7 +61,9 @@ impl<'d> Resolver<'d> {
             (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
                 self.list(ty, of, items, node.span, frame)
             }
-            (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => self.list(ty, of, &[], node.span, frame),
+            (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
+                self.list(ty, of, &[], node.span, frame)
+            }
             (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
                 self.map(ty, node.entries().unwrap_or_default(), frame)
             }
@@ -90,6 +92,10 @@ impl<'d> Resolver<'d> {
         let mut good = true;
         for item in items {
             match self.typed(of, item, frame) {
+                Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
+                    let slip = Mismatch::wrong_type(&type_name(of), "null");
+                    return self.mismatch(&slip, item.span, frame);
+                }
                 Some(resolved) => {
                     origin = origin.or(resolved.origin);
                     parts.push(resolved.expression);
@@ -138,7 +144,9 @@ impl<'d> Resolver<'d> {
         for entry in entries {
             let of = match ty {
                 Type::Map(of) => Some(*of),
-                Type::Record(fields) => fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty),
+                Type::Record(fields) => {
+                    fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty)
+                }
                 _ => None,
             };
             let Some(of) = of else {
@@ -162,13 +170,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.
-    fn conform(
-        &self,
-        ty: &Type,
-        resolved: Resolved,
-        span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+    fn conform(&self, ty: &Type, resolved: Resolved, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
         let origin = resolved.origin;
         let expression = match resolved.expression {
             Expression::Value(value) => match conformed(ty, value) {
@@ -235,7 +237,6 @@ impl<'d> Resolver<'d> {
         let whole = reference.attribute.is_none();
         let fits = match (&of, &found) {
             (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
-            (Type::Text { .. }, Type::Reference(_)) => !whole,
             (Type::Boolean, found) => matches!(found, Type::Boolean),
             (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
             (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
@@ -279,7 +280,9 @@ impl<'d> Resolver<'d> {
         match &node.value {
             NodeValue::Null => Some(Value::Null.into()),
             NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
-            NodeValue::Scalar(scalar) if scalar.text.contains('$') => self.text(&scalar.text, node.span, frame),
+            NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
+                self.text(&scalar.text, node.span, frame)
+            }
             NodeValue::Scalar(scalar) => Some(scalar::untyped(scalar).into()),
             NodeValue::Sequence(items) => {
                 let items: Option<Vec<_>> =
@@ -336,17 +339,18 @@ fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
             .map(|(key, value)| Ok((key, conformed(of, value)?)))
             .collect::<Result<_, _>>()
             .map(Value::Map),
-        (Type::Record(fields), Value::Map(map)) => map
-            .into_iter()
-            .map(|(key, value)| {
-                let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
-                    Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
-                })?;
-                let value = conformed(of, value)?;
-                Ok((key, value))
-            })
-            .collect::<Result<_, _>>()
-            .map(Value::Map),
+        (Type::Record(fields), Value::Map(map)) => {
+            map.into_iter()
+                .map(|(key, value)| {
+                    let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
+                        Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
+                    })?;
+                    let value = conformed(of, value)?;
+                    Ok((key, value))
+                })
+                .collect::<Result<_, _>>()
+                .map(Value::Map)
+        }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
             Err(Mismatch::wrong_type(&type_name(ty), value_name(&value)))
         }

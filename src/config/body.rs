@@ -30,7 +30,13 @@ impl<'d> Resolver<'d> {
         resources
     }
 
-    fn resource(&self, block: &Block<'d>, address: Address, key: Option<Name>, each: Option<&Each<'d>>) -> Resource {
+    fn resource(
+        &self,
+        block: &Block<'d>,
+        address: Address,
+        key: Option<Name>,
+        each: Option<&Each<'d>>,
+    ) -> Resource {
         let mut resource = Resource {
             address,
             kind: block.kind,
@@ -49,14 +55,6 @@ impl<'d> Resolver<'d> {
         let frame = Frame { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
         for entry in block.body() {
-            if written.contains(&entry.key.as_str()) {
-                self.problem(
-                    frame,
-                    Diagnostic::error(codes::DECLARED_TWICE, format!("`{}` is set twice", entry.key))
-                        .at(entry.key_span, "")
-                        .help("keep one of the two"),
-                );
-            }
             written.push(&entry.key);
             self.entry(block, entry, frame, &mut resource);
         }
@@ -105,7 +103,8 @@ impl<'d> Resolver<'d> {
                 };
                 match super::scalar::checked(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
-                        let setting = Setting { expression: value.into(), span: block.entry.key_span, set_by: None };
+                        let setting =
+                            Setting { expression: value.into(), span: block.entry.key_span, set_by: None };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {
@@ -118,7 +117,7 @@ impl<'d> Resolver<'d> {
             } else if attribute.presence == Presence::Required {
                 self.problem(
                     frame,
-                    Diagnostic::error(codes::MISSING_ATTRIBUTE, format!("`{}` is missing", attribute.name))
+                    Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                         .at(block.entry.key_span, "")
                         .detail(format!(
                             "A {} needs `{}`, {}. {}",
@@ -135,7 +134,8 @@ impl<'d> Resolver<'d> {
 
     fn unknown(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
         let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
-        let collections = self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+        let collections =
+            self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
         let mut known: Vec<&str> = attributes.chain(collections).chain(WORDS.iter().copied()).collect();
         known.sort_unstable();
         known.dedup();
@@ -158,8 +158,13 @@ impl<'d> Resolver<'d> {
             return Some(only.address.clone());
         }
         if projects.len() > 1 {
-            for resource in resources.iter().filter(|one| one.kind.scope == Scope::Project && one.project.is_none()) {
-                let said = self.index.of_instance(&resource.address).is_some_and(|block| block.get("project").is_some());
+            for resource in
+                resources.iter().filter(|one| one.kind.scope == Scope::Project && one.project.is_none())
+            {
+                let said = self
+                    .index
+                    .of_instance(&resource.address)
+                    .is_some_and(|block| block.get("project").is_some());
                 if said {
                     continue;
                 }

@@ -1,6 +1,7 @@
 //! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
 
 use serde::Serialize;
@@ -58,11 +59,16 @@ pub(super) fn digest<'r>(
         Ok(writer) => writer.0.finalize(),
         Err(_) => return String::new(),
     };
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    digest[..8].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {
-    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, protect_span: _ } = &resource.lifecycle;
+    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, protect_span: _ } =
+        &resource.lifecycle;
     Seen {
         address: &resource.address,
         kind: resource.kind.name,
@@ -74,7 +80,8 @@ fn seen(resource: &Resource) -> Seen<'_> {
             .map(|ignored| (&ignored.attribute, ignored.until.map(|date| date.to_string())))
             .collect(),
         replace: *replace,
-        timeouts: [timeouts.create, timeouts.update, timeouts.delete].map(|time| time.map(|time| time.as_secs())),
+        timeouts: [timeouts.create, timeouts.update, timeouts.delete]
+            .map(|time| time.map(|time| time.as_secs())),
         depends_on: &resource.depends_on,
         project: resource.project.as_ref(),
         deliver_secret: resource.deliver_secret.as_ref().map(|sink| match sink {

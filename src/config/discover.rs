@@ -3,9 +3,10 @@
 /// Tells whether a file of this name is part of the stack of its directory.
 #[must_use]
 pub fn is_stack_file(name: &str) -> bool {
-    ["stead.yaml", "stead.kdl"]
-        .iter()
-        .any(|suffix| name.strip_suffix(suffix).is_some_and(|stem| stem.is_empty() || stem.len() > 1 && stem.ends_with('.')))
+    ["stead.yaml", "stead.kdl"].iter().any(|suffix| {
+        name.strip_suffix(suffix)
+            .is_some_and(|stem| stem.is_empty() || stem.len() > 1 && stem.ends_with('.'))
+    })
 }
 
 #[cfg(test)]
@@ -17,7 +18,8 @@ mod tests {
         for name in ["stead.yaml", "stead.kdl", "shop.stead.yaml", "a.b.stead.kdl"] {
             assert!(is_stack_file(name), "{name}");
         }
-        for name in ["shop.yaml", "instead.yaml", "stead.yml", "stead.lock", ".stead.yaml", "x.stead.yaml~"] {
+        for name in ["shop.yaml", "instead.yaml", "stead.yml", "stead.lock", ".stead.yaml", "x.stead.yaml~"]
+        {
             assert!(!is_stack_file(name), "{name}");
         }
     }

@@ -53,9 +53,10 @@ impl<'d> Resolver<'d> {
         let mut ready = Vec::new();
         let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
         for block in blocks {
-            match self.goes_through(&block).filter(|other| declared.contains(other)) {
-                Some(other) => waiting.entry(other).or_default().push(block),
-                None => ready.push(block),
+            if let Some(other) = self.goes_through(&block).filter(|other| declared.contains(other)) {
+                waiting.entry(other).or_default().push(block);
+            } else {
+                ready.push(block);
             }
         }
         while let Some(block) = ready.pop() {
@@ -67,7 +68,10 @@ impl<'d> Resolver<'d> {
         for block in waiting.into_values().flatten() {
             self.problems.push(
                 Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
-                    .at(block.entry.key_span, format!("the `for_each` of {} leads back here", block.address))
+                    .at(
+                        block.entry.key_span,
+                        format!("the `for_each` of {} leads back here", block.address),
+                    )
                     .help("give one of the blocks keys of its own"),
             );
             self.insert(block, State::Broken);
@@ -89,12 +93,11 @@ impl<'d> Resolver<'d> {
     }
 
     fn declare_block(&mut self, block: Pending<'d>) {
-        let state = match named_entries(&block.entry.value) {
-            Some(body) => self.expand(&block, body).unwrap_or(State::Broken),
-            None => {
-                self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
-                State::Broken
-            }
+        let state = if let Some(body) = named_entries(&block.entry.value) {
+            self.expand(&block, body).unwrap_or(State::Broken)
+        } else {
+            self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
+            State::Broken
         };
         self.insert(block, state);
     }
@@ -110,8 +113,11 @@ impl<'d> Resolver<'d> {
                 self.problems.push(not_a_block(&entry.key, &entry.value));
                 continue;
             };
-            let (good, bad): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_legal_segment(&entry.key));
-            bad.into_iter().for_each(|entry| self.problems.push(illegal_name(entry)));
+            let (good, bad): (Vec<_>, Vec<_>) =
+                entries.iter().partition(|entry| is_legal_segment(&entry.key));
+            for entry in bad {
+                self.problems.push(illegal_name(entry));
+            }
             for (address, _, each) in block.instances() {
                 children.extend(good.iter().map(|entry| Pending {
                     kind,
@@ -153,13 +159,11 @@ impl<'d> Resolver<'d> {
                     let instance = Instance { address: &address, key: Some(&key) };
                     let frame =
                         Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
-                    match self.when(&when.value, frame) {
-                        Some(present) => present,
-                        None => {
-                            good = false;
-                            continue;
-                        }
-                    }
+                    let Some(present) = self.when(&when.value, frame) else {
+                        good = false;
+                        continue;
+                    };
+                    present
                 }
                 None => true,
             };
@@ -232,32 +236,31 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the keys of another block's instances; each value is the instance.
-    fn each_instance(&self, path: &str, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+    fn each_instance(
+        &self,
+        path: &str,
+        node: &'d Node,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Vec<(Each<'d>, Span)>> {
         let names: Vec<Name> = path.split('.').map(Name::new).collect();
-        match self.path(&names, node.span, frame)?.expression {
-            Expression::List(parts) => Some(
-                parts
-                    .into_iter()
-                    .filter_map(|part| match part {
-                        Expression::Reference(reference) => {
-                            let key = Name::new(reference.address.last());
-                            Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
-                        }
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            _ => {
-                self.problem(
-                    frame,
-                    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
-                        .at(node.span, "")
-                        .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
-                        .help("name a block that has `for_each` itself, or a variable or local"),
-                );
-                None
+        let Expression::List(parts) = self.path(&names, node.span, frame)?.expression else {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
+                    .at(node.span, "")
+                    .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
+                    .help("name a block that has `for_each` itself, or a variable or local"),
+            );
+            return None;
+        };
+        let each = |part| match part {
+            Expression::Reference(reference) => {
+                let key = Name::new(reference.address.last());
+                Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
             }
-        }
+            _ => None,
+        };
+        Some(parts.into_iter().filter_map(each).collect())
     }
 
     /// Resolves a node that must be known now.
@@ -278,8 +281,11 @@ impl<'d> Resolver<'d> {
             None => {
                 self.problem(
                     frame,
-                    Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
-                        .at(node.span, ""),
+                    Diagnostic::error(
+                        codes::NOT_KNOWN_YET,
+                        "this must be known before any resource exists",
+                    )
+                    .at(node.span, ""),
                 );
                 None
             }
@@ -311,7 +317,10 @@ fn illegal_key(key: &str, span: Span) -> Diagnostic {
 }
 
 fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
-        .at(span, "")
-        .detail(format!("It takes a set, a list of texts, a map or a block, and this is {}.", super::scalar::value_name(value)))
+    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through").at(span, "").detail(
+        format!(
+            "It takes a set, a list of texts, a map or a block, and this is {}.",
+            super::scalar::value_name(value)
+        ),
+    )
 }

@@ -17,10 +17,10 @@ pub(super) fn refused(path: &str) -> Option<&'static str> {
         return Some("the path is not plain: use `/`, and no `~`");
     }
     let windows = path.as_bytes().get(1) == Some(&b':');
-    let outside = Path::new(path)
-        .components()
-        .any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
-    (outside || windows).then_some("the path leaves the stack's directory: it must be relative, without `..`")
+    let outside =
+        Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
+    (outside || windows)
+        .then_some("the path leaves the stack's directory: it must be relative, without `..`")
 }
 
 /// Reads a text file below the stack's directory.

@@ -38,7 +38,8 @@ fn wrong(detail: String) -> Mismatch {
 
 /// Reads an IPv4 network without host bits.
 pub(super) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
-    let expected = || format!("An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.", shown(text));
+    let expected =
+        || format!("An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.", shown(text));
     match text.parse::<IpNet>() {
         Ok(IpNet::V4(network)) if network.trunc() == network => Ok(network),
         Ok(IpNet::V4(network)) => {
@@ -48,16 +49,18 @@ pub(super) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
                 .fix(network.to_string()))
         }
         Ok(IpNet::V6(_)) => Err(wrong(expected()).help("the service takes IPv4 networks only")),
-        Err(_) if text.parse::<std::net::Ipv4Addr>().is_ok() => {
-            Err(wrong(expected()).help(format!("write {text}/32 for this one address")).fix(format!("{text}/32")))
-        }
+        Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
+            .help(format!("write {text}/32 for this one address"))
+            .fix(format!("{text}/32"))),
         Err(_) => Err(wrong(expected())),
     }
 }
 
 fn ssh_key(text: &str) -> Result<(), Mismatch> {
     if text.contains("PRIVATE KEY") {
-        return Err(wrong("This is a private key.".into()).help("give the public one, the file ending in .pub"));
+        return Err(
+            wrong("This is a private key.".into()).help("give the public one, the file ending in .pub")
+        );
     }
     let line = text.trim_end_matches(['\n', '\r']);
     let mut parts = line.split(' ');
@@ -78,7 +81,9 @@ fn login(text: &str) -> Result<(), Mismatch> {
         return Err(wrong(format!("`{}` is no login: a-z, 0-9 and _, not a digit first.", shown(text))));
     }
     match RESERVED_LOGINS.iter().find(|reserved| text.starts_with(**reserved)) {
-        Some(reserved) => Err(wrong(format!("The service keeps logins that begin with {reserved} for itself."))),
+        Some(reserved) => {
+            Err(wrong(format!("The service keeps logins that begin with {reserved} for itself.")))
+        }
         None => Ok(()),
     }
 }
@@ -100,10 +105,22 @@ mod tests {
             assert_eq!(check(text, format), Ok(()), "{text}");
         }
         for (text, format, detail) in [
-            ("10.20.0.1/16", Format::Cidr4, "`10.20.0.1/16` is an address inside the network 10.20.0.0/16."),
-            ("::/0", Format::Cidr4, "An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`."),
+            (
+                "10.20.0.1/16",
+                Format::Cidr4,
+                "`10.20.0.1/16` is an address inside the network 10.20.0.0/16.",
+            ),
+            (
+                "::/0",
+                Format::Cidr4,
+                "An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`.",
+            ),
             ("0.0.0.0/0", Format::AllowedCidr4, "0.0.0.0/0 lets everyone in, and the service refuses it."),
-            ("ssh-rsa", Format::SshPublicKey, "One line of an OpenSSH public key was expected: type, key, comment."),
+            (
+                "ssh-rsa",
+                Format::SshPublicKey,
+                "One line of an OpenSSH public key was expected: type, key, comment.",
+            ),
             ("app_x", Format::DatabaseUser, "The service keeps logins that begin with app_ for itself."),
             ("1x", Format::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
             ("soon", Format::Timestamp, "`soon` is no RFC 3339 time."),

@@ -75,7 +75,9 @@ fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
         problems.push(
             Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
                 .at(entry.value.span, "")
-                .detail("Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.")
+                .detail(
+                    "Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.",
+                )
                 .help("write `backend: required`, or remove the line"),
         );
     }
@@ -110,13 +112,13 @@ pub(super) fn environment<'d>(
     }
     let found = match asked {
         Some(name) if environments.is_empty() && name == "default" => None,
-        Some(name) => match environments.get(name) {
-            Some(entry) => Some(*entry),
-            None => {
+        Some(name) => {
+            let Some(entry) = environments.get(name) else {
                 problems.push(unknown(name, environments));
                 return nothing(name.clone());
-            }
-        },
+            };
+            Some(*entry)
+        }
         None => match (defaults.first(), environments.len()) {
             (Some(entry), _) => Some(**entry),
             (None, 0) => None,
@@ -129,7 +131,10 @@ pub(super) fn environment<'d>(
     };
     let Some(entry) = found else { return nothing(Name::new_static("default")) };
     let block = read(entry, problems);
-    Chosen { environment: Environment { name: entry.key.clone(), confirm: block.confirm }, vars: block.vars }
+    Chosen {
+        environment: Environment { name: entry.key.clone(), confirm: block.confirm },
+        vars: block.vars,
+    }
 }
 
 fn nothing<'d>(name: Name) -> Chosen<'d> {
@@ -137,8 +142,8 @@ fn nothing<'d>(name: Name) -> Chosen<'d> {
 }
 
 fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
-    let problem =
-        Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, format!("there is no environment `{name}`"));
+    let problem = Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
+        .detail(format!("There is no environment `{name}`."));
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = match environments.values().next() {
         Some(first) => problem.at(first.key_span, "environments are declared here"),
@@ -187,9 +192,9 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                 None => problems.push(not_a_block("vars", &entry.value)),
             },
             "set" => problems.push(
-                Diagnostic::error(codes::NOT_AVAILABLE, "`set` is not available in this version")
+                Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
                     .at(entry.key_span, "")
-                    .detail("The language has it, but this version of stead does not act on it.")
+                    .detail("The language has `set`, but this version of stead does not act on it.")
                     .help("give the value through a variable: `vars: { NAME: VALUE }`"),
             ),
             other => {

@@ -93,7 +93,9 @@ impl<'d> Block<'d> {
             }
             State::Keyed(keys) => keys
                 .iter()
-                .filter_map(|(key, each)| Some((self.address.join(key), Some(key.clone()), Some(each.as_ref()?))))
+                .filter_map(|(key, each)| {
+                    Some((self.address.join(key), Some(key.clone()), Some(each.as_ref()?)))
+                })
                 .collect(),
         }
     }
@@ -200,7 +202,12 @@ impl<'d> Index<'d> {
                 _ => None,
             };
             let Some((kind, name, child)) = child else {
-                return Found::Objects { addresses: vec![address], all: false, kind: block.kind, rest: used };
+                return Found::Objects {
+                    addresses: vec![address],
+                    all: false,
+                    kind: block.kind,
+                    rest: used,
+                };
             };
             match self.get(child.as_str()) {
                 Some(found) => block = found,
@@ -251,7 +258,10 @@ pub(super) fn which_instance(block: &Block<'_>, key: Option<&Name>) -> Diagnosti
     };
     let what = key.map(|key| format!(" has no key `{key}`")).unwrap_or_default();
     let problem = Diagnostic::error(codes::WHICH_INSTANCE, summary)
-        .detail(format!("{}{what} has `for_each`: {known}.", block.address).replace("` has `for_each`", "`; it has `for_each`"))
+        .detail(
+            format!("{}{what} has `for_each`: {known}.", block.address)
+                .replace("` has `for_each`", "`; it has `for_each`"),
+        )
         .at(block.entry.key_span, format!("{} is declared here", block.address));
     let near = key.and_then(|key| nearest(key, keys.iter().copied())).or_else(|| keys.first().copied());
     match near {

@@ -26,7 +26,12 @@ impl<'d> Resolver<'d> {
     pub(super) fn lifecycle(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Lifecycle {
         let mut lifecycle = Lifecycle::default();
         let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(node.span, "`lifecycle` is a map.", "write `lifecycle: { protect: true }`", frame);
+            self.lifecycle_problem(
+                node.span,
+                "`lifecycle` is a map.",
+                "write `lifecycle: { protect: true }`",
+                frame,
+            );
             return lifecycle;
         };
         for entry in entries {
@@ -60,8 +65,9 @@ impl<'d> Resolver<'d> {
                 "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
                 "final_snapshot" => self.problem(
                     frame,
-                    Diagnostic::error(codes::NOT_AVAILABLE, "`final_snapshot` is not available in this version")
+                    Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
                         .at(entry.key_span, "")
+                        .detail("The language has `final_snapshot`, but this version of stead does not act on it.")
                         .help("remove the word"),
                 ),
                 _ => self.problem(frame, unknown_key(entry, KEYS)),
@@ -106,7 +112,8 @@ impl<'d> Resolver<'d> {
     }
 
     fn ignored(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
-        let mut ignored = IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
+        let mut ignored =
+            IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
         let mut field = node;
         if let Some(entries) = node.entries() {
             for entry in entries {
@@ -114,14 +121,14 @@ impl<'d> Resolver<'d> {
                 match entry.key.as_str() {
                     "field" => field = &entry.value,
                     "reason" => ignored.reason = Some(text.to_owned()),
-                    "until" => match text.parse() {
-                        Ok(date) => ignored.until = Some(date),
-                        Err(_) => {
+                    "until" => {
+                        let Ok(date) = text.parse() else {
                             let help = "write the last day as YYYY-MM-DD";
                             self.lifecycle_problem(entry.value.span, "`until` is a date.", help, frame);
                             return None;
-                        }
-                    },
+                        };
+                        ignored.until = Some(date);
+                    }
                     _ => {
                         self.problem(frame, unknown_key(entry, &["field", "reason", "until"]));
                         return None;
@@ -147,7 +154,12 @@ impl<'d> Resolver<'d> {
     fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
         let mut timeouts = Timeouts::default();
         let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(node.span, "`timeouts` is a map.", "write `timeouts: { create: 30m }`", frame);
+            self.lifecycle_problem(
+                node.span,
+                "`timeouts` is a map.",
+                "write `timeouts: { create: 30m }`",
+                frame,
+            );
             return timeouts;
         };
         for entry in entries {
@@ -189,9 +201,10 @@ impl<'d> Resolver<'d> {
             };
             let text = scalar.text.strip_prefix('$').unwrap_or(&scalar.text);
             let mut steps = text.split('.').map(|step| Some(Name::new(step)));
-            let kind = steps.next().flatten().and_then(|root| {
-                self.registry.top_level().find(|kind| kind.name == root)
-            });
+            let kind = steps
+                .next()
+                .flatten()
+                .and_then(|root| self.registry.top_level().find(|kind| kind.name == root));
             let Some(kind) = kind else {
                 self.depends_problem(item.span, None, frame);
                 continue;
@@ -218,13 +231,21 @@ impl<'d> Resolver<'d> {
                 problem.help = why.help.map(|help| help.replace("`$", "`"));
                 problem.labels.extend(why.labels);
             }
-            None => problem = problem.help("name blocks by their addresses: `vm.web`, `vm.web.a`"),
+            None => {
+                problem = problem
+                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
+            }
         }
         self.problem(frame, problem);
     }
 
     /// Reads `project`: a reference to a project of this stack, or the name or id of another.
-    pub(super) fn project_of(&self, block: &Block<'_>, entry: &Entry, frame: Frame<'_, 'd>) -> Option<Expression> {
+    pub(super) fn project_of(
+        &self,
+        block: &Block<'_>,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
         let wrong = |detail: String| {
             self.problem(
                 frame,
@@ -253,7 +274,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads `deliver_secret`.
-    pub(super) fn deliver_secret(&self, kind: &Kind, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+    pub(super) fn deliver_secret(
+        &self,
+        kind: &Kind,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<SecretSink> {
         let wrong = |span: Span, detail: String| {
             self.problem(
                 frame,
@@ -286,16 +312,15 @@ impl<'d> Resolver<'d> {
                 }
             };
             *place = text(entry);
-            if let (Some(path), true) = (&*place, entry.key != "variable") {
-                if let Some(why) = files::refused(path) {
-                    self.problem(
-                        frame,
-                        Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
-                            .at(entry.value.span, "")
-                            .detail(format!("{why}.")),
-                    );
-                    return None;
-                }
+            let path = place.as_deref().filter(|_| entry.key != "variable");
+            if let Some(why) = path.and_then(files::refused) {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                        .at(entry.value.span, "")
+                        .detail(format!("{why}.")),
+                );
+                return None;
             }
         }
         match (file, env_file, variable) {
@@ -337,10 +362,23 @@ mod tests {
 
     #[test]
     fn durations() {
-        for (text, seconds) in [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))] {
+        for (text, seconds) in
+            [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))]
+        {
             assert_eq!(duration(text).map(|d| d.as_secs()), seconds, "{text}");
         }
-        for text in ["", "m", "0s", "30", "1d", "-5m", "1.5h", "169h", "99999999999999999999h", "18446744073709551615h"] {
+        for text in [
+            "",
+            "m",
+            "0s",
+            "30",
+            "1d",
+            "-5m",
+            "1.5h",
+            "169h",
+            "99999999999999999999h",
+            "18446744073709551615h",
+        ] {
             assert_eq!(duration(text), None, "{text}");
         }
     }

@@ -74,7 +74,7 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let files = match parse(&mut sources, request) {
+    let files = match parse(&registry, &mut sources, request) {
         Ok(files) => files,
         // A file that cannot be parsed hides declarations: going on would report what is there.
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
@@ -138,7 +138,9 @@ fn outcome(
     let resources = resolver.resources();
     let outputs = outputs(&resolver, &merged.outputs);
     let project = resolver.project(&resources);
-    order::circles(&resources).into_iter().for_each(|circle| resolver.problems.push(circle));
+    for circle in order::circles(&resources) {
+        resolver.problems.push(circle);
+    }
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     Outcome {
         name: header.name,
@@ -160,7 +162,7 @@ fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name,
 }
 
 /// Parses all files, the variable files too.
-fn parse(sources: &mut Sources, request: &Request) -> Result<Files, Vec<Diagnostic>> {
+fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Result<Files, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut keep = |parsed: Result<Document, Vec<Diagnostic>>| match parsed {
         Ok(document) => Some(document),
@@ -169,20 +171,21 @@ fn parse(sources: &mut Sources, request: &Request) -> Result<Files, Vec<Diagnost
             None
         }
     };
-    let stack = sources.iter().filter_map(|(id, source)| keep(document(id, source))).collect();
+    let stack = sources.iter().filter_map(|(id, source)| keep(document(registry, id, source))).collect();
     let mut vars = Vec::new();
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        vars.extend(keep(document(id, &source)).map(|document| (Name::new(path), document)));
+        vars.extend(keep(document(registry, id, &source)).map(|document| (Name::new(path), document)));
     }
     if problems.is_empty() { Ok(Files { stack, vars }) } else { Err(problems) }
 }
 
-fn document(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
+fn document(registry: &Registry, id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
+    let is_kind = |word: &str| registry.top_level().any(|kind| kind.name == word);
     match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => yaml::parse(id, source),
-        Some("kdl") => kdl::parse(id, source),
+        Some("kdl") => kdl::parse(id, source, &is_kind),
         _ => Err(vec![
             Diagnostic::error(codes::FILE_TYPE, "a file is neither YAML nor KDL")
                 .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
@@ -191,3 +194,5 @@ fn document(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> 
     }
 }
 
+#[cfg(test)]
+mod tests;

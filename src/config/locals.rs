@@ -136,7 +136,8 @@ fn circle(names: &[&Name], locals: &Entries<'_>, uses: &BTreeMap<&Name, Uses>) -
     let mut sorted = names.to_vec();
     sorted.sort();
     for name in &sorted {
-        let next = sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.locals.contains(**other)));
+        let next =
+            sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.locals.contains(**other)));
         if let (Some(entry), Some(next)) = (locals.get(*name), next) {
             problem = problem.at(entry.value.span, format!("locals.{name} uses locals.{next}"));
         }

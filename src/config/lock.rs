@@ -99,8 +99,13 @@ pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
 /// One problem, when a value has no YAML form.
 pub fn write(lock: &Lock) -> Result<String, Box<Diagnostic>> {
     serde_yaml::to_string(lock)
-        .map(|text| format!("# Catalog names and prices of this stack. Written by stead; commit it.\n{text}"))
+        .map(|text| {
+            format!("# Catalog names and prices of this stack. Written by stead; commit it.\n{text}")
+        })
         .map_err(|error| {
-            Box::new(Diagnostic::error(codes::LOCK, "`stead.lock` cannot be written").detail(format!("{error}.")))
+            Box::new(
+                Diagnostic::error(codes::LOCK, "`stead.lock` cannot be written")
+                    .detail(format!("{error}.")),
+            )
         })
 }

@@ -12,8 +12,7 @@ use crate::model::schema::{Kind, Registry};
 /// Blocks of the language besides kinds.
 const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
 /// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] =
-    &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+const NOT_YET: &[&str] = &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -99,9 +98,10 @@ pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
 }
 
 fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
-    Diagnostic::error(codes::DECLARED_TWICE, format!("`{name}` is declared twice"))
+    Diagnostic::error(codes::DECLARED_TWICE, "a name is declared twice")
         .at(second.key_span, "declared again here")
         .at(first.key_span, "declared here first")
+        .detail(format!("There are two declarations of `{name}`."))
         .help("keep one of the two")
 }
 
@@ -122,13 +122,12 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
 fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
     let name = entry.key.as_str();
     if NOT_YET.contains(&name) {
-        return Diagnostic::error(codes::NOT_AVAILABLE, format!("`{name}` is not available in this version"))
+        return Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
             .at(entry.key_span, "")
-            .detail("The language has this block, but this version of stead does not act on it.")
+            .detail(format!("The language has `{name}`, but this version of stead does not act on it."))
             .help("remove the block");
     }
-    let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, format!("there is no block `{name}`"))
-        .at(entry.key_span, "");
+    let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").at(entry.key_span, "");
     if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
         return problem
             .detail(format!("A {name} is written inside its {parent}, under `{collection}`."))
@@ -138,7 +137,12 @@ fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
         registry.top_level().map(|kind| kind.name).chain(BLOCKS.iter().copied()).collect();
     known.sort_unstable();
     match nearest(name, known.iter().copied()) {
-        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-        None => problem.help(format!("blocks are: {}", known.join(", "))),
+        Some(near) => problem
+            .detail(format!("There is no block `{name}`."))
+            .help(format!("did you mean `{near}`?"))
+            .fix(entry.key_span, near),
+        None => problem
+            .detail(format!("There is no block `{name}`."))
+            .help(format!("blocks are: {}", known.join(", "))),
     }
 }

@@ -7,10 +7,14 @@ pub mod kdl;
 pub mod load;
 pub mod lock;
 pub mod stack;
+pub mod syntax;
+pub mod text;
+mod unique;
 pub mod yaml;
 
 mod attributes;
 mod body;
+mod compute;
 mod digest;
 mod expand;
 mod files;

@@ -75,7 +75,8 @@ fn circle(members: &HashMap<&Address, &Resource>) -> Diagnostic {
         problem = problem.at(span, format!("{from} waits for {to}"));
     }
     if edges > MOST_EDGES {
-        problem = problem.detail(format!("None of them can be made first; {} more edges.", edges - MOST_EDGES));
+        problem =
+            problem.detail(format!("None of them can be made first; {} more edges.", edges - MOST_EDGES));
     }
     problem
 }

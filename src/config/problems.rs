@@ -44,7 +44,11 @@ impl Problems {
     /// Adds a problem of an instance. The same one of another instance only adds its key.
     pub(super) fn push_in(&self, instance: Option<Instance<'_>>, diagnostic: Diagnostic) {
         let mut found = self.found.borrow_mut();
-        let words = if diagnostic.labels.is_empty() { diagnostic.summary.clone() } else { String::new() };
+        let words = if diagnostic.labels.is_empty() {
+            diagnostic.detail.clone().unwrap_or_default()
+        } else {
+            String::new()
+        };
         let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert(Problem {
             diagnostic,
             keys: Vec::new(),

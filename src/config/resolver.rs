@@ -124,7 +124,12 @@ impl Lookup for Nothing {
 
 impl<'d> Resolver<'d> {
     /// Returns a resolver that knows the stack's name and environment only.
-    pub(super) fn new(registry: Registry, sources: &'d Sources, read: ReadFile<'d>, problems: Problems) -> Self {
+    pub(super) fn new(
+        registry: Registry,
+        sources: &'d Sources,
+        read: ReadFile<'d>,
+        problems: Problems,
+    ) -> Self {
         Self {
             registry,
             sources,
@@ -162,21 +167,15 @@ impl<'d> Resolver<'d> {
         program
     }
 
-    /// Takes a text apart; a slip becomes a problem.
-    pub(super) fn template(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Option<Option<Template>> {
-        match Template::parse(text, |name| self.is_root(name)) {
-            Ok(template) => Some(template),
-            Err(error) => {
-                self.problem(frame, template_problem(&error, span));
-                None
-            }
-        }
-    }
-
     /// Resolves a text with its references and expressions. `None` when there was a problem.
     pub(super) fn text(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let Some(template) = self.template(text, span, frame)? else {
-            return Some(Value::Text(text.clone()).into());
+        let template = match Template::parse(text, |name| self.is_root(name)) {
+            Ok(Some(template)) => template,
+            Ok(None) => return Some(Value::Text(text.clone()).into()),
+            Err(error) => {
+                self.problem(frame, template_problem(&error, span));
+                return None;
+            }
         };
         match template.parts.as_slice() {
             [Part::Text(text)] => Some(Value::text(text).into()),
@@ -211,14 +210,27 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    /// Returns the place of some words within a scalar, when they stand there as they are.
+    /// Returns the place of an expression within a scalar, when it stands there as it is.
     pub(super) fn within(&self, span: Span, words: &str) -> Span {
-        let found = self.sources.get(span.source).and_then(|source| {
-            let text = source.text.get(span.start as usize..span.end as usize)?;
-            let start = span.start + u32::try_from(text.find(words)?).ok()?;
-            Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
-        });
-        found.unwrap_or(span)
+        self.located(span, words, |text| text.find(words)).unwrap_or(span)
+    }
+
+    /// Returns the place of a path's part within a scalar: after a dot, and whole.
+    pub(super) fn part_within(&self, span: Span, name: &str) -> Span {
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let find = |text: &str| {
+            text.match_indices(name)
+                .find(|(at, _)| text[..*at].ends_with('.') && !text[at + name.len()..].starts_with(goes_on))
+                .map(|(at, _)| at)
+        };
+        self.located(span, name, find).unwrap_or(span)
+    }
+
+    fn located(&self, span: Span, words: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Span> {
+        let source = self.sources.get(span.source)?;
+        let text = source.text.get(span.start as usize..span.end as usize)?;
+        let start = span.start + u32::try_from(find(text)?).ok()?;
+        Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
     }
 
     /// Returns the problem of a name that means nothing after a `$`.
@@ -227,7 +239,9 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", ROOTS.join(", ")));
         match nearest(root, known) {
-            Some(near) => problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`")),
+            Some(near) => {
+                problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
+            }
             None => problem.help(format!("for the text itself, write `$${written}`")),
         }
     }
@@ -255,12 +269,17 @@ fn template_problem(error: &TemplateError, span: Span) -> Diagnostic {
 pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Option<&str>) -> Diagnostic {
     let what = source.map(|source| format!(" (`{}`)", super::scalar::shown(source))).unwrap_or_default();
     match error {
-        EvaluationError::Failed(why) => Diagnostic::error(codes::FAILED, "an expression has no value")
-            .at(span, "")
-            .detail(format!("The expression{what} fails: {why}.")),
-        EvaluationError::TooLong(steps) => Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
-            .at(span, "")
-            .detail(format!("The expression{what} was stopped after {steps} steps."))
-            .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`"),
+        EvaluationError::Failed(why) => {
+            Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(
+                "The expression{what} fails: {why}{}",
+                if why.ends_with('?') { "" } else { "." }
+            ))
+        }
+        EvaluationError::TooLong(steps) => {
+            Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
+                .at(span, "")
+                .detail(format!("The expression{what} was stopped after {steps} steps."))
+                .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
+        }
     }
 }

@@ -44,7 +44,7 @@ fn report(problems: &Problems, resource: &Resource, problem: Diagnostic) {
     problems.push_in(Some(instance), problem);
 }
 
-fn broken(rule: &Rule, span: Span, why: String) -> Diagnostic {
+fn broken(rule: &Rule, span: Span, why: &str) -> Diagnostic {
     Diagnostic::error(rule.code, rule.says.trim_end_matches('.'))
         .at(span, "")
         .detail(format!("{why} Rule: {}.", rule.place))
@@ -84,21 +84,29 @@ fn single(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<
             let allowed = values.iter().any(|value| decides.as_text() == Some(value));
             (!allowed).then(|| {
                 let help = format!("remove `{attribute}`, or set `{other}: {}`", values.join("` or `"));
-                broken(rule, span, format!("`{other}` is {decides}.")).help(help)
+                broken(rule, span, &format!("`{other}` is {decides}.")).help(help)
             })
         }
         Check::CatalogField { attribute, field, equals } => {
             let (record, setting) = record(resource, attribute, pinned?)?;
             let (is, must) = (record.fields.get(field)?, wanted(resource, equals)?);
             (*is != must).then(|| {
-                broken(rule, setting.span, format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug))
+                broken(
+                    rule,
+                    setting.span,
+                    &format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug),
+                )
             })
         }
         Check::CatalogForbids { attribute, field, forbidden, unless } => {
             let (record, _) = record(resource, attribute, pinned?)?;
             let (value, span) = used(resource, forbidden, unless)?;
             (record.fields.get(field).and_then(Value::as_bool) == Some(true)).then(|| {
-                broken(rule, span, format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug))
+                broken(
+                    rule,
+                    span,
+                    &format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug),
+                )
             })
         }
         Check::NoOverlap { .. } | Check::Unique { .. } | Check::AtMost { .. } => None,
@@ -125,13 +133,24 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
             Some((network, *resource, setting.span))
         })
         .collect();
-    networks.sort_by(|a, b| (a.0.network(), a.0.prefix_len(), &a.1.address).cmp(&(b.0.network(), b.0.prefix_len(), &b.1.address)));
+    networks.sort_by(|a, b| {
+        (a.0.network(), a.0.prefix_len(), &a.1.address).cmp(&(
+            b.0.network(),
+            b.0.prefix_len(),
+            &b.1.address,
+        ))
+    });
     let mut widest: Option<(Ipv4Net, &Resource, Span)> = None;
     for (network, resource, span) in networks {
         match widest {
             Some((other, first, place)) if network.network() <= other.broadcast() => {
-                let why = format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
-                report(problems, resource, broken(rule, span, why).at(place, format!("{} is here", first.address)));
+                let why =
+                    format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
+                report(
+                    problems,
+                    resource,
+                    broken(rule, span, &why).at(place, format!("{} is here", first.address)),
+                );
             }
             _ => widest = Some((network, resource, span)),
         }
@@ -149,9 +168,17 @@ fn unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &
             (None, None) => String::new(),
         };
         if let Some(first) = seen.get(&format!("{place}\0{}", values.join("\0"))) {
-            let span = attributes.iter().find_map(|name| resource.attributes.get(*name)).map(|setting| setting.span);
-            let why = format!("{} and {} agree in {}.", first.address, resource.address, attributes.join(" and "));
-            let problem = broken(rule, span.unwrap_or(resource.span), why);
+            let span = attributes
+                .iter()
+                .find_map(|name| resource.attributes.get(*name))
+                .map(|setting| setting.span);
+            let why = format!(
+                "{} and {} agree in {}.",
+                first.address,
+                resource.address,
+                attributes.join(" and ")
+            );
+            let problem = broken(rule, span.unwrap_or(resource.span), &why);
             report(problems, resource, problem.at(first.span, format!("{} is here", first.address)));
         } else {
             seen.insert(format!("{place}\0{}", values.join("\0")), resource);
@@ -176,8 +203,12 @@ fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &Proble
     }
     for (parent, children) in parents {
         if let Some(first_over) = children.get(count) {
-            let place = parent.map(|parent| format!("{parent} has")).unwrap_or_else(|| "There are".into());
-            report(problems, first_over, broken(rule, first_over.span, format!("{place} {}.", children.len())));
+            let place = parent.map_or_else(|| "There are".to_owned(), |parent| format!("{parent} has"));
+            report(
+                problems,
+                first_over,
+                broken(rule, first_over.span, &format!("{place} {}.", children.len())),
+            );
         }
     }
 }

@@ -44,7 +44,7 @@ impl Template {
         }
         if let Some(path) = text.strip_prefix('$').filter(|path| is_path(path)) {
             let parts: Vec<Name> = path.split('.').map(Name::new).collect();
-            if parts.iter().any(|part| part.is_empty()) {
+            if parts.iter().any(Name::is_empty) {
                 return Err(TemplateError::Path(path.to_owned()));
             }
             return Ok(Some(Self { parts: vec![Part::Path(parts)] }));
@@ -102,12 +102,11 @@ fn closing(body: &str) -> Option<usize> {
                 chars.next();
             }
             (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(c),
             (None, '{') => depth += 1,
             (None, '}') if depth == 0 => return Some(at),
             (None, '}') => depth -= 1,
-            (None, _) => {}
+            _ => {}
         }
     }
     None

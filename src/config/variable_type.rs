@@ -80,12 +80,12 @@ impl VariableType {
     pub(super) fn read(&self, node: &Node) -> Result<Value, Mismatch> {
         match (self, &node.value) {
             (Self::List(of) | Self::Set(of), NodeValue::Sequence(items)) => {
-                self.gather(items.iter().map(|item| of.read(item)).collect::<Result<_, _>>()?)
+                Ok(self.gather(items.iter().map(|item| of.read(item)).collect::<Result<_, _>>()?))
             }
             (Self::List(of) | Self::Set(of), NodeValue::Scalar(scalar)) if scalar.sole_argument => {
-                self.gather(vec![of.scalar(scalar)?])
+                Ok(self.gather(vec![of.scalar(scalar)?]))
             }
-            (Self::List(_) | Self::Set(_), NodeValue::Bare) => self.gather(Vec::new()),
+            (Self::List(_) | Self::Set(_), NodeValue::Bare) => Ok(self.gather(Vec::new())),
             (Self::Map(of), NodeValue::Mapping(entries)) => entries
                 .iter()
                 .map(|entry| Ok((entry.key.clone(), of.read(&entry.value)?)))
@@ -106,7 +106,6 @@ impl VariableType {
     fn scalar(&self, scalar: &Scalar) -> Result<Value, Mismatch> {
         let text = &scalar.text;
         match self {
-            Self::Text | Self::Secret | Self::Cidr => self.word(text),
             Self::List(_) | Self::Set(_) | Self::Map(_) => Err(self.wrong("a single value")),
             Self::Integer | Self::Number | Self::Boolean if scalar.form == Form::Text => {
                 Err(match self.word(text) {
@@ -118,7 +117,7 @@ impl VariableType {
                 })
             }
             Self::Boolean => scalar::typed(scalar, &crate::model::schema::Type::Boolean),
-            Self::Integer | Self::Number => self.word(text),
+            _ => self.word(text),
         }
     }
 
@@ -133,13 +132,14 @@ impl VariableType {
         match self {
             Self::List(of) | Self::Set(of) => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-                self.gather(words.map(|word| of.parse_value(word)).collect::<Result<_, _>>()?)
+                Ok(self.gather(words.map(|word| of.parse_value(word)).collect::<Result<_, _>>()?))
             }
             Self::Map(of) => text
                 .split(',')
                 .filter(|pair| !pair.trim().is_empty())
                 .map(|pair| {
-                    let (key, value) = pair.split_once('=').ok_or_else(|| self.wrong("a text without `=`"))?;
+                    let (key, value) =
+                        pair.split_once('=').ok_or_else(|| self.wrong("a text without `=`"))?;
                     Ok((Name::new(key.trim()), of.parse_value(value.trim())?))
                 })
                 .collect::<Result<_, _>>()
@@ -172,7 +172,7 @@ impl VariableType {
     fn convert(&self, value: Value) -> Result<Value, Mismatch> {
         match (self, value) {
             (Self::List(of) | Self::Set(of), Value::List(items)) => {
-                self.gather(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?)
+                Ok(self.gather(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?))
             }
             (Self::Map(of), Value::Map(map)) => map
                 .into_iter()
@@ -187,12 +187,12 @@ impl VariableType {
         }
     }
 
-    fn gather(&self, mut items: Vec<Value>) -> Result<Value, Mismatch> {
+    fn gather(&self, mut items: Vec<Value>) -> Value {
         if matches!(self, Self::Set(_)) {
             items.sort_by_cached_key(ToString::to_string);
             items.dedup();
         }
-        Ok(Value::List(items))
+        Value::List(items)
     }
 }
 
@@ -221,13 +221,19 @@ mod tests {
             ("int", "x", "It takes a whole number, and this is `x`."),
             ("bool", "yes", "It takes true or false, and this is `yes`."),
             ("list(int)", "1,x", "It takes a whole number, and this is `x`."),
-            ("list(int)", "[1", "It takes a list, each entry a whole number, and this is a text that is no JSON."),
+            (
+                "list(int)",
+                "[1",
+                "It takes a list, each entry a whole number, and this is a text that is no JSON.",
+            ),
             ("map(int)", "a", "It takes a map, each value a whole number, and this is a text without `=`."),
         ] {
             let slip = VariableType::parse(ty).unwrap().parse_value(text).unwrap_err();
             assert_eq!(slip.detail, detail);
         }
-        for ty in ["text", "list", "list()", "set(x)", "list(list(list(list(list(list(list(list(list(list(string"] {
+        for ty in
+            ["text", "list", "list()", "set(x)", "list(list(list(list(list(list(list(list(list(list(string"]
+        {
             assert_eq!(VariableType::parse(ty), None, "{ty}");
         }
     }

@@ -70,18 +70,9 @@ impl<'d> Resolver<'d> {
     }
 
     fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
-        let wrong = |span, detail: &str, help: &str| {
-            self.problems.push(
-                Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-                    .at(span, "")
-                    .detail(detail)
-                    .help(help),
-            );
-        };
         let Some(keys) = named_entries(&entry.value) else {
-            let name = &entry.key;
-            wrong(entry.value.span, "A declaration is a map.", &format!("write `{name}: {{ default: … }}`"));
-            return None;
+            let help = format!("write `{}: {{ default: … }}`", entry.key);
+            return self.wrong(entry.value.span, "A declaration is a map.", &help);
         };
         let mut declaration = Declaration {
             entry,
@@ -94,21 +85,22 @@ impl<'d> Resolver<'d> {
         let mut one_of = None;
         for key in keys {
             match key.key.as_str() {
-                "type" => match key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text)) {
-                    Some(ty) => declaration.ty = ty,
-                    None => {
-                        wrong(key.value.span, "This is no type.", &format!("types are: {}", TYPES.join(", ")));
-                        return None;
-                    }
-                },
+                "type" => {
+                    let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
+                    let Some(ty) = ty else {
+                        let help = format!("types are: {}", TYPES.join(", "));
+                        return self.wrong(key.value.span, "This is no type.", &help);
+                    };
+                    declaration.ty = ty;
+                }
                 "default" => declaration.default = Some(&key.value),
                 "one_of" => one_of = Some(&key.value),
                 "check" => declaration.check = Some(&key.value),
                 "from_file" => declaration.from_file = Some(key),
                 "description" => {}
                 "generate" => {
-                    wrong(key.key_span, "`generate` is not available in this version.", "give the secret by STEAD_VAR_ or a variable file");
-                    return None;
+                    let help = "give the secret by STEAD_VAR_ or a variable file";
+                    return self.wrong(key.key_span, "`generate` is not available in this version.", help);
                 }
                 _ => {
                     self.problems.push(super::attributes::unknown_key(key, KEYS));
@@ -117,20 +109,40 @@ impl<'d> Resolver<'d> {
             }
         }
         if let Some(node) = one_of {
-            let list = VariableType::List(Box::new(declaration.ty.clone()));
-            match list.read(node) {
-                Ok(Value::List(words)) => declaration.one_of = words,
-                Ok(_) => {}
-                Err(slip) => {
-                    self.problems.push(super::attributes::mismatch(&slip, node.span));
-                    return None;
-                }
-            }
+            declaration.one_of = self.words(&declaration.ty, node)?;
         }
         Some(declaration)
     }
 
-    fn value(&mut self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Value> {
+    /// Reports a wrong declaration.
+    fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
+        self.problems.push(
+            Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help(help),
+        );
+        None
+    }
+
+    /// Reads the values of `one_of`.
+    fn words(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+        match VariableType::List(Box::new(ty.clone())).read(node) {
+            Ok(Value::List(words)) => Some(words),
+            Ok(_) => Some(Vec::new()),
+            Err(slip) => {
+                self.problems.push(super::attributes::mismatch(&slip, node.span));
+                None
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        givers: &Givers<'d, '_>,
+    ) -> Option<Value> {
         let Some(given) = self.given(name, declaration, givers) else {
             self.problems.push(missing(name, declaration));
             return None;
@@ -159,7 +171,10 @@ impl<'d> Resolver<'d> {
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
                     .at(place, "")
                     .detail("Whoever can read the files, or their history, can read it.")
-                    .help(format!("give it by STEAD_VAR_{}, a variable file or `from_file`", name.to_uppercase())),
+                    .help(format!(
+                        "give it by STEAD_VAR_{}, a variable file or `from_file`",
+                        name.to_uppercase()
+                    )),
             );
         }
         self.checked(name, declaration, value, &given.by, place)
@@ -187,7 +202,11 @@ impl<'d> Resolver<'d> {
         }
         if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
             let by = Name::new(format!("environments.{}", self.env));
-            return Some(Given { value: self.read_value(ty, &entry.value), by, span: Some(entry.value.span) });
+            return Some(Given {
+                value: self.read_value(ty, &entry.value),
+                by,
+                span: Some(entry.value.span),
+            });
         }
         if let Some(from_file) = declaration.from_file {
             let value = self.secret_file(ty, &from_file.value);
@@ -199,12 +218,11 @@ impl<'d> Resolver<'d> {
 
     /// Reads a value from a file of the configuration; a secret may name a file of its own.
     fn read_value(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
-        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value) {
-            if let [entry] = entries.as_slice() {
-                if entry.key == "from_file" {
-                    return self.secret_file(ty, &entry.value);
-                }
-            }
+        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value)
+            && let [entry] = entries.as_slice()
+            && entry.key == "from_file"
+        {
+            return self.secret_file(ty, &entry.value);
         }
         if node.scalar().is_some_and(|scalar| scalar.text.contains("${")) {
             return Err(Mismatch::wrong_type("a plain value", "an expression")
@@ -220,7 +238,9 @@ impl<'d> Resolver<'d> {
                 Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
             }
             Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
-            Err(why) => Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}."))),
+            Err(why) => {
+                Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
+            }
         }
     }
 
@@ -233,14 +253,19 @@ impl<'d> Resolver<'d> {
         place: Span,
     ) -> Option<Value> {
         let failed = |detail: String| {
-            Diagnostic::error(codes::VARIABLE_CHECK, "a variable's value is not allowed").at(place, "").detail(detail)
+            Diagnostic::error(codes::VARIABLE_CHECK, "a variable's value is not allowed")
+                .at(place, "")
+                .detail(detail)
         };
         let shown = scalar::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
             let words: Vec<String> = declaration.one_of.iter().map(Value::to_string).collect();
-            let near = nearest(&shown, words.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-            let mut problem =
-                failed(format!("vars.{name}, set by {by}, is `{shown}`; it takes one of {}.", words.join(", ")));
+            let near = nearest(&shown, words.iter().map(String::as_str))
+                .map(|near| format!("did you mean `{near}`?"));
+            let mut problem = failed(format!(
+                "vars.{name}, set by {by}, is `{shown}`; it takes one of {}.",
+                words.join(", ")
+            ));
             problem.help = near;
             self.problems.push(problem);
             return None;
@@ -272,16 +297,12 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         };
-        match verdict {
-            Some(true) => Some(value),
-            _ => {
-                self.problems.push(
-                    failed(format!("vars.{name}, set by {by}, is `{shown}`."))
-                        .at(check.span, "this check fails"),
-                );
-                None
-            }
+        if verdict != Some(true) {
+            let problem = failed(format!("vars.{name}, set by {by}, is `{shown}`."));
+            self.problems.push(problem.at(check.span, "this check fails"));
+            return None;
         }
+        Some(value)
     }
 
     /// Reports values for variables that nobody declared.
@@ -295,14 +316,12 @@ impl<'d> Resolver<'d> {
             }
         };
         for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
-            // Without a place, the name keeps two such problems apart.
-            let mut problem = problem(name, "--var");
-            problem.summary = format!("the variable `{name}` is not declared");
-            self.problems.push(problem);
+            self.problems.push(problem(name, "--var"));
         }
-        let files = givers.var_files.iter().flat_map(|(path, document)| {
-            document.root.iter().map(move |entry| (path.to_string(), entry))
-        });
+        let files = givers
+            .var_files
+            .iter()
+            .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
         let environment = format!("environments.{}", self.env);
         let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
         for (by, entry) in entries.filter(|(_, entry)| !declared.contains_key(&entry.key)) {

@@ -105,7 +105,7 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup) -> Result<Value, Evaluati
         scope.roots.insert(root.clone(), Item::of(value));
     }
     for object in &objects {
-        bind(&mut scope.roots, object.address.segments(), Item::Object(object));
+        bind(&mut scope.roots, object.address.segments(), Item::of_object(object));
     }
     for (path, value) in &waiting {
         // A reference to a whole resource is its object inside CEL, so that its attributes are there.
@@ -114,7 +114,7 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup) -> Result<Value, Evaluati
                 objects
                     .iter()
                     .find(|object| object.address == reference.address)
-                    .map_or_else(|| Item::of(value), Item::Object)
+                    .map_or_else(|| Item::of(value), Item::of_object)
             }
             _ => Item::of(value),
         };
@@ -138,5 +138,5 @@ pub fn bind<'a, 'p>(
     *place = item;
 }
 
-
-
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Functions of the language: CEL's own that it needs, and the added ones.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use rust_decimal::prelude::ToPrimitive;
@@ -15,9 +15,29 @@ use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
 const NAMES: &[&str] = &[
-    "base64", "bool", "cidr_subnet", "contains", "double", "endsWith", "file", "format", "get", "int",
-    "join", "keys", "lowerAscii", "matches", "replace", "sha256", "size", "split", "startsWith", "string",
-    "trim", "upperAscii", "values",
+    "base64",
+    "bool",
+    "cidr_subnet",
+    "contains",
+    "double",
+    "endsWith",
+    "file",
+    "format",
+    "get",
+    "int",
+    "join",
+    "keys",
+    "lowerAscii",
+    "matches",
+    "replace",
+    "sha256",
+    "size",
+    "split",
+    "startsWith",
+    "string",
+    "trim",
+    "upperAscii",
+    "values",
 ];
 
 /// Longest text that a function makes, in bytes.
@@ -49,6 +69,13 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
             "false" => Ok(Item::Scalar(Value::Bool(false))),
             _ => Err(failed("this is neither `true` nor `false`")),
         },
+        _ => text_function(walk, name, args),
+    }
+}
+
+/// Calls a function over texts.
+fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+    match (name, args) {
         ("contains", [text, part]) => test(walk, text, part, |text, part| text.contains(part)),
         ("startsWith", [text, part]) => test(walk, text, part, |text, part| text.starts_with(part)),
         ("endsWith", [text, part]) => test(walk, text, part, |text, part| text.ends_with(part)),
@@ -77,7 +104,7 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
             let text = walk.text(text)?;
             walk.charge(text.len() / 64)?;
             let digest = Sha256::digest(text.as_bytes());
-            Ok(Item::text(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+            Ok(Item::text(hexadecimal(&digest)))
         }
         ("base64", [text]) => {
             let text = walk.text(text)?;
@@ -101,7 +128,9 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
 }
 
 fn entries<'a>(map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
-    if let Item::Object(object) = map && !object.complete {
+    if let Item::Object(object, _) = map
+        && !object.complete
+    {
         return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
     }
     map.entries().ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
@@ -115,13 +144,12 @@ fn bounded<'a>(text: String) -> Outcome<'a> {
 }
 
 fn size<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
-    let size = match item.len() {
-        Some(len) => len,
-        None => {
-            let text = walk.text(item)?;
-            walk.charge(text.len() / 64)?;
-            text.chars().count()
-        }
+    let size = if let Some(len) = item.len() {
+        len
+    } else {
+        let text = walk.text(item)?;
+        walk.charge(text.len() / 64)?;
+        text.chars().count()
     };
     Ok(Item::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
 }
@@ -129,12 +157,11 @@ fn size<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
 fn get<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>, key: &Item<'a>, default: &Item<'a>) -> Outcome<'a> {
     let key = walk.text(key)?;
     match (map, map.entry(&key)) {
-        (_, Some(Item::Scalar(Value::Null))) => Ok(default.clone()),
+        (_, Some(Item::Scalar(Value::Null))) | (Item::Scalar(Value::Null), None) => Ok(default.clone()),
         (_, Some(item)) => Ok(item),
-        (Item::Object(object), None) if !object.complete => {
+        (Item::Object(object, _), None) if !object.complete => {
             Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
-        (Item::Scalar(Value::Null), None) => Ok(default.clone()),
         (_, None) => entries(map).map(|_| default.clone()),
     }
 }
@@ -297,11 +324,21 @@ fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
     Ok(Item::text(text))
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
+}
+
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let number = chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |n, byte| n << 8 | usize::from(*byte));
+        let number =
+            chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |n, byte| n << 8 | usize::from(*byte));
         for place in 0..4 {
             let letter = ALPHABET[number >> (18 - 6 * place) & 63];
             text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
@@ -309,4 +346,3 @@ fn base64(bytes: &[u8]) -> String {
     }
     text
 }
-

@@ -31,8 +31,9 @@ pub enum Item<'a> {
     List(Rc<Vec<Item<'a>>>),
     /// A map made on the way.
     Map(Rc<BTreeMap<Name, Item<'a>>>),
-    /// A live object: a map of its attributes, and its id where a single value is wanted.
-    Object(&'a Object),
+    /// A live object: a map of its attributes, and its id where a single value is wanted. The second
+    /// part holds collections of children that are bound below it.
+    Object(&'a Object, Rc<BTreeMap<Name, Item<'a>>>),
 }
 
 impl<'a> Item<'a> {
@@ -50,6 +51,12 @@ impl<'a> Item<'a> {
     #[must_use]
     pub fn of_map(map: &'a BTreeMap<Name, Value>) -> Self {
         Self::MapRef(map)
+    }
+
+    /// Returns the item of a live object.
+    #[must_use]
+    pub fn of_object(object: &'a Object) -> Self {
+        Self::Object(object, Rc::default())
     }
 
     /// Returns the item of a text.
@@ -72,17 +79,20 @@ impl<'a> Item<'a> {
         Self::List(Rc::new(items))
     }
 
-    /// Returns the map to put entries into; anything else becomes a map, a bound one entry by entry.
+    /// Returns the map to put entries into; anything else becomes a map, a bound one entry by entry. An
+    /// object takes them as its children.
     pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, Item<'a>>> {
-        if !matches!(self, Self::Map(_)) {
+        if !matches!(self, Self::Map(_) | Self::Object(..)) {
             let entries = match &*self {
-                Self::MapRef(map) => map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect(),
+                Self::MapRef(map) => {
+                    map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect()
+                }
                 _ => BTreeMap::new(),
             };
             *self = Self::Map(Rc::new(entries));
         }
         match self {
-            Self::Map(map) => Some(Rc::make_mut(map)),
+            Self::Map(map) | Self::Object(_, map) => Some(Rc::make_mut(map)),
             _ => None,
         }
     }
@@ -104,7 +114,9 @@ impl<'a> Item<'a> {
         match self {
             Self::MapRef(map) => map.get(key).map(Self::of),
             Self::Map(map) => map.get(key).cloned(),
-            Self::Object(object) => object.attributes.get(key).map(Self::of),
+            Self::Object(object, children) => {
+                children.get(key).cloned().or_else(|| object.attributes.get(key).map(Self::of))
+            }
             _ => None,
         }
     }
@@ -133,7 +145,9 @@ impl<'a> Item<'a> {
         match self {
             Self::MapRef(map) => Some(map.iter().map(owned).collect()),
             Self::Map(map) => Some(map.iter().map(|(key, item)| (key.clone(), item.clone())).collect()),
-            Self::Object(object) if object.complete => Some(object.attributes.iter().map(owned).collect()),
+            Self::Object(object, _) if object.complete => {
+                Some(object.attributes.iter().map(owned).collect())
+            }
             _ => None,
         }
     }
@@ -145,7 +159,7 @@ impl<'a> Item<'a> {
             Self::List(items) => Some(items.len()),
             Self::MapRef(map) => Some(map.len()),
             Self::Map(map) => Some(map.len()),
-            Self::Object(object) if object.complete => Some(object.attributes.len()),
+            Self::Object(object, _) if object.complete => Some(object.attributes.len()),
             _ => None,
         }
     }
@@ -157,10 +171,10 @@ impl<'a> Item<'a> {
             Self::ListRef(items) => Value::List(items.to_vec()),
             Self::MapRef(map) => Value::Map(map.clone()),
             Self::List(items) => Value::List(items.iter().cloned().map(Self::into_value).collect()),
-            Self::Map(map) => Value::Map(
-                map.iter().map(|(key, item)| (key.clone(), item.clone().into_value())).collect(),
-            ),
-            Self::Object(object) => object
+            Self::Map(map) => {
+                Value::Map(map.iter().map(|(key, item)| (key.clone(), item.clone().into_value())).collect())
+            }
+            Self::Object(object, _) => object
                 .attributes
                 .get("id")
                 .cloned()
@@ -174,7 +188,7 @@ impl<'a> Item<'a> {
             Self::Scalar(value) => type_name(value),
             Self::ListRef(_) | Self::List(_) => "a list",
             Self::MapRef(_) | Self::Map(_) => "a map",
-            Self::Object(_) => "a resource",
+            Self::Object(..) => "a resource",
         }
     }
 }

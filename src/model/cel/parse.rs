@@ -124,12 +124,15 @@ fn first(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
 /// Returns the parts of a node.
 fn parts(expr: &Expr) -> Vec<&Expr> {
     match expr {
-        Expr::Call(call) => {
-            call.target.iter().map(|target| &target.expr).chain(call.args.iter().map(|arg| &arg.expr)).collect()
-        }
-        Expr::Comprehension(c) => {
-            [&c.iter_range, &c.accu_init, &c.loop_cond, &c.loop_step, &c.result].map(|part| &part.expr).into()
-        }
+        Expr::Call(call) => call
+            .target
+            .iter()
+            .map(|target| &target.expr)
+            .chain(call.args.iter().map(|arg| &arg.expr))
+            .collect(),
+        Expr::Comprehension(c) => [&c.iter_range, &c.accu_init, &c.loop_cond, &c.loop_step, &c.result]
+            .map(|part| &part.expr)
+            .into(),
         Expr::List(list) => list.elements.iter().map(|element| &element.expr).collect(),
         Expr::Map(map) => map
             .entries
@@ -156,16 +159,14 @@ fn depth(tree: &IdedExpr) -> usize {
 }
 
 fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
-    if let Some(path) = path_of(expr) {
-        if !bound.contains(path.root.as_str()) {
-            for segment in &path.segments {
-                if let Segment::Computed(key) = segment {
-                    collect(&key.tree.expr, bound, into);
-                }
+    if let Some(path) = path_of(expr).filter(|path| !bound.contains(path.root.as_str())) {
+        for segment in &path.segments {
+            if let Segment::Computed(key) = segment {
+                collect(&key.tree.expr, bound, into);
             }
-            into.push(path);
-            return;
         }
+        into.push(path);
+        return;
     }
     if let Expr::Comprehension(c) = expr {
         collect(&c.iter_range.expr, bound, into);
@@ -185,9 +186,7 @@ fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
 /// Returns the path that a node spells, when it spells one.
 fn path_of(expr: &Expr) -> Option<Path> {
     match expr {
-        Expr::Ident(name) => {
-            Some(Path { root: Name::new(name), segments: Vec::new(), tested: false })
-        }
+        Expr::Ident(name) => Some(Path { root: Name::new(name), segments: Vec::new(), tested: false }),
         Expr::Select(select) => {
             let mut path = path_of(&select.operand.expr)?;
             path.segments.push(Segment::Name(Name::new(&select.field)));

@@ -60,7 +60,9 @@ impl<'s, 'a> Walk<'s, 'a> {
             Expr::Map(map) => self.map(map)?,
             Expr::Call(call) => self.call(call)?,
             Expr::Comprehension(comprehension) => self.comprehension(comprehension)?,
-            Expr::Struct(_) | Expr::Unspecified => return Err(failed("messages are not part of the language")),
+            Expr::Struct(_) | Expr::Unspecified => {
+                return Err(failed("messages are not part of the language"));
+            }
         };
         self.tainted |= item.is_secret();
         Ok(item)
@@ -86,7 +88,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             return Ok(match (&operand, operand.entry(&select.field)) {
                 (_, Some(item)) if item.unknown().is_some() => item,
                 (_, Some(item)) => Item::Scalar(Value::Bool(!matches!(item, Item::Scalar(Value::Null)))),
-                (Item::Object(object), None) if !object.complete => {
+                (Item::Object(object, _), None) if !object.complete => {
                     Item::Scalar(Value::Unknown(vec![object.address.clone()]))
                 }
                 (_, None) => Item::Scalar(Value::Bool(false)),
@@ -172,9 +174,8 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     /// `&&` and `||`: a decisive side wins over a failure and over an unknown on the other.
     fn logic(&mut self, left: &'s Expr, right: &'s Expr, decisive: bool) -> Outcome<'a> {
-        let decides = |item: &Outcome<'a>| {
-            matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive)
-        };
+        let decides =
+            |item: &Outcome<'a>| matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive);
         let left = self.item(left);
         if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_))) {
             return left;
@@ -196,11 +197,12 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn add(&mut self, left: &'s Expr, right: &'s Expr) -> Outcome<'a> {
         // The list that a macro builds up is taken out of its variable, not copied, for each element.
         let taken = match left {
-            Expr::Ident(name) if name.starts_with('@') => {
-                self.locals.iter_mut().rev().find(|(local, _)| local == name).map(|(_, item)| {
-                    std::mem::replace(item, Item::Scalar(Value::Null))
-                })
-            }
+            Expr::Ident(name) if name.starts_with('@') => self
+                .locals
+                .iter_mut()
+                .rev()
+                .find(|(local, _)| local == name)
+                .map(|(_, item)| std::mem::replace(item, Item::Scalar(Value::Null))),
             _ => None,
         };
         let left = match taken {
@@ -256,7 +258,9 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             return Ok(answer(unknown.map_or(Ok(false), Err)));
         }
-        if let Item::Object(object) = all && !object.complete {
+        if let Item::Object(object, _) = all
+            && !object.complete
+        {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
         }
         let key = self.key_text(wanted)?;
@@ -275,7 +279,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
         } else if let Some(entries) = range.entries() {
             entries.into_iter().map(|(key, item)| (Item::text(key), item)).collect()
-        } else if let Item::Object(object) = range {
+        } else if let Item::Object(object, _) = range {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
         } else {
             return Err(failed(format!("{} has no elements to go through", range.type_name())));
@@ -344,7 +348,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             let pairs = a.into_iter().zip(b);
             return if left.len() == right.len() { self.all_equal(pairs) } else { Ok(Ok(false)) };
         }
-        if let (Item::Object(a), Item::Object(b)) = (left, right) {
+        if let (Item::Object(a, _), Item::Object(b, _)) = (left, right) {
             return Ok(Ok(a.address == b.address));
         }
         if let (Some(a), Some(b)) = (left.entries(), right.entries()) {
@@ -381,10 +385,10 @@ impl<'s, 'a> Walk<'s, 'a> {
         if is_text(left) && is_text(right) {
             return Ok(self.text(left)?.cmp(&self.text(right)?));
         }
-        if let (Item::Scalar(a), Item::Scalar(b)) = (left, right) {
-            if let (Some(a), Some(b)) = (number(a), number(b)) {
-                return Ok(a.cmp(&b));
-            }
+        if let (Item::Scalar(a), Item::Scalar(b)) = (left, right)
+            && let (Some(a), Some(b)) = (number(a), number(b))
+        {
+            return Ok(a.cmp(&b));
         }
         Err(failed(format!("{} and {} have no order", left.type_name(), right.type_name())))
     }
@@ -415,7 +419,7 @@ fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);
     }
-    if let Item::Object(object) = operand {
+    if let Item::Object(object, _) = operand {
         return Ok(Item::Scalar(if object.complete {
             Value::Null
         } else {
@@ -490,9 +494,8 @@ fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
 
 fn arithmetic<'a>(operator: &str, left: &Item<'a>, right: &Item<'a>) -> Outcome<'a> {
     let sign = operator.trim_matches('_');
-    let wrong = || {
-        failed(format!("`{sign}` does not work on {} and {}", left.type_name(), right.type_name()))
-    };
+    let wrong =
+        || failed(format!("`{sign}` does not work on {} and {}", left.type_name(), right.type_name()));
     let (Item::Scalar(a), Item::Scalar(b)) = (left, right) else { return Err(wrong()) };
     let too_large = || failed(format!("the result of `{sign}` is too large, or divides by zero"));
     if let (Value::Integer(a), Value::Integer(b)) = (a, b) {

@@ -1,0 +1,11 @@
+//! KDL v2 text → `Document`: tokens → nodes → the tree.
+//!
+//! `tokens` gives every word its place and mends the likeliest slips, `read` follows the grammar with
+//! a stack of its own (no recursion), `shape` says what a node means, `slips` words the messages.
+
+mod read;
+mod shape;
+mod slips;
+mod tokens;
+
+pub use read::parse;

@@ -1,0 +1,155 @@
+//! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
+
+use crate::model::schema::{
+    Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Literal, Method, Price, Registry,
+    ReplaceOrder, Rule, Scope, Type,
+};
+
+const ENDPOINT: Endpoint = Endpoint::assumed(Method::Get, "/api/v1/none");
+const ANY: Type = Type::Text { min: 0, max: 1000, format: Format::Any };
+const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+
+const fn kind(
+    name: &'static str,
+    scope: Scope,
+    attributes: &'static [Attribute],
+    rules: &'static [Rule],
+) -> Kind {
+    Kind {
+        name,
+        summary: "",
+        scope,
+        api: Api {
+            id: "id",
+            create: ENDPOINT,
+            read: None,
+            list: ENDPOINT,
+            delete: ENDPOINT,
+            delete_body: &[],
+            ready: None,
+        },
+        attributes,
+        rules,
+        price: Price::Free,
+        estimate: Estimate { create: 1, update: 1, delete: 1 },
+        replace: ReplaceOrder::CreateFirst,
+        on_delete: &[],
+        on_replace: &[],
+        data_bearing: false,
+        takes_along: &[],
+        shown_once: None,
+        actions: &[],
+    }
+}
+
+static CRANE: Kind = kind(
+    "crane",
+    Scope::Project,
+    &[
+        Attribute::required("name", NAME).summary("Its name."),
+        Attribute::optional("yard", Type::Reference("yard")).wire("yard_id").summary("Where it stands."),
+        Attribute::optional("next", Type::Reference("crane")).summary("The one beside it."),
+        Attribute::optional("tons", Type::Integer { min: 1, max: 100, unit: "t" })
+            .summary("What it lifts."),
+        Attribute::optional("model", Type::Catalog("crane")).summary("What it is."),
+        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
+            .summary("Whether it runs."),
+        Attribute::default("painted", Type::Boolean, Literal::Bool(false)).summary("Whether it shines."),
+        Attribute::optional("note", ANY).summary("Any words."),
+        Attribute::optional("key", ANY).summary("A secret.").secret(),
+        Attribute::optional("labels", Type::Map(&ANY)).summary("Words by key."),
+        Attribute::optional("yards", Type::Set { of: &Type::Reference("yard"), max: 3 })
+            .summary("Where it may go."),
+        Attribute::optional("tags", Type::Set { of: &ANY, max: 3 }).summary("Words."),
+        Attribute::optional(
+            "rig",
+            Type::Record(&[("hook", ANY), ("length", Type::Integer { min: 1, max: 9, unit: "" })]),
+        )
+        .summary("What hangs on it."),
+        Attribute::computed("address", ANY).summary("Where it is found."),
+        Attribute::computed("height", Type::Integer { min: 0, max: 99, unit: "" })
+            .summary("How high it is."),
+    ],
+    &[
+        Rule {
+            code: "R9001",
+            check: Check::OnlyWith {
+                attribute: "tons",
+                unless: Literal::Integer(1),
+                other: "power",
+                values: &["on"],
+            },
+            says: "Only a crane that runs lifts anything.",
+            place: "the invented manual",
+        },
+        Rule {
+            code: "R9002",
+            check: Check::CatalogField { attribute: "model", field: "power", equals: "power" },
+            says: "A crane's model must have its power.",
+            place: "the invented manual",
+        },
+        Rule {
+            code: "R9003",
+            check: Check::CatalogForbids {
+                attribute: "model",
+                field: "small",
+                forbidden: "painted",
+                unless: Literal::Bool(false),
+            },
+            says: "A small crane is not painted.",
+            place: "the invented manual",
+        },
+    ],
+);
+
+static GATE: Kind = Kind {
+    shown_once: Some("password"),
+    ..kind(
+        "gate",
+        Scope::Child { of: "yard", collection: "gates" },
+        &[
+            Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
+                .summary("Its name."),
+            Attribute::optional("crane", Type::Reference("crane")).summary("Who passes."),
+            Attribute::computed("opened_at", ANY).summary("When it opened."),
+        ],
+        &[Rule {
+            code: "R9004",
+            check: Check::AtMost { count: 3 },
+            says: "A yard has at most 3 gates.",
+            place: "the invented manual",
+        }],
+    )
+};
+
+static PROJECT: Kind =
+    kind("project", Scope::Account, &[Attribute::required("name", NAME).summary("Its name.")], &[]);
+
+static YARD: Kind = kind(
+    "yard",
+    Scope::Project,
+    &[
+        Attribute::required("name", NAME).summary("Its name."),
+        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 })
+            .summary("Its network."),
+        Attribute::optional("crane", Type::Reference("crane")).summary("Its crane."),
+        Attribute::computed("fence", ANY).summary("What is around it."),
+    ],
+    &[
+        Rule {
+            code: "R9005",
+            check: Check::NoOverlap { attribute: "cidr" },
+            says: "Yards must not overlap.",
+            place: "the invented manual",
+        },
+        Rule {
+            code: "R9006",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A yard's name is unique.",
+            place: "the invented manual",
+        },
+    ],
+);
+
+/// The invented kinds.
+pub(super) static REGISTRY: Registry = Registry { kinds: &[&CRANE, &GATE, &PROJECT, &YARD], catalogs: &[] };

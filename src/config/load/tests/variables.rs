@@ -1,0 +1,131 @@
+//! Variables: who gives a value, and what a wrong one says.
+
+use super::yaml;
+
+const ALL: &str = "
+environments: { dev: { default: true, vars: { size: env } }, prod: {} }
+vars: { size: { default: def } }
+outputs: { size: $vars.size }
+";
+
+#[test]
+fn the_strongest_giver_wins() {
+    assert_eq!(yaml(ALL).env("prod").resolved(), "output size=def");
+    assert_eq!(yaml(ALL).resolved(), "output size=env");
+    assert_eq!(yaml(ALL).var_file("size: one\n").resolved(), "output size=one");
+    assert_eq!(yaml(ALL).var_file("size: one\n").var_file("size: two\n").resolved(), "output size=two");
+    assert_eq!(
+        yaml(ALL).var_file("size: one\n").env_var("size", "process").resolved(),
+        "output size=process"
+    );
+    assert_eq!(yaml(ALL).env_var("size", "process").var("size", "flag").resolved(), "output size=flag");
+}
+
+#[test]
+fn what_set_a_value_is_known() {
+    let text = "
+environments: { prod: { vars: { size: 7 } } }
+vars: { size: { type: int, default: 1 } }
+locals: { double: '${vars.size * 2}' }
+crane: { a: { tons: $vars.size }, b: { tons: '${locals.double}' }, c: { tons: 3 } }
+";
+    let stack = yaml(text).stack();
+    let set_by =
+        |address: &str| stack.resources[address].attributes["tons"].set_by.clone().unwrap_or_default();
+    assert_eq!(set_by("crane.a"), "vars.size, set by environments.prod");
+    assert_eq!(set_by("crane.b"), "vars.size, set by environments.prod");
+    assert_eq!(set_by("crane.c"), "");
+    assert_eq!(stack.environment.name, "prod");
+}
+
+#[test]
+fn mistakes() {
+    let with = |vars: &str| yaml(&format!("vars: {{ x: {vars} }}\n"));
+    insta::assert_snapshot!([
+        with("{}").problems(),
+        with("{ type: set(string) }").problems(),
+        with("{ type: text }").problems(),
+        with("{ typ: int }").problems(),
+        with("5").problems(),
+        with("{ type: int, default: a }").problems(),
+        with("{ type: int, default: '5' }").problems(),
+        with("{ type: int }").var("x", "five").problems(),
+        with("{ type: int }").env_var("x", "canary").problems(),
+        with("{ type: int }").var_file("x: []\n").problems(),
+        with("{ one_of: [small, large] }").var("x", "smal").problems(),
+        with("{ type: int, default: 9, check: '${self >= 1 && self <= 6}' }").problems(),
+        with("{ type: int, default: 9, check: 'self' }").problems(),
+        with("{ type: int, default: 9, check: '${self.a}' }").problems(),
+        with("{ default: '${env}' }").problems(),
+        with("{ default: a }").var("y", "1").var("z", "1").problems(),
+        with("{ default: a }").var_file("xx: 1\n").problems(),
+        yaml("vars: { x: { default: 1 } }\nenvironments: { p: { vars: { xx: 1 } } }").problems(),
+        with("{ type: secret, default: hush }").problems(),
+        with("{ type: secret, from_file: ../up }").problems(),
+    ].join("\n"), @r#"
+    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
+    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a set, each entry a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
+    S0250 3:20 a variable's declaration is wrong | This is no type. | types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string)
+    S0220 3:14 this key is not known | There is no `typ` here. | did you mean `type`? | fix: type
+    S0250 3:12 a variable's declaration is wrong | A declaration is a map. | write `x: { default: … }`
+    S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is `a`.
+    S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is a quoted text. | write 5 without quotes | fix: 5
+    S0253 3:9 a variable's value has the wrong type | vars.x, set by --var: It takes a whole number, and this is `five`.
+    S0253 3:9 a variable's value has the wrong type | vars.x, set by STEAD_VAR_x: It takes a whole number.
+    S0253 1:4 a variable's value has the wrong type | vars.x, set by vars0.yaml: It takes a whole number, and this is a list.
+    S0254 3:9 a variable's value is not allowed | vars.x, set by --var, is `smal`; it takes one of small, large. | did you mean `small`?
+    S0254 3:34 a variable's value is not allowed [3:44 this check fails] | vars.x, set by default, is `9`.
+    S0250 3:44 a variable's declaration is wrong | `check` is an expression over `self`. | write, for example, `check: "${self >= 1}"`
+    S0215 3:44 an expression has no value | The expression (`self.a`) fails: a whole number has no `a`.
+    S0253 3:23 a variable's value has the wrong type | vars.x, set by default: It takes a plain value, and this is an expression. | compute it in `locals`; variables are plain values
+    S0252 - this variable is not declared | --var gives a value to `y`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
+    S0252 - this variable is not declared | --var gives a value to `z`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
+    S0252 1:1 this variable is not declared | vars0.yaml gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
+    S0252 4:30 this variable is not declared | environments.p gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
+    S0255 3:37 a secret is written in a file of the stack | Whoever can read the files, or their history, can read it. | give it by STEAD_VAR_X, a variable file or `from_file`
+    S0253 3:39 a variable's value has the wrong type | vars.x, set by from_file: `../up` cannot be read: the path leaves the stack's directory: it must be relative, without `..`.
+    "#);
+}
+
+#[test]
+fn secrets_come_from_files_below_the_stack() {
+    let stack =
+        yaml("vars: { s: { type: secret, from_file: secret.txt } }\ncrane: { a: { key: $vars.s } }")
+            .stack();
+    let expression = &stack.resources["crane.a"].attributes["key"].expression;
+    assert!(expression.is_secret());
+    assert_eq!(
+        expression.known().and_then(crate::model::value::Value::to_wire),
+        Some("canary-file".into())
+    );
+}
+
+#[test]
+fn a_secret_shows_nowhere() {
+    let text = "
+vars: { s: { type: secret, check: '${size(self) > 3}' } }
+locals: { url: 'https://${vars.s}@x', pair: { a: $vars.s, b: plain } }
+crane:
+  a: { key: $vars.s, note: $locals.url, labels: { l: '${locals.pair.a + \"!\"}', m: $locals.pair.b } }
+  b: { note: '${vars.s + crane.a.address}' }
+outputs: { o: '${base64(vars.s)}' }
+";
+    let stack = yaml(text).env_var("s", "canary").stack();
+    let shown = format!("{:?} {:?}", stack.resources, stack.outputs);
+    assert!(!shown.contains("canary") && !shown.contains("Y2FuYXJ5"), "{shown}");
+    for resource in stack.resources.values() {
+        for (name, setting) in &resource.attributes {
+            let json = serde_json::to_string(&setting.expression).unwrap();
+            assert!(!json.contains("canary"), "{json}");
+            assert_eq!(setting.expression.is_secret(), name != "name", "{} {name}", resource.address);
+        }
+    }
+    let labels = stack.resources["crane.a"].attributes["labels"].expression.known().unwrap();
+    assert_eq!(labels.to_string(), "{ l: (secret), m: plain }");
+    for wrong in ["tons: $vars.s", "power: $vars.s", "yard: $vars.s", "tons: '${int(vars.s)}'"] {
+        let problems = yaml(&format!("vars: {{ s: {{ type: secret }} }}\ncrane: {{ a: {{ {wrong} }} }}"))
+            .env_var("s", "canary")
+            .problems();
+        assert!(problems.contains("S02") && !problems.contains("canary"), "{problems}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Lines of YAML text around an offset: what an error's author was looking at.
+
+/// A line and its parts, as offsets into the whole text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line {
+    /// First byte.
+    pub(super) start: usize,
+    /// First byte that is neither space nor tab.
+    pub(super) text: usize,
+    /// First byte of the value: behind `- ` and `key: `, or where the text begins.
+    pub(super) value: usize,
+    /// One past the last byte that is not white space.
+    pub(super) end: usize,
+}
+
+impl Line {
+    /// Returns the line of an offset.
+    pub(super) fn at(text: &str, at: usize) -> Self {
+        let at = floor(text, at);
+        let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let whole = text[start..].split('\n').next().unwrap_or_default();
+        let end = start + whole.trim_end().len();
+        let first = start + (whole.len() - whole.trim_start_matches([' ', '\t']).len());
+        let first = first.min(end);
+        Self { start, text: first, value: value_start(text, first, end), end }
+    }
+
+    /// Returns the line before, if there is one.
+    pub(super) fn before(self, text: &str) -> Option<Self> {
+        (self.start > 0).then(|| Self::at(text, self.start - 1))
+    }
+
+    /// Returns how far the line is indented.
+    pub(super) fn indent(self) -> usize {
+        self.text - self.start
+    }
+
+    /// Tells whether nothing but white space or a comment stands on the line.
+    pub(super) fn is_blank(self, text: &str) -> bool {
+        self.text == self.end || text[self.text..].starts_with('#')
+    }
+}
+
+/// Returns the greatest character boundary up to an offset.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|n| text.is_char_boundary(*n)).unwrap_or_default()
+}
+
+/// Returns where the value of a line begins: behind its dashes and its key.
+fn value_start(text: &str, first: usize, end: usize) -> usize {
+    let mut at = first;
+    while text[at..end].starts_with("- ") {
+        at += 2;
+        at += text[at..end].len() - text[at..end].trim_start().len();
+    }
+    let rest = &text[at..end];
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '"' | '\'' | '$' | '/');
+    let key = rest.find(|c| !word(c)).unwrap_or(rest.len());
+    match rest[key..].strip_prefix(':') {
+        Some(after) if key > 0 && (after.is_empty() || after.starts_with([' ', '\t'])) => {
+            end - after.trim_start().len()
+        }
+        _ => at,
+    }
+}
+
+/// Returns one past the `}` that closes the expression whose `${` stands at an offset, on its line.
+pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
+    let line = text[at..].split('\n').next()?;
+    let (mut depth, mut quote) = (0_usize, None);
+    for (n, c) in line.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '{') => depth += 1,
+            (None, '}') if depth <= 1 => return Some(at + n + 1),
+            (None, '}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns a text in the YAML quotes that need the fewest escapes.
+pub(super) fn quoted(text: &str) -> String {
+    if text.contains(['"', '\\']) {
+        format!("'{}'", text.replace('\'', "''"))
+    } else {
+        format!("\"{text}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_begins_behind_dashes_and_key() {
+        let value = |text: &'static str| &text[Line::at(text, 0).value..Line::at(text, 0).end];
+        assert_eq!(value("  a: b c  "), "b c");
+        assert_eq!(value("- - a:  ${x ? 1 : 2}\r\n"), "${x ? 1 : 2}");
+        assert_eq!(value("a: \nb: 1"), "");
+        assert_eq!(value("- */5 * * *"), "*/5 * * *");
+        assert_eq!(value("a b: c"), "a b: c");
+    }
+
+    #[test]
+    fn an_expression_ends_at_its_own_brace() {
+        let text = "${ {'a': '}'}['a'] } rest }";
+        assert_eq!(expression_end(text, 0).map(|end| &text[end..]), Some(" rest }"));
+        assert_eq!(expression_end("${a\n}", 0), None);
+    }
+
+    #[test]
+    fn quotes_are_those_that_need_no_escape() {
+        assert_eq!(quoted("a 'b'"), "\"a 'b'\"");
+        assert_eq!(quoted("a \"b\" 'c'"), "'a \"b\" ''c'''");
+    }
+}

@@ -1,0 +1,12 @@
+//! YAML text → `Document`, from the parser's events in one pass.
+//!
+//! `read` builds the tree with a stack of its own (no recursion), `anchors` keeps what aliases
+//! repeat, within a budget, `slips` turns the parser's errors into what to write instead.
+
+mod anchors;
+mod lines;
+mod messages;
+mod read;
+mod slips;
+
+pub use read::parse;

@@ -1,0 +1,328 @@
+//! Expressions over values, over the live world, and beyond their bounds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Item, Program, Scope, concatenate};
+use crate::model::address::{Address, Name};
+use crate::model::expression::{Cel, EvaluationError, Expression, Lookup, Reference};
+use crate::model::secret::Secret;
+use crate::model::value::{Attributes, Value};
+
+fn vars() -> Attributes {
+    Attributes::from([
+        ("n".into(), Value::Integer(5)),
+        ("t".into(), Value::text("text")),
+        ("list".into(), Value::List(vec![Value::text("b"), Value::text("a")])),
+        ("map".into(), Value::Map([("a".into(), Value::Integer(1)), ("b-c".into(), Value::Null)].into())),
+        ("s".into(), Value::Secret(Secret::new("canary"))),
+        ("u".into(), Value::Unknown(vec![Address::new("vm", "web")])),
+    ])
+}
+
+fn eval(source: &str) -> String {
+    let vars = vars();
+    let mut scope = Scope::default();
+    scope.roots.insert("vars".into(), Item::of_map(&vars));
+    let value = Program::parse(source)
+        .map_err(|error| EvaluationError::Failed(format!("syntax: {}", error.message)))
+        .and_then(|program| program.evaluate(&scope));
+    match value {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("! {error}"),
+    }
+}
+
+#[test]
+fn operators_and_macros() {
+    for (source, expected) in [
+        ("1 + 2 * 3 - 4 / 2 % 2", "7"),
+        ("7 / 2", "3"),
+        ("0.1 + 0.2", "0.3"),
+        ("1.5 * 2", "3.0"),
+        ("1 == 1.0", "true"),
+        ("-vars.n", "-5"),
+        ("'a' + \"b\" + vars.t", "abtext"),
+        ("[1] + [2, 3]", "[1, 2, 3]"),
+        ("vars.list[1] + string(vars.map['a'])", "a1"),
+        ("vars.n > 3 && vars.t == 'text'", "true"),
+        ("vars.n > 3 ? 'yes' : 1 / 0", "yes"),
+        ("false && 1 / 0 == 1", "false"),
+        ("1 / 0 == 1 && false", "false"),
+        ("true || vars.missing", "true"),
+        ("'a' in vars.list", "true"),
+        ("'a' in vars.map", "true"),
+        ("has(vars.map.a)", "true"),
+        ("has(vars.map.z)", "false"),
+        ("vars.`map`.`b-c` == null", "true"),
+        ("{'x': 1, 'y': [2]}", "{ x: 1, y: [2] }"),
+        ("{'x': 1}.x", "1"),
+        ("[1, 2, 3].filter(x, x > 1).map(x, x * 2)", "[4, 6]"),
+        ("vars.list.all(x, size(x) == 1)", "true"),
+        ("vars.list.exists(x, x == 'a')", "true"),
+        ("vars.list.exists_one(x, x == 'z')", "false"),
+        ("[0, 2].exists(x, 4 / x == 2)", "true"),
+        ("[0, 1].all(x, 4 / x == 2)", "false"),
+        ("vars.map.map(k, k)", "[a, b-c]"),
+        ("[[1, 2], [3]].map(l, l.map(x, x + 1))", "[[2, 3], [4]]"),
+        ("[1, 2] == [1, 2] && {'a': 1} != {'a': 2}", "true"),
+        ("'a' < 'b' && 1 < 1.5", "true"),
+        ("1 + 'a'", "! `+` does not work on a whole number and a text"),
+        ("9223372036854775807 + 1", "! the result of `+` is too large, or divides by zero"),
+        ("vars.list[2]", "! there is no element 2: the list has 2"),
+        ("vars.map.z", "! there is no `z` in this map"),
+        ("vras.n", "! there is no `vras`; did you mean `vars`?"),
+        ("vars.n.x", "! a whole number has no `x`"),
+        ("1 ? 2 : 3", "! true or false was expected, not a whole number"),
+        ("'a' < 1", "! a text and a whole number have no order"),
+        ("{'a': 1, 'a': 2}", "! the key `a` stands twice in a map"),
+    ] {
+        assert_eq!(eval(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn functions() {
+    for (source, expected) in [
+        ("get(vars.map, 'a', 7)", "1"),
+        ("get(vars.map, 'z', 7)", "7"),
+        ("get(vars.map, 'b-c', 7)", "7"),
+        ("keys(vars.map)", "[a, b-c]"),
+        ("values(vars.map)", "[1, null]"),
+        ("size(vars.list) + size('äö') + size(vars.map)", "6"),
+        ("join(vars.list, '-') + vars.list.join()", "b-aba"),
+        ("format('%s-%03d-%x-%%', ['a', 7, 255])", "a-007-ff-%"),
+        ("'%5s|'.format(['ab'])", "   ab|"),
+        ("cidr_subnet('10.0.0.0/8', 8, 3)", "10.3.0.0/16"),
+        ("cidr_subnet('10.0.0.0/8', 24, 16777215)", "10.255.255.255/32"),
+        ("sha256('abc')", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        ("base64('a') + base64('ab') + base64('abc')", "YQ==YWI=YWJj"),
+        ("'a,b'.split(',').map(x, upperAscii(x))", "[A, B]"),
+        ("' a '.trim().replace('a', 'b')", "b"),
+        ("'abc'.matches('^a.c$') && 'abc'.startsWith('ab') && 'abc'.contains('b')", "true"),
+        ("int('7') + int(2.9)", "9"),
+        ("string(true) + string(1.50)", "true1.5"),
+        ("cidr_subnet('10.0.0.0/8', 25, 0)", "! 10.0.0.0/8 has no 25 more bits"),
+        ("cidr_subnet('10.0.0.0/30', 2, 4)", "! 10.0.0.0/30 has 4 subnets of /32: 0 to 3"),
+        ("format('%s', [])", "! `format` has too few values"),
+        ("format('%q', [1])", "! `format` knows %s, %d, %x and %%, with a width up to 99"),
+        ("'a'.matches('(')", "! the pattern of `matches` is no regular expression, or too large"),
+        ("file('x')", "! `x` can be read while loading only"),
+        ("jion(vars.list)", "! there is no function `jion`; did you mean `join`?"),
+    ] {
+        assert_eq!(eval(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn unknown_and_secret_values_spread() {
+    let unknown = "(known once vm.web exists)";
+    for (source, expected) in [
+        ("vars.u + 'x'", unknown),
+        ("vars.u == 'x'", unknown),
+        ("vars.u ? 1 : 2", unknown),
+        ("vars.u.any.thing", unknown),
+        ("has(vars.u.any)", unknown),
+        ("vars.u && false", "false"),
+        ("true || vars.u", "true"),
+        ("vars.u || false", unknown),
+        ("[vars.u, 1]", "[(known once vm.web exists), 1]"),
+        ("[1, 2].map(x, vars.u)", "[(known once vm.web exists), (known once vm.web exists)]"),
+        ("[1, 2].filter(x, vars.u)", unknown),
+        ("[vars.u, 'a'] == ['b', 'b']", "false"),
+        ("join([vars.u])", unknown),
+        ("'a' in ['a', vars.u]", "true"),
+        ("'b' in ['a', vars.u]", unknown),
+        ("vars.s", "(secret)"),
+        ("'x' + vars.s", "(secret)"),
+        ("vars.s == 'canary'", "(secret)"),
+        ("size(vars.s)", "(secret)"),
+        ("[vars.s, 'x']", "[(secret), (secret)]"),
+        ("vars.s.startsWith('x') ? 'a' : 'b'", "(secret)"),
+        ("true ? 'plain' : vars.s", "plain"),
+        ("sha256(vars.s)", "(secret)"),
+    ] {
+        assert_eq!(eval(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn evaluation_is_bounded() {
+    let tens = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    let nested = (0..8).fold("true".to_owned(), |inner, n| format!("{tens}.all(v{n}, {inner})"));
+    assert!(eval(&nested).contains("steps"), "{nested}");
+    let grown =
+        (0..8).fold("'x'".to_owned(), |inner, n| format!("{tens}.map(v{n}, {inner}).join('aaaaaaaaaa')"));
+    assert!(eval(&grown).starts_with('!'), "grown");
+    for source in [
+        format!("{}1{}", "(".repeat(10_000), ")".repeat(10_000)),
+        vec!["1"; 2000].join(" + "),
+        format!("{}1", "true ? 1 : ".repeat(3000)),
+        format!("{}1{}", "[".repeat(3000), "]".repeat(3000)),
+        "a".repeat(20_000),
+        format!("a{}", ".b".repeat(3000)),
+    ] {
+        assert!(eval(&source).starts_with("! syntax"), "{}", &source[..20]);
+    }
+    assert!(eval(&vec!["1"; 100].join(" + ")).starts_with("100"));
+    // Building a list element by element copies nothing.
+    assert_eq!(eval(&format!("size({tens}.map(a, {tens}.map(b, {tens}.map(c, {tens}))))")), "10");
+}
+
+/// vm.web.a exists, vm.web.b is on its way, vpc.main is not there yet.
+struct World;
+
+impl Lookup for World {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let (attributes, complete) = self.object(address);
+        match attributes.get(attribute.unwrap_or("id")) {
+            Some(value) => value.clone(),
+            None if complete => Value::Null,
+            None => Value::Unknown(vec![address.clone()]),
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let known = |pairs: &[(&'static str, &str)]| {
+            pairs.iter().map(|(key, text)| (Name::new_static(key), Value::text(text))).collect()
+        };
+        match address.as_str() {
+            "vm.web.a" => (known(&[("id", "id-a"), ("ip", "1.1.1.1"), ("name", "a")]), true),
+            "vm.web.b" => (known(&[("id", "id-b"), ("name", "b")]), false),
+            _ => (Attributes::new(), false),
+        }
+    }
+}
+
+fn live(
+    source: &str,
+    bindings: &[(&'static str, Value)],
+    waiting: &[(&'static str, Expression)],
+) -> String {
+    let cel = Cel {
+        source: source.to_owned(),
+        bindings: bindings.iter().map(|(key, value)| (Name::new_static(key), value.clone())).collect(),
+        objects: ["vm.web.a", "vm.web.a.users.x", "vm.web.b", "vpc.main"]
+            .map(|text| Address::parse(text).unwrap())
+            .into(),
+        waiting: waiting
+            .iter()
+            .map(|(key, part)| (Name::new_static(key), part.clone()))
+            .collect::<BTreeMap<_, _>>(),
+    };
+    let expression = Expression::Cel(Arc::new(cel));
+    let text = serde_json::to_string(&expression).unwrap();
+    assert_eq!(serde_json::from_str::<Expression>(&text).unwrap(), expression);
+    match expression.evaluate(&World) {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("! {error}"),
+    }
+}
+
+#[test]
+fn live_objects_are_known_bit_by_bit() {
+    for (source, expected) in [
+        ("vm.web.a.ip + '!'", "1.1.1.1!"),
+        ("vm.web.b.name", "b"),
+        ("vm.web.a.users.x.name + vm.web.a.ip", "(known once vm.web.a.users.x exists)"),
+        ("has(vm.web.a.users.y)", "false"),
+        ("vm.web.b.ip", "(known once vm.web.b exists)"),
+        ("vm.web.a.none == null", "true"),
+        ("has(vm.web.a.none)", "false"),
+        ("has(vm.web.b.ip)", "(known once vm.web.b exists)"),
+        ("get(vm.web.b, 'ip', 'x')", "(known once vm.web.b exists)"),
+        ("get(vm.web.a, 'none', 'x')", "x"),
+        ("values(vm.web).map(v, v.ip)", "[1.1.1.1, (known once vm.web.b exists)]"),
+        ("keys(vm.web)", "[a, b]"),
+        ("size(vm.web)", "2"),
+        ("vm.web['a'].ip", "1.1.1.1"),
+        ("has(vm.gone)", "false"),
+        ("has(vm.gone) ? vm.gone.ip : 'none'", "none"),
+        ("vpc.main.gateway + vm.web.b.ip", "(known once vm.web.b, vpc.main exists)"),
+        // A whole resource is its id where one value is wanted.
+        ("env == 'prod' ? vm.web.a : vpc.main", "id-a"),
+        ("[vm.web.a, vpc.main]", "[id-a, (known once vpc.main exists)]"),
+        ("vm.web.a == vm.web.b", "false"),
+    ] {
+        assert_eq!(live(source, &[("env", Value::text("prod"))], &[]), expected, "{source}");
+    }
+}
+
+#[test]
+fn what_waits_is_computed_first() {
+    let reference = |attribute: Option<&str>| {
+        Expression::Reference(Reference {
+            address: Address::parse("vm.web.a").unwrap(),
+            attribute: attribute.map(Name::new),
+        })
+    };
+    let waiting = [("locals.ip", reference(Some("ip"))), ("each.value", reference(None))];
+    assert_eq!(
+        live("locals.ip + '/' + each.value.name + each.key", &[("each", each_key())], &waiting),
+        "1.1.1.1/ak"
+    );
+}
+
+#[test]
+fn a_sealed_secret_is_not_computed_with() {
+    let sealed = Value::Map([("s".into(), Value::Secret(Secret::Sealed(None)))].into());
+    let cel = |source: &str| Cel {
+        source: source.to_owned(),
+        bindings: [(Name::new_static("vars"), sealed.clone())].into(),
+        objects: Vec::new(),
+        waiting: BTreeMap::new(),
+    };
+    assert_eq!(
+        super::evaluate(&cel("vars.s"), &World).map(|value| value.to_string()),
+        Ok("(secret)".into())
+    );
+    let computed = super::evaluate(&cel("vars.s + 'x'"), &World);
+    assert_eq!(computed, Err(EvaluationError::Failed("the secret's text is not at hand".into())));
+}
+
+fn each_key() -> Value {
+    Value::Map([("key".into(), Value::text("k"))].into())
+}
+
+#[test]
+fn texts_are_joined() {
+    let text = |parts: &[Value]| concatenate(parts).map(|value| value.to_string());
+    assert_eq!(text(&[Value::text("a"), Value::Integer(1), Value::Bool(true)]), Ok("a1true".into()));
+    assert_eq!(text(&[Value::text("a"), Value::Secret(Secret::new("b"))]), Ok("(secret)".into()));
+    assert_eq!(text(&[Value::Secret(Secret::Sealed(None)), Value::text("a")]), Ok("(secret)".into()));
+    assert_eq!(
+        text(&[Value::Unknown(vec![Address::new("vm", "a")]), Value::Secret(Secret::new("b"))]),
+        Ok("(known once vm.a exists)".into())
+    );
+    assert!(text(&[Value::List(Vec::new())]).is_err() && text(&[Value::Null]).is_err());
+}
+
+#[test]
+fn paths_are_found() {
+    let paths = |source: &str| {
+        Program::parse(source)
+            .unwrap()
+            .paths()
+            .into_iter()
+            .map(|path| {
+                let parts: Vec<String> = path
+                    .segments
+                    .iter()
+                    .map(|segment| match segment {
+                        super::Segment::Name(name) => name.to_string(),
+                        super::Segment::Computed(_) => "*".into(),
+                    })
+                    .collect();
+                format!("{}{}{}", path.root, if path.tested { "?" } else { ":" }, parts.join("."))
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(paths("vm.web['a'].ip + vars.x"), "vm:web.a.ip vars:x");
+    assert_eq!(paths("vm.web[each.key].ip"), "each:key vm:web.*.ip");
+    assert_eq!(paths("has(vm.a.b) ? vm.a.b : 'x'"), "vm?a.b vm:a.b");
+    assert_eq!(paths("values(vm.web).map(v, v.ip + env)"), "vm:web env:");
+    assert_eq!(paths("[1].map(vm, vm.x)[0] + vm.y"), "vm:y");
+    assert_eq!(Program::parse("vpc.main").unwrap().as_path().map(|path| path.segments.len()), Some(1));
+    assert_eq!(Program::parse("has(vpc.main)").unwrap().as_path(), None);
+}
