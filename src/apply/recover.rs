@@ -180,9 +180,9 @@ mod tests {
     use super::*;
 
     const BOUNDS: Bounds = Bounds {
-        effect: Duration::from_secs(60),
+        effect: Duration::from_mins(1),
         listing: Duration::from_secs(10),
-        sending: Duration::from_secs(120),
+        sending: Duration::from_mins(2),
     };
 
     #[test]

@@ -347,3 +347,63 @@ pub(super) fn stand(
 fn readable(kind: &Kind, step: &Move) -> bool {
     step.attributes.keys().any(|name| kind.attribute(name).is_some_and(Attribute::is_readable))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+
+    fn attributes(pairs: &[(&str, Value)]) -> Attributes {
+        pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
+    }
+
+    fn object(kind: &str, pairs: &[(&str, Value)]) -> Object {
+        Object {
+            kind: kind.into(),
+            id: "x".into(),
+            parent: None,
+            project: None,
+            created_at: None,
+            attributes: attributes(pairs),
+            detailed: true,
+        }
+    }
+
+    #[test]
+    fn an_object_is_before_there_or_elsewhere() {
+        let (vm, volume) = (REGISTRY.kind("vm").unwrap(), REGISTRY.kind("volume").unwrap());
+        let elsewhere = |name: &str| Stand::Elsewhere(name.into());
+        let size = |n: i64| ("size", Value::Integer(n));
+        let link = |id: &str| ("vm", Value::text(id));
+        let power = |word: &str| ("power", Value::text(word));
+        for (kind, call, before, target, live, wanted) in [
+            (volume, "resize", size(5), size(9), vec![size(5)], Stand::Before),
+            (volume, "resize", size(5), size(9), vec![size(9)], Stand::There),
+            (volume, "resize", size(5), size(9), vec![size(7)], elsewhere("size")),
+            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("a")], Stand::Before),
+            (volume, "detach", link("a"), ("vm", Value::Null), vec![], Stand::There),
+            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("c")], elsewhere("vm")),
+            // Undone by the call before it.
+            (volume, "attach", link("a"), link("b"), vec![], Stand::Before),
+            (volume, "attach", link("a"), link("b"), vec![link("b")], Stand::There),
+            (vm, "stop", power("on"), power("off"), vec![], Stand::Before),
+            (vm, "stop", power("on"), power("off"), vec![power("off")], Stand::There),
+        ] {
+            let call = kind.call(call).unwrap();
+            let step = recorded(call, &attributes(&[before]), &attributes(&[target]));
+            let stands = stand(kind, &step, &Attributes::new(), &object(kind.name, &live), &KEY);
+            assert_eq!(stands, wanted, "{} with {live:?}", call.name);
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_call_of_the_step_reached_is_no_surprise() {
+        let volume = REGISTRY.kind("volume").unwrap();
+        let ends = |n: i64| attributes(&[("size", Value::Integer(n))]);
+        let step = recorded(volume.call("resize").unwrap(), &ends(5), &ends(9));
+        let live = object("volume", &[("size", Value::Integer(7))]);
+        assert_eq!(stand(volume, &step, &ends(7), &live, &KEY), Stand::Before);
+    }
+}

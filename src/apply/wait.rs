@@ -54,7 +54,8 @@ pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Waits until an object can be used, beginning with what is known of it.
+    /// Waits until an object can be used, beginning with what is known of it. Returns what a list
+    /// shows of it, or more.
     pub(super) async fn settle(
         &self,
         job: &Job<'_>,
@@ -67,7 +68,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
         let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
         let client = self.context.client;
-        let settled = client.settled(job.kind, key, project, within, &on_status).await;
+        let settled = client.settled_as_listed(job.kind, key, project, within, &on_status).await;
         settled.map_err(|error| unsettled(job, target, error))
     }
 
@@ -80,7 +81,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         match rest(job.kind, &object) {
             Rest::Settled | Rest::Failed => Ok(object),
             Rest::Leaving => Err(StepError::Moved(format!("{} is being deleted", name()))),
-            Rest::Moving => self.settle(job, target, None).await,
+            Rest::Moving => {
+                let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
+                let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+                let settled = self.context.client.settled(job.kind, key, project, within, &on_status).await;
+                settled.map_err(|error| unsettled(job, target, error))
+            }
         }
     }
 

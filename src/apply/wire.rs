@@ -213,3 +213,7 @@ pub(super) fn calls_between(
         OnChange::Replace | OnChange::Never => Vec::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "wire/tests.rs"]
+mod tests;

@@ -102,6 +102,15 @@ struct Watch<'a> {
     looked: Option<Duration>,
 }
 
+/// How much of a settled object is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Show {
+    /// What a list shows.
+    Listed,
+    /// What its by-id read shows.
+    Whole,
+}
+
 /// What a status means for a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -128,17 +137,43 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let group = self.group(kind, key, project);
-        let mut watch = self.watch(kind, key, project, within);
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole).await
+    }
+
+    /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
+    /// one request less for each object.
+    ///
+    /// # Errors
+    /// As `settled`.
+    pub async fn settled_as_listed(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Listed).await
+    }
+
+    async fn until_settled(
+        &self,
+        mut watch: Watch<'_>,
+        on_status: &dyn Fn(&str),
+        show: Show,
+    ) -> Result<Object, Unsettled> {
+        let (kind, key) = (watch.kind, watch.key);
+        let group = self.group(kind, key, watch.project);
         let mut status = Name::new_static("not listed");
         loop {
             let seen = self.look(&group.0, &mut watch).await?;
             if let Some(object) = seen {
                 notice(kind, &object, &mut status, on_status);
+                let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
                 match state(kind, &object) {
                     State::Failed => return Err(failed(status, &object)),
                     State::Leaving => return Err(Unsettled::Leaving),
-                    State::Settled if object.detailed || kind.api.read.is_none() => return Ok(object),
+                    State::Settled if enough => return Ok(object),
                     State::Settled => {
                         let confirmed = self.get(key).await?.filter(|o| state(kind, o) == State::Settled);
                         if let Some(object) = confirmed {

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::emulator::world::{self, handle};
 use stead::kinds::REGISTRY;
@@ -11,6 +12,7 @@ use stead::ledger::entry::{Intent, IntentAction};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::ledger::store::{Store, StoreError};
+use stead::model::schema::Method;
 
 use super::disaster::Outside;
 use super::machine::wall;
@@ -26,42 +28,40 @@ pub struct SimCloud(pub Rc<Outside>);
 
 impl Cloud for SimCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
-        let outside = &self.0;
-        let name = format!("{} {}", request.method, request.path);
-        outside.point(&format!("before {name}")).await;
-        let changes = request.method.mutates();
-        if changes {
-            assert_intended(outside, request);
-            outside.in_flight.borrow_mut().push(request.clone());
-        }
-        if let Some((number, by)) = outside.delay
-            && changes
-            && number == outside.changes.get()
-        {
-            outside.changes.set(number + 1);
-            outside.in_flight.borrow_mut().pop();
-            outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
-            return Err(lost());
-        }
-        outside.machine.sleep(WAY).await;
-        outside.point(&format!("on the way {name}")).await;
-        if changes {
-            let mut in_flight = outside.in_flight.borrow_mut();
-            let at = in_flight.iter().position(|other| other == request).unwrap();
-            in_flight.remove(at);
-        }
-        let answer = arrive(outside, request);
-        outside.point(&format!("after {name}")).await;
-        outside.machine.sleep(WAY).await;
-        if changes {
-            let number = outside.changes.get();
-            outside.changes.set(number + 1);
-            if outside.lose == Some(number) {
-                return Err(lost());
-            }
-        }
-        Ok(answer)
+        if request.method.mutates() { change(&self.0, request).await } else { read(&self.0, request).await }
     }
+}
+
+/// A read has no effect: one moment of it is as good to be killed at as another.
+async fn read(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+    outside.machine.sleep(WAY).await;
+    outside.point(&format!("during {} {}", request.method, request.path)).await;
+    let answer = arrive(outside, request);
+    outside.machine.sleep(WAY).await;
+    Ok(answer)
+}
+
+async fn change(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+    let name = format!("{} {}", request.method, request.path);
+    outside.point(&format!("before {name}")).await;
+    assert_intended(outside, request);
+    let number = outside.changes.get();
+    if let Some((_, happens)) = outside.before_change.filter(|(before, _)| *before == number) {
+        happens(outside);
+    }
+    outside.changes.set(number + 1);
+    if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
+        outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
+        return Err(lost());
+    }
+    outside.in_flight.borrow_mut().push(request.clone());
+    outside.machine.sleep(WAY).await;
+    outside.point(&format!("on the way {name}")).await;
+    outside.in_flight.borrow_mut().retain(|other| other != request);
+    let answer = arrive(outside, request);
+    outside.point(&format!("after {name}")).await;
+    outside.machine.sleep(WAY).await;
+    if outside.lose == Some(number) { Err(lost()) } else { Ok(answer) }
 }
 
 fn lost() -> ExchangeError {
@@ -77,6 +77,21 @@ fn arrive(outside: &Outside, request: &Request) -> Answer {
         serve(outside, &late, at);
     }
     serve(outside, request, now)
+}
+
+/// Someone else sends a request, past the client and its network.
+pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&str>, body: Json) -> Json {
+    let request = Request {
+        method,
+        path: path.to_owned(),
+        query: Vec::new(),
+        project: project.map(Into::into),
+        body: Some(body),
+        deadline: Duration::from_secs(1),
+    };
+    let answer = serve(outside, &request, outside.machine.elapsed());
+    assert!(answer.status < 300, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    serde_json::from_slice(&answer.body).unwrap()
 }
 
 fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
@@ -145,6 +160,10 @@ impl Store for SimStore {
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         self.0.point("before an append").await;
+        if self.0.append_fails() {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
+        }
         self.0.records.borrow_mut().extend(records.iter().cloned());
         self.0.point("after an append").await;
         Ok(())

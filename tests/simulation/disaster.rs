@@ -40,6 +40,13 @@ pub struct Outside {
     pub lose: Option<usize>,
     /// This change is thought lost at once, and arrives so much later.
     pub delay: Option<(usize, Duration)>,
+    /// This append fails, and nothing of it is written.
+    pub fail_append: Option<usize>,
+    appends: Cell<usize>,
+    /// Changing requests that had left when the append failed.
+    pub left_before_failure: Cell<Option<usize>>,
+    /// What happens right before this change leaves.
+    pub before_change: Option<(usize, fn(&Outside))>,
     /// The process dies at this point.
     pub kill_at: Option<usize>,
     /// What each point leaves behind, when it is wanted.
@@ -59,6 +66,10 @@ impl Outside {
             changes: Cell::new(0),
             lose: None,
             delay: None,
+            fail_append: None,
+            appends: Cell::new(0),
+            left_before_failure: Cell::new(None),
+            before_change: None,
             kill_at: None,
             remains: None,
             frozen: RefCell::default(),
@@ -101,6 +112,21 @@ impl Outside {
             records: self.records.borrow().clone(),
             in_flight: self.in_flight.borrow().clone(),
         }
+    }
+
+    /// Tells whether this append fails.
+    pub fn append_fails(&self) -> bool {
+        let number = self.appends.get();
+        self.appends.set(number + 1);
+        let fails = self.fail_append == Some(number);
+        if fails {
+            self.left_before_failure.set(Some(self.changes.get()));
+        }
+        fails
+    }
+
+    pub fn appends(&self) -> usize {
+        self.appends.get()
     }
 
     /// The world is about to change.

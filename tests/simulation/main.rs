@@ -7,6 +7,7 @@ mod cloud;
 mod disaster;
 mod machine;
 mod process;
+mod protocol;
 mod stack;
 
 use std::cell::RefCell;
@@ -82,7 +83,7 @@ fn editing() -> (Outside, Aim) {
 }
 
 fn destroying() -> (Outside, Aim) {
-    (standing(), Aim { stack: shop(), destroy: true })
+    (standing(), Aim::destroy(shop()))
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! One run of the program inside a simulation, and the oracle that looks at what it left.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::apply::event::Outcome;
+use stead::apply::event::{Event, Outcome};
 use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
 use stead::cloud::client::Client;
 use stead::config::stack::Stack;
@@ -16,6 +16,7 @@ use stead::ledger::entry::Identity;
 use stead::ledger::journal::Journal;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::Address;
+use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
@@ -33,11 +34,29 @@ pub struct Aim {
     pub stack: Stack,
     /// Remove everything.
     pub destroy: bool,
+    /// Someone wants it to stop after so many events.
+    pub stop_after: Option<usize>,
+    /// Secrets that are shown once cannot be delivered.
+    pub sink_is_full: bool,
+    /// What happens between the plan and the apply.
+    pub meanwhile: Option<fn(&Outside)>,
+    catalog: Rc<OnceCell<Catalog>>,
 }
 
 impl Aim {
     pub fn build(stack: Stack) -> Self {
-        Self { stack, destroy: false }
+        Self {
+            stack,
+            destroy: false,
+            stop_after: None,
+            sink_is_full: false,
+            meanwhile: None,
+            catalog: Rc::default(),
+        }
+    }
+
+    pub fn destroy(stack: Stack) -> Self {
+        Self { destroy: true, ..Self::build(stack) }
     }
 
     fn declares(&self, address: &Address) -> bool {
@@ -50,6 +69,13 @@ impl Aim {
 pub struct Run {
     pub plan: Plan,
     pub outcome: Outcome,
+    pub events: Vec<Event>,
+    /// Whose secrets were handed on.
+    pub delivered: Vec<Address>,
+    /// How long the apply took.
+    pub took: Duration,
+    /// Requests of the apply.
+    pub sent: u32,
 }
 
 /// Returns an empty cloud and the ledger of a stack that was never applied.
@@ -77,7 +103,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let clock = SimClock(Rc::clone(&outside.machine));
     let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
     let journal = Journal::open(SimStore(Rc::clone(outside))).await.unwrap();
-    let stop = Cell::new(false);
+    let (stop, events) = (Cell::new(false), RefCell::new(Vec::new()));
+    let delivered = RefCell::new(Vec::new());
     let context = Context {
         client: &client,
         journal: &journal,
@@ -86,8 +113,14 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
         },
-        deliver: &|_, _| Ok(()),
-        tell: &|_| (),
+        deliver: &|address, _| {
+            delivered.borrow_mut().push(address.clone());
+            if aim.sink_is_full { Err("the disk is full".to_owned()) } else { Ok(()) }
+        },
+        tell: &|event| {
+            events.borrow_mut().push(event);
+            stop.set(stop.get() || aim.stop_after.is_some_and(|count| events.borrow().len() >= count));
+        },
         stop: &stop,
         parallel: PARALLEL,
         bounds: Bounds::default(),
@@ -97,20 +130,33 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let ledger = journal.ledger().clone();
     let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
-    let catalog = client.catalog(&tables).await.unwrap();
+    // It never changes: once read, it serves all runs.
+    let catalog = match aim.catalog.get() {
+        Some(catalog) => catalog,
+        None => {
+            let read = client.catalog(&tables).await.unwrap();
+            aim.catalog.get_or_init(|| read)
+        }
+    };
     let plan = make(&Inputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,
         snapshot: &snapshot,
-        catalog: &catalog,
+        catalog,
         pinned: None,
         options: &options,
         now: client.clock().now(),
         nonce: client.random().uuid(),
     });
+    if let Some(meanwhile) = aim.meanwhile {
+        meanwhile(outside);
+    }
+    let begun = client.clock().elapsed();
     let outcome = run(&context, &plan).await;
-    Run { plan, outcome }
+    let took = client.clock().elapsed() - begun;
+    let sent = client.count().sent - snapshot.requests.sent;
+    Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
 }
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
@@ -154,7 +200,7 @@ fn kind_of<'a>(stack: &'a Stack, address: &Address) -> &'a str {
 }
 
 /// Returns the ids of all live objects by kind, the default project left out.
-pub fn live(outside: &Rc<Outside>) -> BTreeMap<&'static str, Vec<String>> {
+pub fn live(outside: &Outside) -> BTreeMap<&'static str, Vec<String>> {
     let mut found: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
     for kind in REGISTRY.kinds.iter().filter(|kind| !matches!(kind.scope, Scope::Child { .. })) {
         let rows = listed(outside, kind.api.list.path);
@@ -173,7 +219,7 @@ pub fn live(outside: &Rc<Outside>) -> BTreeMap<&'static str, Vec<String>> {
     found
 }
 
-fn listed(outside: &Rc<Outside>, path: &str) -> Vec<Json> {
+pub fn listed(outside: &Outside, path: &str) -> Vec<Json> {
     outside.thaw();
     let request = world::Request {
         method: Method::Get,

@@ -1,0 +1,158 @@
+//! Values on their way out, by table.
+
+use serde_json::json;
+
+use super::*;
+use crate::kinds::REGISTRY;
+
+const KEY: FingerprintKey = FingerprintKey([7; 32]);
+
+fn kind(name: &str) -> &'static Kind {
+    REGISTRY.kind(name).unwrap()
+}
+
+fn values(pairs: &[(&str, Value)]) -> Attributes {
+    pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
+}
+
+fn texts(items: &[&str]) -> Value {
+    Value::List(items.iter().map(Value::text).collect())
+}
+
+#[test]
+fn a_creation_sends_what_it_takes_in_the_services_words() {
+    let sent = values(&[
+        ("name", "web".into()),
+        ("template", "t-1".into()),
+        ("plan", Value::Integer(2)),
+        ("ssh_keys", texts(&["k1", "k2"])),
+        ("user_data", Value::Secret(Secret::new("#!/bin/sh"))),
+        ("power", "off".into()),
+        ("vpc", Value::Null),
+    ]);
+    let body = create_body(kind("vm"), &sent).unwrap();
+    let wanted = json!({"name": "web", "template_id": "t-1", "pricing_id": 2,
+        "ssh_key_ids": ["k1", "k2"], "user_data": "#!/bin/sh"});
+    assert_eq!(body, wanted);
+    let schedule =
+        values(&[("vm", "v".into()), ("frequency", "weekly".into()), ("day_of_week", "monday".into())]);
+    let body = create_body(kind("backup_schedule"), &schedule).unwrap();
+    assert_eq!(body, json!({"vm_id": "v", "frequency": "weekly", "day_of_week": 1}));
+}
+
+#[test]
+fn a_value_without_its_text_is_not_sent() {
+    let sealed = values(&[("name", "web".into()), ("user_data", Value::Secret(Secret::Sealed(None)))]);
+    assert_eq!(create_body(kind("vm"), &sealed), Err(Unsendable("user_data".into())));
+}
+
+#[test]
+fn a_call_sends_what_changes_what_it_always_carries_and_defaults_for_null() {
+    let database = kind("database");
+    let standing = |name: &str| (name == "public_allowlist").then(|| texts(&["10.0.0.0/8"]));
+    for (call, targets, wanted) in [
+        ("scale", values(&[("plan", Value::Integer(3))]), json!({"plan_id": 3})),
+        ("scale", values(&[("ha_enabled", Value::Null)]), json!({"ha_enabled": false})),
+        (
+            "public-access",
+            values(&[("public_access", Value::Bool(true))]),
+            json!({"enabled": true, "allowlist": ["10.0.0.0/8"]}),
+        ),
+        ("connect-vpc", values(&[("vpc", "v1".into())]), json!({"vpc_id": "v1"})),
+        ("disconnect-vpc", values(&[("vpc", Value::Null)]), json!({})),
+    ] {
+        let body = call_body(database, database.call(call).unwrap(), &targets, standing).unwrap();
+        assert_eq!(body, wanted, "{call}");
+    }
+    let vm = kind("vm");
+    let body = call_body(vm, vm.call("stop").unwrap(), &values(&[("power", "off".into())]), |_| None);
+    assert_eq!(body.unwrap(), json!({}));
+}
+
+#[test]
+fn what_is_expected_is_what_lists_show_and_no_secret() {
+    let sent = values(&[
+        ("name", "web".into()),
+        ("plan", "2".into()),
+        ("ssh_keys", texts(&["b", "a", "b"])),
+        ("console_require_mfa", Value::Bool(true)),
+        ("user_data", Value::Secret(Secret::new("canary"))),
+        ("power", "off".into()),
+        ("vpc", Value::Null),
+    ]);
+    let wanted =
+        values(&[("name", "web".into()), ("plan", Value::Integer(2)), ("ssh_keys", texts(&["a", "b"]))]);
+    assert_eq!(expected(kind("vm"), &sent), wanted);
+    let names = ["vm", "volume", "database", "vpc", "ssh_key", "project", "database_user"];
+    for name in names {
+        assert_eq!(distinguishing(kind(name)).unwrap().name, "name", "{name}");
+    }
+    assert_eq!(distinguishing(kind("backup_schedule")).unwrap().name, "vm");
+}
+
+#[test]
+fn values_that_mean_the_same_are_the_same() {
+    let table: &[(&str, &str, Value, Value, bool)] = &[
+        ("vm", "ssh_keys", texts(&["b", "a"]), texts(&["a", "b"]), true),
+        ("vm", "ssh_keys", texts(&["a"]), texts(&["a", "b"]), false),
+        ("vm", "plan", Value::Integer(2), "2".into(), true),
+        ("vm", "vpc", Value::Null, "".into(), true),
+        ("vm", "power", Value::Null, "on".into(), true),
+        ("vm", "power", Value::Null, "off".into(), false),
+        ("vm", "name", "1.0".into(), "1".into(), false),
+        ("project", "description", Value::Null, "".into(), true),
+        ("backup_schedule", "day_of_week", "monday".into(), Value::Integer(1), true),
+        ("backup_schedule", "hour", Value::Null, Value::Integer(3), true),
+    ];
+    for (name, attribute, one, other, wanted) in table {
+        let attribute = kind(name).attribute(attribute).unwrap();
+        assert_eq!(same(attribute, one, other), *wanted, "{name}.{}: {one} and {other}", attribute.name);
+    }
+}
+
+#[test]
+fn secrets_are_compared_across_their_two_forms_and_never_kept() {
+    let attribute = kind("vm").attribute("user_data").unwrap();
+    let (plain, other) = (Value::Secret(Secret::new("canary")), Value::Secret(Secret::new("other")));
+    let sealed = seal(attribute, &plain, &KEY);
+    assert!(same_sealed(attribute, &plain, &sealed, &KEY));
+    assert!(!same_sealed(attribute, &other, &sealed, &KEY));
+    // A text in a secret attribute is a secret, too.
+    assert!(same_sealed(attribute, &"canary".into(), &sealed, &KEY));
+    let kept = self::sealed(kind("vm"), &values(&[("user_data", plain), ("name", Value::Null)]), &KEY);
+    assert_eq!(kept, values(&[("user_data", sealed)]));
+    assert!(!serde_json::to_string(&kept).unwrap().contains("canary"));
+}
+
+#[test]
+fn the_calls_between_two_values() {
+    let names = |name: &str, attribute: &str, live: Value, wanted: Value| -> Vec<&'static str> {
+        let attribute = kind(name).attribute(attribute).unwrap();
+        calls_between(attribute, &live, &wanted).into_iter().map(|(call, _, _)| call.name).collect()
+    };
+    assert_eq!(names("vm", "power", "on".into(), "off".into()), ["stop"]);
+    assert_eq!(names("vm", "power", "off".into(), Value::Null), ["start"]);
+    assert_eq!(names("volume", "vm", "a".into(), "b".into()), ["detach", "attach"]);
+    assert_eq!(names("volume", "vm", Value::Null, "b".into()), ["attach"]);
+    assert_eq!(names("volume", "vm", "a".into(), Value::Null), ["detach"]);
+    assert_eq!(names("volume", "size", Value::Integer(1), Value::Integer(2)), ["resize"]);
+    assert_eq!(names("vm", "template", "a".into(), "b".into()), [] as [&str; 0]);
+}
+
+#[test]
+fn an_object_is_unlike_only_in_what_it_shows() {
+    let volume = kind("volume");
+    let sent = values(&[("name", "data".into()), ("size", Value::Integer(5))]);
+    let object = |attributes: &[(&str, Value)]| Object {
+        kind: "volume".into(),
+        id: "v".into(),
+        parent: None,
+        project: None,
+        created_at: None,
+        attributes: values(attributes),
+        detailed: false,
+    };
+    assert_eq!(unlike(volume, &sent, &object(&[("name", "data".into())])), None);
+    let other = object(&[("name", "data".into()), ("size", Value::Integer(6))]);
+    assert_eq!(unlike(volume, &sent, &other).map(Name::as_str), Some("size"));
+}
