@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
 /// What `stead` alone prints.
@@ -261,7 +262,7 @@ pub struct Apply {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Running {
     /// Steps at the same time, at most; requests are paced to the service's limiter anyway
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = parallel)]
+    #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parallel)]
     pub parallel: usize,
     /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
     #[arg(long, value_name = "TIME", value_parser = duration)]

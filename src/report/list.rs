@@ -124,9 +124,9 @@ mod tests {
     fn ls_is_aligned_and_has_the_same_keys_in_json() {
         let table = managed(&objects(), false);
         insta::assert_snapshot!(table.text("Nothing is managed yet.", Style::plain(80)), @r"
-        ADDRESS                        KIND           ID        STATUS  MONTHLY
-        vm.web                         vm             5b1e09c2  active   $24.00
-        database.main.users.reporting  database_user            gone
+        ADDRESS                        ID        STATUS  MONTHLY
+        vm.web                         5b1e09c2  active   $24.00
+        database.main.users.reporting            gone
         ");
         insta::assert_snapshot!(json::list("resources", &table), @r#"
         {
@@ -134,14 +134,12 @@ mod tests {
           "resources": [
             {
               "address": "vm.web",
-              "kind": "vm",
               "id": "5b1e09c2",
               "status": "active",
               "monthly": 24.0
             },
             {
               "address": "database.main.users.reporting",
-              "kind": "database_user",
               "id": null,
               "status": "gone",
               "monthly": null

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::slips;
 use crate::config::document::{Entry, Form, Node, NodeValue};
-use crate::config::syntax::duplicate;
+use crate::config::syntax::{duplicate, says_again};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -99,8 +99,14 @@ impl Block {
 /// Adds an entry, or says that its key is taken.
 fn insert(entries: &mut Unique, entry: Entry, problems: &mut Vec<Diagnostic>) {
     match entries.get(&entry.key) {
-        Some(first) => problems.push(duplicate(&entry.key, first.key_span, entry.key_span)),
+        Some(first) => told_once(problems, duplicate(&entry.key, first.key_span, entry.key_span)),
         None => entries.push(entry),
+    }
+}
+
+fn told_once(problems: &mut Vec<Diagnostic>, problem: Diagnostic) {
+    if !says_again(problems.last(), &problem) {
+        problems.push(problem);
     }
 }
 
@@ -171,7 +177,7 @@ impl<'a> Root<'a> {
     /// Adds a word that may stand only once.
     fn word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
         if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
-            problems.push(duplicate(&word.key, first.key_span, word.key_span));
+            told_once(problems, duplicate(&word.key, first.key_span, word.key_span));
             return;
         }
         self.index.insert(word.key.clone(), self.words.len());

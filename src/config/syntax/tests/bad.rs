@@ -266,7 +266,9 @@ fn both_refuse_depth_and_bombs() {
 #[test]
 fn many_problems_end_somewhere() {
     let count = |path, text: &str| read(path, text).unwrap_err().len();
-    assert_eq!(count("a.yaml", &"a: 1\n".repeat(1000)), 50);
+    assert_eq!(count("a.yaml", &lines(1000, |n| format!("a{n}: 1\na{n}: 1\n"))), 50);
     assert_eq!(count("a.kdl", &"# c\n".repeat(1000)), 50);
-    assert_eq!(count("a.kdl", &"a 1\n".repeat(1000)), 50);
+    assert_eq!(count("a.kdl", &lines(1000, |n| format!("a{n} 1\na{n} 1\n"))), 50);
+    assert_eq!(count("a.yaml", &"a: 1\n".repeat(1000)), 1, "the same again is told once");
+    assert_eq!(count("a.kdl", &"a 1\n".repeat(1000)), 1, "the same again is told once");
 }
