@@ -24,7 +24,7 @@ use stead::plan::change::Plan;
 use stead::plan::make::{Inputs, Options, make, wanted};
 use uuid::Uuid;
 
-use super::cloud::{KEY, SimCloud, SimStore};
+use super::cloud::{KEY, SimCloud, SimStore, deliver_late};
 use super::disaster::Outside;
 use super::machine::{Machine, SimClock, SimRandom, wall};
 
@@ -161,6 +161,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
 pub fn assert_converged(outside: &Rc<Outside>, aim: &Aim, run: &Run, story: &str) {
+    deliver_late(outside, Duration::MAX);
     assert!(run.plan.blocks.is_empty(), "{story}: blocked: {:?}", run.plan.blocks);
     assert!(run.outcome.failed.is_empty(), "{story}: failed: {:?}", run.outcome.failed);
     assert!(run.outcome.skipped.is_empty(), "{story}: skipped: {:?}", run.outcome.skipped);
