@@ -34,6 +34,7 @@ pub struct Aim {
     pub stack: Stack,
     /// Remove everything.
     pub destroy: bool,
+    pub parallel: usize,
     /// Someone wants it to stop after so many events.
     pub stop_after: Option<usize>,
     /// Secrets that are shown once cannot be delivered.
@@ -48,6 +49,7 @@ impl Aim {
         Self {
             stack,
             destroy: false,
+            parallel: PARALLEL,
             stop_after: None,
             sink_is_full: false,
             meanwhile: None,
@@ -122,7 +124,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             stop.set(stop.get() || aim.stop_after.is_some_and(|count| events.borrow().len() >= count));
         },
         stop: &stop,
-        parallel: PARALLEL,
+        parallel: aim.parallel,
         bounds: Bounds::default(),
     };
     recover(&context).await.unwrap();

@@ -63,6 +63,18 @@ fn a_stop_lets_running_steps_finish_and_starts_no_other() {
 }
 
 #[test]
+fn nothing_starts_after_the_key_was_refused() {
+    let mut aim = Aim::build(shop());
+    aim.parallel = 1;
+    let mut outside = beginning(&shop());
+    outside.before_change =
+        Some((0, |outside| outside.world.borrow_mut().set_key("another", Tier::Standard)));
+    let run = process(&Rc::new(outside), &aim, 1).unwrap();
+    assert_eq!((run.outcome.failed.len(), run.outcome.done.len()), (1, 0), "{:?}", run.outcome);
+    assert_eq!(run.outcome.skipped.len(), shop().resources.len() - 1);
+}
+
+#[test]
 fn a_revoked_key_ends_the_scheduling_and_loses_nothing() {
     let aim = Aim::build(shop());
     let undisturbed = Rc::new(beginning(&shop()));
