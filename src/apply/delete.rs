@@ -137,3 +137,39 @@ pub(super) fn check_certificate(object: &Owned, live: &Object) -> Result<(), Ste
     };
     Err(StepError::Moved(format!("{} is another object: its {what} is not the remembered one", object.id)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_deleted_only_with_its_own_certificate() {
+        let (noon, night) = (Some("2026-11-21T12:00:00Z"), Some("2026-11-21T23:00:00Z"));
+        for (id, project, created_at, wanted) in [
+            ("a", Some("p"), noon, true),
+            ("a", None, None, true),
+            ("b", Some("p"), noon, false),
+            ("a", Some("q"), noon, false),
+            ("a", Some("p"), night, false),
+        ] {
+            let name = |text: Option<&str>| text.map(Into::into);
+            let live = Object {
+                kind: "thing".into(),
+                id: id.into(),
+                parent: None,
+                project: name(project),
+                created_at: name(created_at),
+                attributes: crate::model::value::Attributes::new(),
+                detailed: true,
+            };
+            let owned = Owned {
+                id: "a".into(),
+                parent: None,
+                project: Some("p".into()),
+                created_at: name(noon),
+                provisional: false,
+            };
+            assert_eq!(check_certificate(&owned, &live).is_ok(), wanted, "{id} {project:?} {created_at:?}");
+        }
+    }
+}

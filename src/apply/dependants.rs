@@ -44,3 +44,53 @@ impl Dependants {
         self.by_id.get(id).map_or(&[], Vec::as_slice)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+    use crate::ledger::entry::{Entry, Identity, Owned};
+    use crate::model::secret::FingerprintKey;
+    use crate::model::value::Attributes;
+
+    fn entry(kind: &str, parent: Option<&str>, applied: &[(&str, &str)]) -> Entry {
+        let parent = parent.map(Into::into);
+        let current = Owned { id: "x".into(), parent, project: None, created_at: None, provisional: false };
+        let applied: Attributes =
+            applied.iter().map(|(name, value)| ((*name).into(), Value::text(value))).collect();
+        Entry {
+            kind: kind.into(),
+            current: Some(current),
+            deposed: Vec::new(),
+            parent: None,
+            applied,
+            depends_on: Vec::new(),
+            protect: false,
+            keep_on_remove: false,
+            unfinished: false,
+        }
+    }
+
+    #[test]
+    fn children_and_what_a_table_names_go_along_and_nothing_else() {
+        let mut ledger = Ledger::new(Identity {
+            lineage: uuid::Uuid::nil(),
+            stack: "s".into(),
+            environment: "e".into(),
+            account: None,
+            key: FingerprintKey([0; 32]),
+        });
+        for (address, entry) in [
+            ("database.main.users.app", entry("database_user", Some("d1"), &[("name", "app")])),
+            ("backup_schedule.nightly", entry("backup_schedule", None, &[("vm", "v1")])),
+            ("volume.data", entry("volume", None, &[("vm", "v1")])),
+        ] {
+            ledger.entries.insert(Address::parse(address).unwrap(), entry);
+        }
+        let dependants = Dependants::of(&ledger, REGISTRY);
+        let on = |id| dependants.on(id).iter().map(Address::as_str).collect::<Vec<_>>();
+        assert_eq!(on("v1"), ["backup_schedule.nightly"]);
+        assert_eq!(on("d1"), ["database.main.users.app"]);
+        assert_eq!(on("x"), [] as [&str; 0]);
+    }
+}

@@ -61,7 +61,7 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     let answer = arrive(outside, request);
     outside.point(&format!("after {name}")).await;
     outside.machine.sleep(WAY).await;
-    if outside.lose == Some(number) { Err(lost()) } else { Ok(answer) }
+    if outside.lose.contains(&number) { Err(lost()) } else { Ok(answer) }
 }
 
 fn lost() -> ExchangeError {
@@ -71,12 +71,17 @@ fn lost() -> ExchangeError {
 /// A request reaches the service, after those that are late.
 fn arrive(outside: &Outside, request: &Request) -> Answer {
     let now = outside.machine.elapsed();
-    let (due, later): (Vec<_>, Vec<_>) = outside.late.take().into_iter().partition(|(at, _)| *at <= now);
+    deliver_late(outside, now);
+    serve(outside, request, now)
+}
+
+/// What was on its way arrives, up to a time.
+pub fn deliver_late(outside: &Outside, upto: Duration) {
+    let (due, later): (Vec<_>, Vec<_>) = outside.late.take().into_iter().partition(|(at, _)| *at <= upto);
     outside.late.replace(later);
     for (at, late) in due {
         serve(outside, &late, at);
     }
-    serve(outside, request, now)
 }
 
 /// Someone else sends a request, past the client and its network.

@@ -36,8 +36,8 @@ pub struct Outside {
     points: Cell<usize>,
     /// Changing requests that arrived in this process, in order.
     pub changes: Cell<usize>,
-    /// The answer to this change is lost.
-    pub lose: Option<usize>,
+    /// The answers to these changes are lost.
+    pub lose: Vec<usize>,
     /// This change is thought lost at once, and arrives so much later.
     pub delay: Option<(usize, Duration)>,
     /// This append fails, and nothing of it is written.
@@ -64,7 +64,7 @@ impl Outside {
             late: RefCell::default(),
             points: Cell::new(0),
             changes: Cell::new(0),
-            lose: None,
+            lose: Vec::new(),
             delay: None,
             fail_append: None,
             appends: Cell::new(0),

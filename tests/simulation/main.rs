@@ -158,7 +158,7 @@ fn a_lost_answer_is_looked_up() {
         for lost in 0..changes {
             let story = format!("{what}, answer {lost} is lost");
             let (mut outside, _) = begin();
-            outside.lose = Some(lost);
+            outside.lose = vec![lost];
             converge(&Rc::new(outside), &aim, 1, &story);
             let story = format!("{what}, request {lost} is thought lost and arrives late");
             let (mut outside, _) = begin();

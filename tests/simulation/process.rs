@@ -24,7 +24,7 @@ use stead::plan::change::Plan;
 use stead::plan::make::{Inputs, Options, make, wanted};
 use uuid::Uuid;
 
-use super::cloud::{KEY, SimCloud, SimStore};
+use super::cloud::{KEY, SimCloud, SimStore, deliver_late};
 use super::disaster::Outside;
 use super::machine::{Machine, SimClock, SimRandom, wall};
 
@@ -34,6 +34,7 @@ pub struct Aim {
     pub stack: Stack,
     /// Remove everything.
     pub destroy: bool,
+    pub parallel: usize,
     /// Someone wants it to stop after so many events.
     pub stop_after: Option<usize>,
     /// Secrets that are shown once cannot be delivered.
@@ -48,6 +49,7 @@ impl Aim {
         Self {
             stack,
             destroy: false,
+            parallel: PARALLEL,
             stop_after: None,
             sink_is_full: false,
             meanwhile: None,
@@ -122,7 +124,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             stop.set(stop.get() || aim.stop_after.is_some_and(|count| events.borrow().len() >= count));
         },
         stop: &stop,
-        parallel: PARALLEL,
+        parallel: aim.parallel,
         bounds: Bounds::default(),
     };
     recover(&context).await.unwrap();
@@ -161,6 +163,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
 pub fn assert_converged(outside: &Rc<Outside>, aim: &Aim, run: &Run, story: &str) {
+    deliver_late(outside, Duration::MAX);
     assert!(run.plan.blocks.is_empty(), "{story}: blocked: {:?}", run.plan.blocks);
     assert!(run.outcome.failed.is_empty(), "{story}: failed: {:?}", run.outcome.failed);
     assert!(run.outcome.skipped.is_empty(), "{story}: skipped: {:?}", run.outcome.skipped);

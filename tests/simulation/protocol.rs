@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use serde_json::json;
 use stead::apply::event::{Event, StepError};
+use stead::apply::run::Bounds;
 use stead::emulator::world::Tier;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::Address;
 use stead::model::schema::Method;
 
 use super::cloud::{KEY, meddle};
-use super::disaster::Outside;
+use super::disaster::{Outside, Remains};
 use super::process::{Aim, Run, beginning, live, process};
 use super::stack::{Builder, edited, id, number, shop, text};
-use super::{converge, standing};
+use super::{converge, recorded, standing};
 
 fn failed<'a>(run: &'a Run, address: &str) -> &'a StepError {
     let found = run.outcome.failed.iter().find(|(failed, _)| failed.as_str() == address);
@@ -62,6 +63,18 @@ fn a_stop_lets_running_steps_finish_and_starts_no_other() {
 }
 
 #[test]
+fn nothing_starts_after_the_key_was_refused() {
+    let mut aim = Aim::build(shop());
+    aim.parallel = 1;
+    let mut outside = beginning(&shop());
+    outside.before_change =
+        Some((0, |outside| outside.world.borrow_mut().set_key("another", Tier::Standard)));
+    let run = process(&Rc::new(outside), &aim, 1).unwrap();
+    assert_eq!((run.outcome.failed.len(), run.outcome.done.len()), (1, 0), "{:?}", run.outcome);
+    assert_eq!(run.outcome.skipped.len(), shop().resources.len() - 1);
+}
+
+#[test]
 fn a_revoked_key_ends_the_scheduling_and_loses_nothing() {
     let aim = Aim::build(shop());
     let undisturbed = Rc::new(beginning(&shop()));
@@ -75,6 +88,9 @@ fn a_revoked_key_ends_the_scheduling_and_loses_nothing() {
         let refused =
             |error: &StepError| matches!(error, StepError::Refused(refusal) if refusal.status == 401);
         assert!(run.outcome.failed.iter().any(|(_, error)| refused(error)), "{change}: {:?}", run.outcome);
+        let told = |event: &Event| matches!(event, Event::Failed { error, .. } if refused(error));
+        let after = run.events.iter().skip_while(|event| !told(event));
+        assert_eq!(after.filter(|event| matches!(event, Event::Started { .. })).count(), 0, "{change}");
         outside.world.borrow_mut().set_key(KEY, Tier::Standard);
         converge(&outside, &aim, 100, &format!("the key was revoked before change {change}"));
     }
@@ -101,7 +117,7 @@ fn two_objects_that_could_be_it_are_asked_about_and_frozen() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.before_change = Some((SPARE, twin));
-    outside.lose = Some(SPARE);
+    outside.lose = vec![SPARE];
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert!(matches!(failed(&run, "volume.spare"), StepError::Question(_)), "{:?}", run.outcome);
@@ -118,13 +134,71 @@ fn two_objects_that_could_be_it_are_asked_about_and_frozen() {
 fn a_single_object_that_was_only_found_is_bound_provisionally() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
-    outside.lose = Some(SPARE);
+    outside.lose = vec![SPARE];
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert_eq!(names(&run.outcome.done), ["project.shop", "volume.spare"]);
     let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
     assert!(ledger.entries["volume.spare"].current.as_ref().unwrap().provisional);
     assert!(!ledger.entries["project.shop"].current.as_ref().unwrap().provisional);
+}
+
+#[test]
+fn what_was_there_before_is_not_taken_for_what_was_made() {
+    let aim = two();
+    let project = Aim::build(Builder::new().with("project", "shop", &[]).build());
+    let outside = Rc::new(beginning(&aim.stack));
+    process(&outside, &project, 1).unwrap();
+    twin(&outside);
+    let mut outside = Outside::after(&outside.left_behind(0, "twin"), Duration::from_secs(5));
+    outside.lose = vec![0];
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 2).unwrap();
+    assert_eq!(names(&run.outcome.done), ["volume.spare"], "{:?}", run.outcome);
+    assert_eq!(live(&outside)["volume"].len(), 2);
+}
+
+#[test]
+fn creations_that_could_be_taken_for_each_other_wait_for_each_other() {
+    let twins = ["one", "two", "three"]
+        .into_iter()
+        .fold(Builder::new().with("project", "shop", &[]), |stack, name| {
+            stack.with("volume", name, &[("name", text("same")), ("size", number(5))])
+        });
+    let aim = Aim::build(twins.build());
+    let mut outside = beginning(&aim.stack);
+    outside.lose = vec![1, 2, 3];
+    converge(&Rc::new(outside), &aim, 1, "three of the same name, all answers lost");
+}
+
+#[test]
+fn an_effect_that_comes_right_after_giving_up_stops_the_next_attempt() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    // The list that shows nothing is answered 20 ms after the bounds, the next one 40 ms later.
+    let Bounds { effect, listing, .. } = Bounds::default();
+    outside.delay = Some((SPARE, effect + listing + Duration::from_millis(40)));
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert!(matches!(failed(&run, "volume.spare"), StepError::Question(_)), "{:?}", run.outcome);
+    assert_eq!(live(&outside)["volume"].len(), 1);
+}
+
+#[test]
+fn an_old_object_and_a_change_of_the_new_one_take_turns() {
+    let (_, remains) = recorded(standing(), &Aim::build(edited()), "editing");
+    let is_between = |left: &&Remains| {
+        let ledger = load_ledger(left.records.iter().cloned()).unwrap();
+        let entry = &ledger.entries["vm.b"];
+        let quiet = ledger.intents.values().all(|intent| intent.address.as_str() != "vm.b");
+        quiet && !entry.deposed.is_empty()
+    };
+    let left = remains.iter().find(is_between).unwrap();
+    let mut stack = edited();
+    let attributes = &mut stack.resources["vm.b"].attributes;
+    attributes.get_mut("plan").unwrap().expression = text("std-4c-8g");
+    let outside = Rc::new(Outside::after(left, Duration::from_secs(5)));
+    converge(&outside, &Aim::build(stack), 3, "an old object is left, and the new one changes");
 }
 
 #[test]
