@@ -464,8 +464,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 fn parallel(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(n) if (1..=256).contains(&n) => Ok(n),
-        _ => Err("it is a number from 1 to 256".to_owned()),
+        Ok(n) if (1..=1024).contains(&n) => Ok(n),
+        _ => Err("it is a number from 1 to 1024".to_owned()),
     }
 }
 

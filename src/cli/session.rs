@@ -1,6 +1,5 @@
 //! `Session`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
 
-
 use super::args::Scope;
 use super::connect::{Connection, Time};
 use super::failure::Failure;

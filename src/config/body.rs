@@ -95,7 +95,9 @@ impl<'d> Resolver<'d> {
     /// Fills in the name, and reports what is missing.
     fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
         for attribute in block.kind.attributes {
-            let meant = |key: &&&str| block.kind.attribute(key).is_none() && nearest(key, [attribute.name]).is_some();
+            let meant = |key: &&&str| {
+                block.kind.attribute(key).is_none() && nearest(key, [attribute.name]).is_some()
+            };
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
                 continue;
             }

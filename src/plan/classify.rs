@@ -155,12 +155,18 @@ impl<'a> Judge<'_, 'a> {
         if !must {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
-        let act = match (must, differences.is_empty()) {
+        // An update without calls waits until the object is at rest: only then may others build on it.
+        let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
+        let act = match (must, differences.is_empty() && !unfinished) {
             (true, _) => Act::Replace { create_first: true },
             (false, true) => Act::Keep,
             (false, false) => Act::Update,
         };
         let mut verdict = Verdict::plain(act, cause(&differences));
+        if act == Act::Update && differences.is_empty() {
+            verdict = Verdict::plain(act, Cause::Unfinished)
+                .because("an earlier apply did not see it come to rest");
+        }
         if broken {
             verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
         } else if let Some(reason) = forced {

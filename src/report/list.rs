@@ -37,7 +37,12 @@ pub fn managed(objects: &[Listed], wide: bool) -> Table {
         Column::number("monthly"),
     ];
     if wide {
-        columns.extend([Column::text("kind"), Column::text("name"), Column::text("project"), Column::text("created_at")]);
+        columns.extend([
+            Column::text("kind"),
+            Column::text("name"),
+            Column::text("project"),
+            Column::text("created_at"),
+        ]);
     }
     let row = |object: &Listed| {
         let mut cells = vec![

@@ -43,7 +43,8 @@ fn both_syntaxes_give_the_same_plan_to_the_byte() {
             let plan = |case: &Case| {
                 let mut command = case.command(&format!("plan --output json {flags}"));
                 let cloud = yaml.cloud();
-                let output = command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key).output();
+                let output =
+                    command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key).output();
                 String::from_utf8(output.unwrap().stdout).unwrap()
             };
             let (left, right) = (plan(&yaml), plan(&kdl));

@@ -1,8 +1,8 @@
 //! `stead drift`: what is live against what was last applied, and what nobody manages.
 
 use crate::cli::args::DriftArgs;
-use crate::cli::commands::ls;
 use crate::cli::books;
+use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;

@@ -1,8 +1,8 @@
 //! `stead get ADDRESS`: one object's live fields beside what was last applied.
 
 use crate::cli::args::Get;
-use crate::cli::commands::ls;
 use crate::cli::books;
+use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading::{self, World};

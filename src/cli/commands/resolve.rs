@@ -40,8 +40,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
                 entry.current.iter().chain(&entry.deposed).any(|owned| ls::key(&entry.kind, owned) == key)
             });
             if taken {
-                return Err(Failure::new(Exit::Failed, format!("{id} belongs to another resource already"))
-                    .help("Nothing was recorded."));
+                return Err(Failure::new(
+                    Exit::Failed,
+                    format!("{id} belongs to another resource already"),
+                )
+                .help("Nothing was recorded."));
             }
             Some(Owned {
                 id: found.id,

@@ -1,8 +1,8 @@
 //! `stead show`: a saved plan, without asking anyone.
 
 use crate::cli::args::Show;
-use crate::cli::commands::plan;
 use crate::cli::books;
+use crate::cli::commands::plan;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;

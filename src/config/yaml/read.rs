@@ -6,7 +6,9 @@ use super::anchors::{Anchored, Anchors, entries_through, through};
 use super::{messages, slips};
 use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values};
+use crate::config::syntax::{
+    MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values,
+};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

@@ -292,7 +292,8 @@ fn an_unfinished_update_goes_on() {
     world.settle();
     world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
     let plan = world.plan();
-    assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (0, 1), "only remembered as finished");
+    assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (1, 0), "waited for, without a call");
+    assert!(show(&plan).contains("did not see it come to rest"), "{}", show(&plan));
 }
 
 #[test]

@@ -62,7 +62,6 @@ fn duplicates_show_both_places() {
     S0106 3:9 Duplicate key | Remove one of the two, or rename it.
     S0106 5:1 Duplicate key | Remove one of the two, or rename it.
     S0106 7:5 Duplicate key | Remove one of the two, or rename it.
-    S0106 8:5 Duplicate key | Remove one of the two, or rename it.
     ");
 }
 
