@@ -53,7 +53,7 @@ impl Emulator {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.key,
             body.len()
@@ -187,7 +187,7 @@ fn rate(cloud: &Emulator, path: &str) -> f64 {
     const ROUNDS: usize = 1_000;
     let mut stream = TcpStream::connect(cloud.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_nodelay(true).unwrap();
-    let one = format!("GET {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\n\r\n", cloud.key);
+    let one = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {}\r\n\r\n", cloud.key);
     let batch = one.repeat(IN_FLIGHT);
     let mut reader = BufReader::with_capacity(1 << 20, stream.try_clone().unwrap());
     let start = Instant::now();

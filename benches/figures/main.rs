@@ -47,7 +47,8 @@ fn figure(what: &str, value: &str, target: &str) {
 }
 
 fn times(n: usize, directory: &Path, args: &[&str]) -> Cost {
-    median((0..n).map(|_| run(stacks::STEAD, args, directory, &[])).collect())
+    let costs: Vec<_> = (0..n).map(|_| run(stacks::STEAD, args, directory, &[])).collect();
+    median(&costs)
 }
 
 /// Start-up, and the offline check of an example.
@@ -69,20 +70,20 @@ fn plan_new() {
     let mut ours = vec![];
     let mut theirs = vec![];
     plan();
-    for _ in 0..5 {
+    for _ in 0..3 {
         ours.push(plan());
         if let Some(folder) = &terraform {
             theirs.push(run("terraform", &["plan", "-no-color", "-input=false"], folder.path(), &[]));
         }
     }
-    let ours = median(ours);
+    let ours = median(&ours);
     figure("plan of 10,000 new: stead, wall", &format!("{:.3} s", ours.wall), "");
     figure("plan of 10,000 new: stead, peak memory", &format!("{:.1} MiB", ours.memory), "");
     if theirs.is_empty() {
         println!("terraform is not on the PATH: no comparison");
         return;
     }
-    let theirs = median(theirs);
+    let theirs = median(&theirs);
     figure("plan of 10,000 new: terraform, wall", &format!("{:.3} s", theirs.wall), "");
     figure("plan of 10,000 new: terraform, peak memory", &format!("{:.1} MiB", theirs.memory), "");
     figure("wall, terraform over stead", &format!("{:.0} x", theirs.wall / ours.wall), ">= 100 x");
@@ -97,11 +98,10 @@ fn growth() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("stead.yaml"), stacks::yaml(n)).unwrap();
         let cloud = live::Emulator::start(&directory.path().join("cloud"), &[]);
-        let cost = median(
-            (0..3)
-                .map(|_| run(stacks::STEAD, &["plan", "-q"], directory.path(), &cloud.environment()))
-                .collect(),
-        );
+        let costs: Vec<_> = (0..3)
+            .map(|_| run(stacks::STEAD, &["plan", "-q"], directory.path(), &cloud.environment()))
+            .collect();
+        let cost = median(&costs);
         figure(&format!("plan of {n} new"), &format!("{:.3} s {:.0} MiB", cost.wall, cost.memory), "");
         walls.push((n as f64, cost.wall));
         memories.push((n as f64, cost.memory));

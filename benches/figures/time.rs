@@ -42,7 +42,7 @@ fn peak_memory(status: &str) -> Option<f64> {
 }
 
 /// The median of each figure.
-pub fn median(costs: Vec<Cost>) -> Cost {
+pub fn median(costs: &[Cost]) -> Cost {
     let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]

@@ -83,9 +83,11 @@ fn list(session: &Session, ledger: &Ledger) {
 
 fn told(question: &Question) -> String {
     let op = question.intent.op;
-    let mut text = format!("{} {}\n", question.intent.address, escape::line(&question.text));
-    for candidate in &question.candidates {
-        text += &format!("  stead resolve {op} adopt {}\n", escape::line(candidate));
-    }
-    text + &format!("  stead resolve {op} absent\n")
+    let adopt = |candidate: &Name| format!("  stead resolve {op} adopt {}", escape::line(candidate));
+    let head = format!("{} {}", question.intent.address, escape::line(&question.text));
+    let lines: Vec<_> = std::iter::once(head)
+        .chain(question.candidates.iter().map(adopt))
+        .chain([format!("  stead resolve {op} absent\n")])
+        .collect();
+    lines.join("\n")
 }
