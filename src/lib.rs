@@ -22,8 +22,6 @@ pub mod apply;
 
 pub mod report;
 
-pub mod editor;
-
 pub mod emulator;
 
 pub mod cli;

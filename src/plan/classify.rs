@@ -42,6 +42,7 @@ pub(super) fn classify<'a>(
         .map(|v| v.unwrap_or_else(|| Verdict::plain(Act::Frozen, Cause::Config)))
         .collect();
     keep_what_is_held(survey, &mut verdicts);
+    leave_what_holds_the_kept(survey, &mut verdicts);
     verdicts
 }
 
@@ -267,6 +268,27 @@ fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
         for held in &survey.subjects[n].held {
             if verdicts[*held].act == Act::Delete {
                 verdicts[*held].act = Act::Frozen;
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+/// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. A link is
+/// undone by itself.
+fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let stays = |n: &usize| verdicts[*n].act == Act::Forget;
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
+    while let Some(n) = queue.pop() {
+        let kept = &survey.subjects[n];
+        for held in &kept.held {
+            let other = &survey.subjects[*held];
+            let is_inside = kept.object().and_then(|object| object.project.as_ref())
+                == other.owned().map(|owned| &owned.id);
+            let needed = is_inside || guards::refers(kept, other).is_some();
+            if needed && verdicts[*held].act == Act::Delete {
+                verdicts[*held].act = Act::Forget;
+                verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
                 queue.push(*held);
             }
         }

@@ -107,7 +107,7 @@ fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'
 }
 
 /// Returns the attribute by which a live object refers to another one, other than by a link.
-fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+pub(super) fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
     let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
     let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
     let found = all.filter(|attribute| match attribute.ty {

@@ -157,7 +157,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    fn start(data: &Path, flags: &[&str]) -> Self {
+    pub fn start(data: &Path, flags: &[&str]) -> Self {
         let mut child = Command::new(STEAD)
             .args(["emulator", "--port", "0", "--output", "json", "--data"])
             .arg(data)

@@ -4,4 +4,5 @@ mod bad_input;
 mod case;
 mod change;
 mod examples;
+mod first_steps;
 mod saved;

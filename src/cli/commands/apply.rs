@@ -88,8 +88,11 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let ledger = journal.ledger().for_plans();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let facts = planning::facts(&ledger, clock, start, &world);
-    planning::show(session, &plan, &facts);
-    if !plan.blocks.iter().all(Block::only_freezes) {
+    let blocked = !plan.blocks.iter().all(Block::only_freezes);
+    if blocked || !(session.ui.json || session.ui.ndjson) {
+        planning::show(session, &plan, &facts);
+    }
+    if blocked {
         return Ok(Exit::Blocked);
     }
     expected(order, &plan)?;
@@ -208,9 +211,9 @@ impl Apply<'_> {
         let Ended::Finished(outcome) = ended else { return Ok(Exit::Interrupted) };
         let exit = Exit::of_outcome(&outcome);
         let ui = &self.session.ui;
-        if ui.ndjson {
+        if ui.ndjson || ui.json {
             ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
-        } else if !ui.json && (!plan.changes.is_empty() || exit != Exit::Done) {
+        } else if !plan.changes.is_empty() || exit != Exit::Done {
             let took = words::took(clock.elapsed().saturating_sub(start));
             ui.out(&outcome::page(&outcome, Ending { took: Some(&took), quiet: ui.quiet }, ui.style));
         }

@@ -9,7 +9,7 @@ use crate::cli::args::Emulator;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::cli::{interrupt, local};
+use crate::cli::{files, interrupt, local};
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, Running};
@@ -52,7 +52,7 @@ fn tell(session: &Session, running: &Running, folder: &Path) {
             "schema_version": 1,
             "url": url,
             "api_key": key,
-            "data": folder.display().to_string(),
+            "data": files::shown(folder),
         });
         session.ui.out(&format!("{said}\n"));
         return;
@@ -63,6 +63,6 @@ fn tell(session: &Session, running: &Running, folder: &Path) {
          export STEAD_API_KEY={key}\n\n\
          Its request log:  curl {url}/_emulator/requests\n\
          Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
-        folder.display()
+        files::shown(folder)
     ));
 }

@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
 /// Shows a plan in the form that was asked for.
 pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts) {
     let ui = &session.ui;
-    if ui.json {
+    if ui.json || ui.ndjson {
         let options = PlanOptions { details: ui.verbose };
         // A reader that went away (`| head`) is no error.
         let _ = json::plan_to(&mut BufWriter::new(stdout().lock()), plan, REGISTRY, options);

@@ -1,1 +1,0 @@
-//! What the tables say, for editors and readers: schemas and reference texts.

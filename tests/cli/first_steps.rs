@@ -1,0 +1,104 @@
+//! What a newcomer does first: no account, a stack from `init`, the embedded cloud, and its drift.
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::case::{Case, Emulator};
+
+#[test]
+fn stead_alone_is_short_and_shows_three_ways_in() {
+    let run = Case::new().ok("");
+    assert!(run.stdout.lines().count() <= 20, "{}", run.stdout);
+    assert_eq!(run.stdout.lines().filter(|line| line.starts_with("  stead ")).count(), 3, "{}", run.stdout);
+    for command in ["", "plan", "apply", "destroy", "emulator", "init", "resolve"] {
+        Case::new().ok(&format!("{command} --help")).says(&["xample", "stead"]);
+    }
+}
+
+#[test]
+fn every_template_is_valid_and_goes_there_and_back() {
+    for template in ["minimal", "shop"] {
+        for format in ["yaml", "kdl"] {
+            let case = Case::new();
+            case.ok(&format!("init --template {template} --format {format} my-stack"));
+            case.fails(1, &format!("init --template {template} --format {format} my-stack"))
+                .says(&["--force"]);
+            case.ok("validate -C my-stack");
+            case.ok("plan -C my-stack --cloud local").says(&["create"]);
+            case.ok("apply -C my-stack --cloud local --yes");
+            case.ok("apply -C my-stack --cloud local --yes").says(&["No changes"]);
+            case.ok("destroy -C my-stack --cloud local --yes --confirm my-stack");
+            case.ok("ls -C my-stack --cloud local").says(&["Nothing is managed"]);
+        }
+    }
+}
+
+#[test]
+fn a_password_that_is_shown_once_goes_to_its_file_and_nowhere_else() {
+    let case = Case::new();
+    case.ok("init --template shop my-stack");
+    let run = case.ok("apply -C my-stack --cloud local --yes -v");
+    let path = case.path("my-stack/secrets/reporting");
+    let password = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(password.trim().len() >= 8);
+    assert!(!run.all().contains(password.trim()));
+    for entry in std::fs::read_dir(case.path("my-stack/.stead/local/staging")).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(password.trim()));
+    }
+}
+
+#[test]
+fn a_served_emulator_is_the_cloud_of_the_stack_beside_it() {
+    let case = Case::example("minimal");
+    case.ok("apply --cloud local --yes");
+    let served = Emulator::start(&case.path(".stead"), &[]);
+    let vm = served.list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
+    served.mutate("vm", &vm, &json!({ "name": "renamed" }));
+    case.fails(3, "drift --cloud local --exit-code").says(&["vm.web", "name", "renamed"]);
+    drop(served);
+    case.fails(3, "drift --cloud local --exit-code").says(&["renamed"]);
+}
+
+#[test]
+fn pipes_stay_clean() {
+    let case = Case::example("shop").emulator();
+    for args in ["plan", "validate", "plan --output json", "ls"] {
+        let run = case.ok(args);
+        assert!(!run.all().contains('\u{1b}'), "{args}: {}", run.all());
+    }
+    let coloured = case.ok("plan --color always");
+    assert!(coloured.stdout.contains('\u{1b}'));
+    let apply = case.ok("apply --yes --output ndjson");
+    let events: Vec<serde_json::Value> =
+        apply.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(events.last().unwrap()["event"], "outcome");
+    assert_eq!(events.last().unwrap()["exit"], 0);
+    let mut child = case.command("plan -v").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&ended.stderr).contains("panicked"));
+}
+
+#[test]
+fn ndjson_is_nothing_but_events() {
+    let case = Case::example("minimal").emulator();
+    for args in ["apply --yes --output ndjson", "apply --yes --output ndjson"] {
+        for line in case.ok(args).stdout.lines() {
+            serde_json::from_str::<serde_json::Value>(line)
+                .unwrap_or_else(|error| panic!("{error}: {line}"));
+        }
+    }
+}
+
+#[test]
+fn there_are_no_questions_until_there_are() {
+    let case = Case::example("minimal").emulator();
+    case.ok("apply --yes");
+    case.ok("resolve").says(&["no open questions"]);
+    case.fails(1, "resolve 3f0e8c52-0000-4000-8000-000000000000 absent").says(&["no open question"]);
+}
