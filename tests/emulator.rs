@@ -1,4 +1,14 @@
 //! The emulator over TCP: what a client meets that the pure world does not show.
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +41,7 @@ impl Service {
         let projects = service.ok("GET /api/v1/projects", Value::Null).await;
         let projects = projects["data"].as_array().unwrap().clone();
         let default = projects.iter().find(|project| project["is_default"] == true).unwrap();
-        service.project = default["id"].as_str().unwrap().to_owned();
+        default["id"].as_str().unwrap().clone_into(&mut service.project);
         service
     }
 

@@ -54,7 +54,7 @@ fn bombs_and_depths_end_quickly_in_one_error() {
         }))
         .collect();
     let deep_flow = format!("stead: {}1{}\n", "[".repeat(10_000), "]".repeat(10_000));
-    let deep_block: String = (0..10_000).map(|i| format!("{}a:\n", " ".repeat(i))).collect();
+    let deep_block = (0..10_000).map(|i| " ".repeat(i) + "a:").collect::<Vec<_>>().join("\n");
     let deep_kdl = format!("{}{}\n", "a {".repeat(10_000), "}".repeat(10_000));
     let many = "x: y\n".repeat(10_000_000);
     for (file, text) in [

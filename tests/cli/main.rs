@@ -1,4 +1,14 @@
 //! The real binary, run as a user runs it: stories from an empty directory to a destroyed stack.
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 
 mod bad_input;
 mod case;

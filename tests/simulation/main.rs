@@ -2,6 +2,20 @@
 //! its answers lost one by one, its requests arriving after its death; and then run again. Whatever
 //! happens, in the end every declared resource has exactly one object, every object is owned, and the
 //! next plan is empty.
+#![allow(
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::single_match_else,
+    clippy::type_complexity,
+    clippy::unchecked_time_subtraction,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 
 mod cloud;
 mod disaster;
