@@ -2,6 +2,7 @@
 //! for each transition elsewhere, or one JSON event a line.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -21,6 +22,7 @@ const ROWS: usize = 16;
 pub(super) struct Telling<'a, K> {
     ui: Ui,
     clock: &'a K,
+    start: Duration,
     form: RefCell<Form>,
 }
 
@@ -43,7 +45,7 @@ impl<'a, K: Clock> Telling<'a, K> {
                 Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
             }
         };
-        Self { ui, clock, form: RefCell::new(form) }
+        Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form) }
     }
 
     /// Takes an event.
@@ -53,13 +55,18 @@ impl<'a, K: Clock> Telling<'a, K> {
             Form::Ndjson => self.ui.out(&(ndjson::event(self.clock.now(), event) + "\n")),
             Form::Lines(lines) => self.say(lines.on(self.clock.now(), event)),
             Form::Table(board, live) => {
-                let now = self.clock.elapsed();
+                let now = self.since();
                 if let Some(line) = board.on(now, event, self.ui.message_style) {
                     let _ = live.keep(&line);
                 }
                 live.draw(board.lines(now, ROWS, self.ui.message_style));
             }
         }
+    }
+
+    /// Returns the time since the apply began.
+    fn since(&self) -> Duration {
+        self.clock.elapsed().saturating_sub(self.start)
     }
 
     fn say(&self, line: Option<String>) {
@@ -74,7 +81,7 @@ impl<'a, K: Clock> Telling<'a, K> {
             Form::Silent | Form::Ndjson => {}
             Form::Lines(lines) => self.say(lines.heartbeat(self.clock.now())),
             Form::Table(board, live) => {
-                live.draw(board.lines(self.clock.elapsed(), ROWS, self.ui.message_style));
+                live.draw(board.lines(self.since(), ROWS, self.ui.message_style));
             }
         }
     }
