@@ -189,3 +189,16 @@ fn stop_signals_drain_and_the_next_apply_resumes() {
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
     no_changes(&case);
 }
+
+#[test]
+fn what_exists_already_is_adopted_when_told_and_never_doubled() {
+    let stack = "stead: 1\nstack: story\nvpc:\n  main: { cidr: 10.1.0.0/16 }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
+    std::fs::remove_dir_all(case.path(".stead")).unwrap();
+    case.fails(4, "apply --yes").says(&["vpc.main", "--adopt", &id]);
+    case.ok(&format!("apply --yes --adopt vpc.main={id}")).says(&["adopt", "1 done"]);
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
+    no_changes(&case);
+}

@@ -208,8 +208,13 @@ impl Apply<'_> {
         let telling = self.session.telling(self.connection, Some(plan));
         let ended = self.watched(&telling, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
-        let Ended::Finished(outcome) = ended else { return Ok(Exit::Interrupted) };
+        let Ended::Finished(mut outcome) = ended else { return Ok(Exit::Interrupted) };
         let exit = Exit::of_outcome(&outcome);
+        if exit == Exit::Done {
+            // Adopting and forgetting need no step: the ledger took them before the first one.
+            let without = plan.changes.iter().filter(|change| change.steps.is_empty());
+            outcome.done.extend(without.map(|change| change.address.clone()));
+        }
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
             ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
