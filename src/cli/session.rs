@@ -3,8 +3,9 @@
 use super::args::Scope;
 use super::connect::{Connection, Time};
 use super::failure::Failure;
+use super::files;
 use super::project::Project;
-use super::settings::Settings;
+use super::settings::{Cloud, DEFAULT_DIR, Settings};
 use super::telling::Telling;
 use super::ui::Ui;
 use crate::plan::change::Plan;
@@ -33,6 +34,23 @@ impl Session {
             self.ui.say(text.trim_end());
         }
         Ok(project)
+    }
+
+    /// Says which command comes next, with the flags that this one had; `why` follows it.
+    pub(super) fn next(&self, command: &str, why: &str) {
+        let settings = &self.settings;
+        let mut words = vec!["stead".to_owned()];
+        if settings.dir.as_os_str() != DEFAULT_DIR {
+            words.extend(["-C".to_owned(), files::shown(&settings.dir)]);
+        }
+        if let Some(environment) = &settings.env {
+            words.extend(["-e".to_owned(), environment.to_string()]);
+        }
+        if settings.cloud == Cloud::Local {
+            words.push("--cloud local".to_owned());
+        }
+        words.push(command.to_owned());
+        self.ui.next(format!("{} {why}", words.join(" ")).trim_end());
     }
 
     /// Returns what a plan is told besides the stack.

@@ -57,6 +57,7 @@ fn both_syntaxes_give_the_same_plan_to_the_byte() {
 #[test]
 fn the_embedded_cloud_is_still_there_for_the_next_command() {
     let case = Case::example("minimal");
+    case.ok("plan --cloud local").says(&["next: stead --cloud local apply"]);
     case.ok("apply --cloud local --yes").says(&["vm.web", "address"]);
     let again = case.ok("apply --cloud local --yes");
     assert_eq!(again.stdout.lines().count(), 1, "{}", again.stdout);

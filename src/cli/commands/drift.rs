@@ -34,7 +34,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     } else {
         session.ui.out(&drift::page(&found, session.ui.style));
         if found.to_decide() > 0 {
-            session.ui.next("stead plan shows what an apply would put back");
+            session.next("plan", "shows what an apply would put back");
         }
     }
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))

@@ -37,9 +37,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
             .to_text()
             .map_err(anyhow::Error::from)?;
         files::write_private(path, text.as_bytes())?;
-        session.ui.next(&format!("stead apply {}", files::shown(path)));
+        session.next(&format!("apply {}", files::shown(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
-        session.ui.next("stead apply");
+        session.next("apply", "");
     }
     Ok(Exit::of_plan(&plan, args.exit_code))
 }

@@ -63,7 +63,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     journal.commit(&[Record::Answered { op: *op, object }]).await?;
     books::close(journal).await?;
     session.ui.say(&format!("Recorded. {} is no longer frozen.", question.intent.address));
-    session.ui.next("stead apply");
+    session.next("apply", "");
     Ok(Exit::Done)
 }
 

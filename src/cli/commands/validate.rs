@@ -30,6 +30,6 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         stack.environment.name,
         stack.resources.len()
     ));
-    session.ui.next("stead plan shows what would change");
+    session.next("plan", "shows what would change");
     Ok(Exit::Done)
 }
