@@ -94,7 +94,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn of(kind: &Kind, owned: &Owned) -> Self {
-        let key = ObjectKey { kind: kind.name.into(), parent: owned.parent.clone(), id: owned.id.clone() };
+        let key = owned.key(kind.name);
         Self { key, project: owned.project.clone() }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn read_ledger(project: &Project, connection: &Connection) -> Result<
     let stack = &project.stack;
     let found = FileStore::read(&connection.ledgers, &stack.name, &stack.environment.name)?;
     let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
-    Ok(found.map_or_else(unborn, |ledger| ledger.for_plans()))
+    Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
 
 /// Opens the ledger for writing.

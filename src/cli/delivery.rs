@@ -1,5 +1,7 @@
 //! Delivers a secret that is shown once to the sink that its block names.
 
+use std::path::Path;
+
 use crate::cli::files;
 use crate::cli::project::Project;
 use crate::config::stack::SecretSink;
@@ -22,11 +24,11 @@ pub(super) fn to_sinks(project: &Project) -> impl Fn(&Address, &Secret) -> Resul
 fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<()> {
     match sink {
         SecretSink::File(path) => {
-            let path = files::place_below(&project.directory, path)?;
+            let path = files::place_below(&project.directory, Path::new(path))?;
             files::write_private(&path, format!("{text}\n").as_bytes())
         }
         SecretSink::EnvFile { path, variable } => {
-            let path = files::place_below(&project.directory, path)?;
+            let path = files::place_below(&project.directory, Path::new(path))?;
             let old = files::read_optional(&path)?.unwrap_or_default();
             files::write_private(&path, with_variable(&old, variable, text)?.as_bytes())
         }

@@ -71,53 +71,36 @@ pub(super) fn read_var_file(path: &Path) -> anyhow::Result<(String, String)> {
 /// # Errors
 /// When the path leaves the root, passes a link, is no regular file or is too large.
 pub(super) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
-    let refuse = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why.to_owned()));
-    let mut path = root.to_path_buf();
-    for part in relative.components() {
-        match part {
-            Component::CurDir => {}
-            Component::Normal(name) => {
-                path.push(name);
-                if fs::symlink_metadata(&path)?.file_type().is_symlink() {
-                    return refuse("it passes a symbolic link");
-                }
-            }
-            _ => return refuse("it leaves the stack's directory"),
-        }
-    }
+    let path = place_below(root, relative)?;
     if !fs::metadata(&path)?.is_file() {
         return refuse("it is not a regular file");
     }
     read_bounded(&path, MAX_SIDE_FILE)
 }
 
-/// Returns a path inside `root` for a file to write, after the same checks as `read_below`.
+/// Returns a path inside `root`, reached without `..` and without symbolic links.
 ///
 /// # Errors
 /// When the path leaves the root or passes a link.
-pub(super) fn place_below(root: &Path, relative: &str) -> io::Result<PathBuf> {
+pub(super) fn place_below(root: &Path, relative: &Path) -> io::Result<PathBuf> {
     let mut path = root.to_path_buf();
-    for part in Path::new(relative).components() {
+    for part in relative.components() {
         match part {
             Component::CurDir => {}
             Component::Normal(name) => {
                 path.push(name);
                 if fs::symlink_metadata(&path).is_ok_and(|data| data.file_type().is_symlink()) {
-                    return Err(io::Error::new(
-                        io::ErrorKind::PermissionDenied,
-                        "it passes a symbolic link",
-                    ));
+                    return refuse("it passes a symbolic link");
                 }
             }
-            _ => {
-                return Err(io::Error::new(
-                    io::ErrorKind::PermissionDenied,
-                    "it leaves the stack's directory",
-                ));
-            }
+            _ => return refuse("it leaves the stack's directory"),
         }
     }
     Ok(path)
+}
+
+fn refuse<T>(why: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 /// Writes a file whole or not at all, readable by its owner only; durable on return.
@@ -230,7 +213,10 @@ mod tests {
         for bad in ["../a.txt", "/etc/passwd", "link", "."] {
             assert!(read_below(root.path(), Path::new(bad)).is_err(), "{bad}");
         }
-        assert!(place_below(root.path(), "link").is_err() && place_below(root.path(), "../x").is_err());
+        assert!(
+            place_below(root.path(), Path::new("link")).is_err()
+                && place_below(root.path(), Path::new("../x")).is_err()
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::index::which_instance;
 use super::resolver::{Frame, Resolved, Resolver};
-use super::scalar::{self, Mismatch, type_name, value_name};
+use super::scalar::{self, Mismatch, type_name};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -352,7 +352,7 @@ fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
                 .map(Value::Map)
         }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
-            Err(Mismatch::wrong_type(&type_name(ty), value_name(&value)))
+            Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
         }
         (ty, value) => {
             let was_text = matches!(value, Value::Text(_));

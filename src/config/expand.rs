@@ -298,7 +298,7 @@ impl<'d> Resolver<'d> {
             return Some(when);
         }
         let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
-        let found = super::scalar::value_name(&value);
+        let found = value.type_name();
         self.problem(
             frame,
             problem
@@ -318,9 +318,6 @@ fn illegal_key(key: &str, span: Span) -> Diagnostic {
 
 fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
     Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through").at(span, "").detail(
-        format!(
-            "It takes a set, a list of texts, a map or a block, and this is {}.",
-            super::scalar::value_name(value)
-        ),
+        format!("It takes a set, a list of texts, a map or a block, and this is {}.", value.type_name()),
     )
 }

@@ -211,22 +211,7 @@ pub(super) fn checked(value: Value, ty: &Type) -> Result<Value, Mismatch> {
             Err(Mismatch::wrong_type(&type_name(ty), "a text that is no id")
                 .help(format!("write `${kind}.NAME` for a block of this stack, or a full id")))
         }
-        (ty, value) => Err(Mismatch::wrong_type(&type_name(ty), value_name(&value))),
-    }
-}
-
-/// Returns what people call a value's type.
-pub(super) fn value_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Integer(_) => "a whole number",
-        Value::Decimal(_) => "a number",
-        Value::Text(_) => "a text",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-        Value::Secret(_) => "a secret",
-        Value::Unknown(_) => "a value that is not known yet",
+        (ty, value) => Err(Mismatch::wrong_type(&type_name(ty), value.type_name())),
     }
 }
 
@@ -234,7 +219,7 @@ fn as_text(value: Value, ty: &Type) -> Result<Name, Mismatch> {
     match value {
         Value::Text(text) => Ok(text),
         Value::Integer(_) | Value::Decimal(_) | Value::Bool(_) => Ok(Name::new(value.to_string())),
-        other => Err(Mismatch::wrong_type(&type_name(ty), value_name(&other))),
+        other => Err(Mismatch::wrong_type(&type_name(ty), other.type_name())),
     }
 }
 
@@ -304,7 +289,7 @@ mod tests {
 
     fn read(text: &str, form: Form, ty: &Type) -> String {
         match typed(&scalar(text, form), ty) {
-            Ok(value) => format!("{value} ({})", value_name(&value)),
+            Ok(value) => format!("{value} ({})", value.type_name()),
             Err(slip) => {
                 let help = slip.help.map(|help| format!(" | {help}")).unwrap_or_default();
                 format!("{} {}{help}", slip.code, slip.detail)

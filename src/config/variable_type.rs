@@ -2,7 +2,7 @@
 
 use super::document::{Form, Node, NodeValue, Scalar};
 use super::format;
-use super::scalar::{self, Mismatch, value_name};
+use super::scalar::{self, Mismatch};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::model::value::{Value, decimal};
@@ -179,11 +179,11 @@ impl VariableType {
                 .map(|(key, value)| Ok((key, of.convert(value)?)))
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
-            (Self::List(_) | Self::Set(_) | Self::Map(_), value) => Err(self.wrong(value_name(&value))),
+            (Self::List(_) | Self::Set(_) | Self::Map(_), value) => Err(self.wrong(value.type_name())),
             (_, value @ (Value::Text(_) | Value::Integer(_) | Value::Decimal(_) | Value::Bool(_))) => {
                 self.word(&value.to_string())
             }
-            (_, value) => Err(self.wrong(value_name(&value))),
+            (_, value) => Err(self.wrong(value.type_name())),
         }
     }
 

@@ -11,6 +11,7 @@ use super::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 
 /// Everything that stead remembers of one stack in one environment. Built by replaying records.
@@ -98,6 +99,14 @@ pub struct Owned {
     /// It was found, not answered: deleting or replacing it asks a human.
     #[serde(default)]
     pub provisional: bool,
+}
+
+impl Owned {
+    /// Returns the key of the object, whose kind the entry knows.
+    #[must_use]
+    pub fn key(&self, kind: &str) -> ObjectKey {
+        ObjectKey { kind: kind.into(), parent: self.parent.clone(), id: self.id.clone() }
+    }
 }
 
 /// A mutating request about to be sent.
@@ -192,13 +201,12 @@ impl Ledger {
     /// so a plan made before the first apply fits the ledger which that apply begins, and two plans of
     /// the same stack are the same to the byte.
     #[must_use]
-    pub fn for_plans(&self) -> Self {
-        let mut seen = self.clone();
-        if seen.entries.is_empty() {
-            seen.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
-            seen.serial = 0;
+    pub fn for_plans(mut self) -> Self {
+        if self.entries.is_empty() {
+            self.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
+            self.serial = 0;
         }
-        seen
+        self
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn concatenate(parts: &[Value]) -> Result<Value, EvaluationError> {
             Value::Null | Value::List(_) | Value::Map(_) => {
                 return Err(EvaluationError::Failed(format!(
                     "{} cannot stand inside a text",
-                    item::type_name(part)
+                    part.type_name()
                 )));
             }
             other => text.push_str(&other.to_string()),

@@ -116,6 +116,22 @@ impl Value {
         found
     }
 
+    /// Returns what people call a value of this type.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Integer(_) => "a whole number",
+            Self::Decimal(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+            Self::Secret(_) => "a secret",
+            Self::Unknown(_) => "a value that is not known yet",
+        }
+    }
+
     fn any(&self, test: &impl Fn(&Value) -> bool) -> bool {
         test(self)
             || match self {

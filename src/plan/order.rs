@@ -8,7 +8,7 @@ use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
 use super::classify::is_adopted;
-use super::survey::{Adoption, Live, Subject, Survey, key_of};
+use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
@@ -76,7 +76,7 @@ impl<'a> Work<'_, 'a> {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
         if verdict.act != Act::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
-                if !self.survey.inputs.snapshot.absent.contains(&key_of(subject.kind.name, owned)) {
+                if !self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name)) {
                     let node = self.add(n, delete(owned, true));
                     self.nodes[n].deposed.push(node);
                 }

@@ -137,11 +137,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns the key of an owned object.
-pub(super) fn key_of(kind: &str, owned: &Owned) -> ObjectKey {
-    ObjectKey { kind: kind.into(), parent: owned.parent.clone(), id: owned.id.clone() }
-}
-
 /// Returns the certificate of a live object that is to be owned.
 pub(super) fn certificate(object: &Object, provisional: bool) -> Owned {
     Owned {
@@ -189,7 +184,7 @@ fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
 }
 
 fn look<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
-    let key = key_of(kind.name, owned);
+    let key = owned.key(kind.name);
     match inputs.snapshot.objects.get(&key) {
         Some(object) if is_leaving(kind, object) => Live::Leaving(object),
         Some(object) => Live::Present(object),
@@ -245,7 +240,7 @@ fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
     for (i, subject) in subjects.iter().enumerate() {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         for owned in subject.owned().into_iter().chain(deposed) {
-            keys.insert(key_of(subject.kind.name, owned), i);
+            keys.insert(owned.key(subject.kind.name), i);
         }
         if let Live::Present(object) = subject.live {
             keys.insert(object.key(), i);

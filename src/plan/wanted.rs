@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::make::Options;
-use super::survey::key_of;
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
 use crate::model::address::Name;
@@ -35,12 +34,12 @@ pub fn wanted<'a>(
     for (address, entry) in &ledger.entries {
         let Some(kind) = registry.kind(&entry.kind) else { continue };
         for owned in entry.current.iter().chain(&entry.deposed) {
-            wanted.owned.push(key_of(kind.name, owned));
+            wanted.owned.push(owned.key(kind.name));
             wanted.parents.extend(owned.parent.clone().map(|parent| (kind.name.into(), parent)));
         }
         let current = entry.current.as_ref().zip(stack.resources.get(address));
         if let Some((owned, _)) = current.filter(|(_, resource)| needs_detail(resource)) {
-            wanted.details.insert(key_of(kind.name, owned));
+            wanted.details.insert(owned.key(kind.name));
         }
     }
     for resource in stack.resources.values() {

@@ -39,6 +39,8 @@ pub(in crate::cli) struct Order<'a> {
     pub(in crate::cli) expected: Option<Name>,
     /// Remove everything.
     pub(in crate::cli) destroy: bool,
+    /// The name that the stack must have.
+    pub(in crate::cli) stack: Option<&'a Name>,
 }
 
 /// Applies a stack or a saved plan.
@@ -55,6 +57,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         yes: args.yes.clone(),
         expected: args.expect.clone(),
         destroy: false,
+        stack: None,
     };
     planned(session, &order).await
 }
@@ -69,6 +72,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
             .help("Say it beforehand: --yes, --yes=create,update, or a saved plan as FILE."));
     }
     let project = session.open()?;
+    confirmed(order, &project)?;
     let options = session.options(order.scope, order.destroy);
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
@@ -85,7 +89,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
-    let ledger = journal.ledger().for_plans();
+    let ledger = journal.ledger().clone().for_plans();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let facts = planning::facts(&ledger, clock, start, &world);
     let blocked = !plan.blocks.iter().all(Block::only_freezes);
@@ -115,7 +119,7 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     if let Some(exit) = apply.recover().await? {
         return Ok(exit);
     }
-    let ledger = journal.ledger().for_plans();
+    let ledger = journal.ledger().clone().for_plans();
     let snapshot = connection.client.refresh(&saved.wanted(REGISTRY)).await?;
     let facts = Facts {
         registry: REGISTRY,
@@ -131,6 +135,17 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     let exit = apply.run(&saved.plan).await?;
     books::close(journal).await?;
     Ok(exit)
+}
+
+fn confirmed(order: &Order<'_>, project: &Project) -> Result<(), Failure> {
+    let stack = &project.stack.name;
+    match order.stack {
+        Some(named) if named != stack => {
+            Err(Failure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
+                .help("Check -C: nothing was removed."))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {

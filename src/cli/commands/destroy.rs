@@ -11,16 +11,6 @@ use crate::cli::session::Session;
 /// # Errors
 /// When `--confirm` names another stack; else as `apply`.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
-    if let Some(named) = &args.confirm {
-        let stack = session.open()?.stack.name;
-        if stack != *named {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("--confirm says {named}; this stack is {stack}"),
-            )
-            .help("Check -C: nothing was removed."));
-        }
-    }
     let scope = Scope {
         targets: args.targets.clone(),
         exclude: args.exclude.clone(),
@@ -33,6 +23,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         yes: args.yes.then_some(Consent::All),
         expected: None,
         destroy: true,
+        stack: args.confirm.as_ref(),
     };
     apply::planned(session, &order).await
 }

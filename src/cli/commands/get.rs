@@ -5,11 +5,11 @@ use crate::cli::books;
 use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::reading::{self, World};
+use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::model::address::Address;
 use crate::model::diagnostic::nearest;
-use crate::model::snapshot::Snapshot;
+use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
 /// Shows one object.
@@ -30,13 +30,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
             None => failure.help("stead ls lists what is managed."),
         });
     };
-    let Some(object) = connection.client.get(&ls::key(&entry.kind, owned)).await? else {
+    let Some(object) = connection.client.get(&owned.key(&entry.kind)).await? else {
         return Err(Failure::new(Exit::Failed, format!("the object of {address}, {}, is gone", owned.id))
             .help("stead plan shows what an apply would do about it."));
     };
     let catalog = reading::pinned(&connection.lock_file)?.unwrap_or_default();
-    let world = World { snapshot: Snapshot::default(), catalog };
-    let row = ls::row(Some(address), &object, &world);
+    let row = ls::row(Some(address), &object, &Prices::new(&catalog));
     session.ui.out(&if session.ui.json {
         json::object(&row, &entry.applied, &object.attributes)
     } else {

@@ -9,7 +9,7 @@ use crate::cli::failure::Failure;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::{Ledger, Owned};
+use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
@@ -48,12 +48,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
 
 /// Returns the rows of all owned objects, deposed ones included.
 pub(in crate::cli) fn managed(ledger: &Ledger, world: &World) -> Vec<Listed> {
+    let prices = Prices::new(&world.catalog);
     let mut rows = Vec::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
-            let key = key(&entry.kind, owned);
+            let key = owned.key(&entry.kind);
             rows.push(match world.snapshot.objects.get(&key) {
-                Some(object) => row(Some(address), object, world),
+                Some(object) => row(Some(address), object, &prices),
                 None => Listed {
                     address: Some(address.clone()),
                     kind: entry.kind.clone(),
@@ -72,8 +73,9 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<
     let owned: BTreeSet<ObjectKey> = ledger
         .entries
         .values()
-        .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| key(&entry.kind, owned)))
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
         .collect();
+    let prices = Prices::new(&world.catalog);
     let is_default = |object: &Object| world.snapshot.default_project.as_ref() == Some(&object.id);
     world
         .snapshot
@@ -83,17 +85,12 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<
         .filter(|object| {
             object.project.is_none() || project.is_none() || object.project.as_ref() == project
         })
-        .map(|object| row(None, object, world))
+        .map(|object| row(None, object, &prices))
         .collect()
 }
 
-/// Returns the key of an owned object.
-pub(in crate::cli) fn key(kind: &Name, owned: &Owned) -> ObjectKey {
-    ObjectKey { kind: kind.clone(), parent: owned.parent.clone(), id: owned.id.clone() }
-}
-
 /// Returns the row of a live object.
-pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, world: &World) -> Listed {
+pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, prices: &Prices<'_>) -> Listed {
     let kind = REGISTRY.kind(&object.kind);
     let text = |name: &str| object.attributes.get(name).and_then(Value::as_text).map(Name::new);
     Listed {
@@ -102,7 +99,7 @@ pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, world: &Wo
         id: object.id.clone(),
         name: text("name"),
         status: kind.and_then(|kind| kind.api.ready).and_then(|ready| text(ready.attribute)),
-        monthly: kind.and_then(|kind| Prices::new(&world.catalog).monthly(kind, &object.attributes)),
+        monthly: kind.and_then(|kind| prices.monthly(kind, &object.attributes)),
         project: object.project.clone(),
         created_at: object.created_at.clone(),
     }

@@ -2,7 +2,6 @@
 
 use crate::cli::args::{Answer, Resolve};
 use crate::cli::books;
-use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -37,7 +36,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
                     .help("Nothing was recorded.")
             })?;
             let taken = journal.ledger().entries.values().any(|entry| {
-                entry.current.iter().chain(&entry.deposed).any(|owned| ls::key(&entry.kind, owned) == key)
+                entry.current.iter().chain(&entry.deposed).any(|owned| owned.key(&entry.kind) == key)
             });
             if taken {
                 return Err(Failure::new(

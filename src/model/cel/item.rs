@@ -185,26 +185,11 @@ impl<'a> Item<'a> {
     /// Returns what people call an item of this type.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
-            Self::Scalar(value) => type_name(value),
+            Self::Scalar(value) => value.type_name(),
             Self::ListRef(_) | Self::List(_) => "a list",
             Self::MapRef(_) | Self::Map(_) => "a map",
             Self::Object(..) => "a resource",
         }
-    }
-}
-
-/// Returns what people call a value of this type.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Integer(_) => "a whole number",
-        Value::Decimal(_) => "a number",
-        Value::Text(_) => "a text",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-        Value::Secret(_) => "a secret",
-        Value::Unknown(_) => "a value that is not known yet",
     }
 }
 
