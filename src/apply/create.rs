@@ -291,6 +291,7 @@ pub(super) fn remembered(
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
         unfinished,
+        secret_lost: false,
     }
 }
 

@@ -68,6 +68,7 @@ mod tests {
             protect: false,
             keep_on_remove: false,
             unfinished: false,
+            secret_lost: false,
         }
     }
 

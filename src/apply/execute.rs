@@ -17,6 +17,7 @@ use super::schedule::{Progress, Schedule};
 use super::session::{Entrance, Job, Session};
 use super::update::Change;
 use crate::cloud::exchange::Cloud;
+use crate::ledger::history::Tally;
 use crate::ledger::record::Record;
 use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
@@ -121,7 +122,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             records.push(Record::Account { account: account.clone() });
         }
         let (who, at) = (self.context.who.to_owned(), self.clock().now());
-        records.push(Record::Begin { run, plan: plan.base.nonce, who, at });
+        let origin = self.context.origin.clone();
+        records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
         records.extend(plan.bookkeeping.iter().flat_map(|bookkeeping| self.corrected(bookkeeping)));
         self.commit(records).await
     }
@@ -235,7 +237,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         outcome.outputs = self.outputs(&plan.outputs).await;
         let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
         let at = self.clock().now();
-        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at };
+        let tally = Tally {
+            done: outcome.done.len(),
+            failed: outcome.failed.len(),
+            skipped: outcome.skipped.len(),
+            questions: outcome.questions.len(),
+        };
+        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally };
         if let Err(error) = self.commit([ended]).await {
             // Everything that was done is recorded: only the word that the run is over is missing.
             outcome.questions.push(error.to_string());

@@ -8,6 +8,7 @@ use super::execute;
 use super::session::Session;
 use crate::cloud::client::Client;
 use crate::cloud::exchange::Cloud;
+use crate::ledger::history::Origin;
 use crate::ledger::journal::Journal;
 use crate::ledger::store::Store;
 use crate::model::address::Address;
@@ -24,6 +25,10 @@ pub struct Context<'a, C, K, R, S> {
     pub journal: &'a Journal<S>,
     /// Who applies, as `user@host`.
     pub who: &'a str,
+    /// What the plan was made from, for the history.
+    pub origin: &'a Origin,
+    /// What became of a lost request is always asked: no bound on time is assumed.
+    pub strict: bool,
     /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
     /// Takes a secret that is shown once; durable on return. For a resource without a

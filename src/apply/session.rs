@@ -165,6 +165,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             parent: scope.parent,
             project: scope.project,
             at: self.clock().now(),
+            foreign: false,
             action,
         };
         self.check_quiet(job.address)?;

@@ -155,8 +155,10 @@ impl Exit {
     #[must_use]
     pub const fn of_store(error: &StoreError) -> Self {
         match error {
-            StoreError::Locked { .. } => Self::Locked,
-            StoreError::Corrupt { .. }
+            StoreError::Locked { .. } | StoreError::Displaced { .. } => Self::Locked,
+            StoreError::Shared { .. }
+            | StoreError::Lax { .. }
+            | StoreError::Corrupt { .. }
             | StoreError::Foreign { .. }
             | StoreError::Io { .. }
             | StoreError::Illegal(_)

@@ -1,12 +1,14 @@
 //! `Ledger`: which live object each address owns, what was last applied, and what is under way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::history::Run;
+use super::lease::Holder;
 use super::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
@@ -34,6 +36,15 @@ pub struct Ledger {
     pub applied_plans: BTreeSet<Uuid>,
     /// When an apply last ended well.
     pub last_applied: Option<Timestamp>,
+    /// The last applies, oldest first.
+    #[serde(default)]
+    pub history: VecDeque<Run>,
+    /// The epoch of the lease under which the last records were written; 0 where there is no lease.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Who took the lease and has not given it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
 }
 
 /// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
@@ -80,6 +91,9 @@ pub struct Entry {
     /// Creation or a change of several calls did not finish; a plan completes or replaces it.
     #[serde(default)]
     pub unfinished: bool,
+    /// Its secret was shown once and did not reach its sink: nobody can use the object as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret_lost: bool,
 }
 
 /// A live object that stead made or was told to adopt.
@@ -126,6 +140,10 @@ pub struct Intent {
     pub project: Option<Name>,
     /// When it was recorded, wall time.
     pub at: Timestamp,
+    /// Whoever recorded it lost its lease and is not proven dead: the request may still leave. What
+    /// became of it is asked, never presumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// What it does.
     pub action: IntentAction,
 }
@@ -192,6 +210,9 @@ impl Ledger {
             questions: BTreeMap::new(),
             applied_plans: BTreeSet::new(),
             last_applied: None,
+            history: VecDeque::new(),
+            epoch: 0,
+            holder: None,
         }
     }
 }

@@ -8,29 +8,22 @@
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use super::entry::{Identity, Ledger};
 use super::guarded::{self, failed};
 use super::line::{self, Head};
 use super::record::Record;
-use super::replay::load_ledger;
+use super::replay::{check_owner, load_ledger, same_owner};
 use super::store::{Store, StoreError};
+use super::summary;
 use crate::model::address::is_legal_segment;
 
 /// Summaries that are kept, with their journals.
 const KEPT: usize = 10;
-
-/// The form of a summary.
-const FORMAT: u32 = 1;
-
-/// What stands between a summary's ledger and its digest.
-const DIGEST_KEY: &[u8] = b",\"sha256\":\"";
 
 /// A directory's ledger, locked for writing until it is dropped.
 #[derive(Debug)]
@@ -72,13 +65,6 @@ struct Content {
     head: Head,
     /// Bytes of the journal that count; `None` when there is no journal yet.
     whole: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Summary {
-    format: u32,
-    head: String,
-    ledger: Ledger,
 }
 
 impl FileStore {
@@ -233,26 +219,6 @@ fn open_journal(path: &Path, whole: Option<u64>) -> Result<File, StoreError> {
     Ok(file)
 }
 
-fn check_owner(records: &[Record], identity: &Identity) -> Result<(), StoreError> {
-    let (stack, environment) = match records.first() {
-        Some(Record::Born { stack, environment, .. }) => (stack, environment),
-        Some(Record::Condensed(ledger)) => (&ledger.identity.stack, &ledger.identity.environment),
-        // Replay refuses it.
-        _ => return Ok(()),
-    };
-    same_owner(stack, environment, &identity.stack, &identity.environment)
-}
-
-fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str) -> Result<(), StoreError> {
-    if stack == wanted && environment == wanted_in {
-        return Ok(());
-    }
-    Err(StoreError::Foreign {
-        found: format!("{stack}/{environment}"),
-        wanted: format!("{wanted}/{wanted_in}"),
-    })
-}
-
 /// Reads the newest summary and the journal after it.
 fn read_content(directory: &Path) -> Result<Content, StoreError> {
     let names = guarded::names(directory).map_err(failed("read", directory))?;
@@ -289,21 +255,8 @@ fn read_summary(path: &Path, serial: u64) -> Result<(Ledger, Head), StoreError> 
     let corrupt =
         |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
     let bytes = guarded::read(path).map_err(failed("read", path))?.unwrap_or_default();
-    let end = bytes.len().saturating_sub(DIGEST_KEY.len() + 64 + 3);
-    let (content, tail) = bytes.split_at(end);
-    let digest = tail.strip_prefix(DIGEST_KEY).and_then(|rest| rest.strip_suffix(b"\"}\n"));
-    let expected = line::hex(&Sha256::digest(content).into());
-    if digest != Some(expected.as_bytes()) {
-        return Err(corrupt("its digest does not match"));
-    }
-    let summary: Summary = serde_json::from_slice(&bytes)
-        .map_err(|_| corrupt("it holds no ledger that this version knows"))?;
-    if summary.format != FORMAT || summary.ledger.serial != serial {
-        return Err(corrupt("it is of another version, or not where it belongs"));
-    }
-    let head =
-        super::entry::key_as_hex::parse(&summary.head).ok_or_else(|| corrupt("its head is no digest"))?;
-    Ok((summary.ledger, head.0))
+    let (ledger, head) = summary::parse(&bytes).map_err(corrupt)?;
+    if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
 }
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
@@ -319,33 +272,7 @@ fn write_summary(directory: &Path, ledger: &Ledger, head: &Head) -> Result<(), S
 fn stream_summary(path: &Path, ledger: &Ledger, head: &Head) -> io::Result<()> {
     guarded::remove(path)?;
     let file = guarded::open(path, OpenOptions::new().write(true).create_new(true))?;
-    let mut out = BufWriter::with_capacity(1 << 16, Digesting { inner: file, digest: Sha256::new() });
-    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", line::hex(head))?;
-    serde_json::to_writer(&mut out, ledger)?;
-    let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let mut tail = DIGEST_KEY.to_vec();
-    tail.extend_from_slice(line::hex(&digest.finalize().into()).as_bytes());
-    tail.extend_from_slice(b"\"}\n");
-    inner.write_all(&tail)?;
-    inner.sync_all()
-}
-
-/// A file, and the digest of what was written to it.
-struct Digesting {
-    inner: File,
-    digest: Sha256,
-}
-
-impl Write for Digesting {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.digest.update(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
+    summary::write(file, ledger, head)?.sync_all()
 }
 
 /// Removes summaries, and the journals that follow them, but the newest few.

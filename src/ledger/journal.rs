@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -86,13 +87,35 @@ impl<S: Store> Journal<S> {
         ledger.serial - self.condensed.get() >= CONDENSE_AFTER.max(ledger.entries.len() as u64)
     }
 
-    /// Ends the writing well: sums the records up, so that the next load is short.
+    /// Ends the writing well: sums the records up, so that the next load is short, and gives the place
+    /// back. After a failed write it only gives the place back, as far as that goes.
     ///
     /// # Errors
     /// When the store fails; what was committed stays durable.
     pub async fn close(self) -> Result<(), StoreError> {
         let changed = self.ledger.borrow().serial != self.condensed.get();
-        if changed && !self.poisoned.get() { self.condense().await } else { Ok(()) }
+        if changed && !self.poisoned.get() {
+            self.condense().await?;
+        }
+        self.store.release().await
+    }
+
+    /// Keeps the place while work goes on. When it is lost, nothing is committed any more and no
+    /// request may leave; returns why.
+    pub async fn keep(&self) -> StoreError {
+        let lost = self.store.keep().await;
+        self.poisoned.set(true);
+        lost
+    }
+
+    /// Tells for how long nobody else can take the place; `None`: as long as this process lives.
+    pub fn held_for(&self) -> Option<Duration> {
+        if self.poisoned.get() { Some(Duration::ZERO) } else { self.store.held_for() }
+    }
+
+    /// Tells whether what became of a lost request must always be asked.
+    pub fn is_strict(&self) -> bool {
+        self.store.is_strict()
     }
 
     async fn condense(&self) -> Result<(), StoreError> {
@@ -134,14 +157,23 @@ impl Ledger {
                     addresses.insert(address);
                 }
                 Record::Moved { from, to } => addresses.extend([from, to]),
-                Record::Condensed(_) | Record::Born { .. } | Record::Account { .. } => {}
+                Record::Condensed(_)
+                | Record::Born { .. }
+                | Record::Account { .. }
+                | Record::Took { .. }
+                | Record::Released { .. } => {}
             }
         }
         self.pick(&addresses, &ops, &plans)
     }
 
     fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {
-        let mut excerpt = Ledger { serial: self.serial, ..Ledger::new(self.identity.clone()) };
+        let mut excerpt = Ledger {
+            serial: self.serial,
+            epoch: self.epoch,
+            holder: self.holder.clone(),
+            ..Ledger::new(self.identity.clone())
+        };
         let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);
         for (op, intent) in self.intents.iter().filter(|(op, intent)| wanted(op, &intent.address)) {
             excerpt.intents.insert(*op, intent.clone());
@@ -155,11 +187,13 @@ impl Ledger {
         excerpt.applied_plans = plans.intersection(&self.applied_plans).copied().collect();
         let of_intents = excerpt.intents.values().map(|intent| &intent.address);
         let of_questions = excerpt.questions.values().map(|asked| &asked.intent.address);
+        let of_watched = excerpt.watched.values().map(|intent| &intent.address);
         let entries: Vec<_> = addresses
             .iter()
             .copied()
             .chain(of_intents)
             .chain(of_questions)
+            .chain(of_watched)
             .filter_map(|address| self.entries.get_key_value(address))
             .map(|(address, entry)| (address.clone(), entry.clone()))
             .collect();

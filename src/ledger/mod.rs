@@ -1,16 +1,25 @@
 //! Which live object each address owns: the journal, its replay, and the stores that keep it.
 
+pub mod any;
 pub mod entry;
 pub mod file;
+pub mod history;
 pub mod journal;
+pub mod lease;
 pub mod memory;
+pub mod memory_shelf;
+pub mod place;
+pub mod process;
 pub mod record;
 pub mod replay;
 pub mod resolve;
+pub mod shared;
+pub mod shelf;
 pub mod store;
 
 mod guarded;
 mod line;
+mod summary;
 
 #[cfg(test)]
 #[path = "tests/fixture.rs"]

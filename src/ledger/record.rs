@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::entry::{Entry, Intent, Ledger, Owned, Question};
+use super::history::{Origin, Tally};
+use super::lease::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
@@ -40,6 +42,28 @@ pub enum Record {
         who: String,
         /// When.
         at: Timestamp,
+        /// What the plan was made from.
+        #[serde(default)]
+        origin: Origin,
+    },
+    /// Someone took the lease of a shared ledger: nothing that an earlier epoch sends is recorded any
+    /// more.
+    Took {
+        /// The lease's number.
+        epoch: u64,
+        /// Who.
+        holder: Holder,
+        /// The holder before sends nothing any more: it gave the lease back, or is proven dead. If not,
+        /// its open requests are foreign from now on.
+        proven: bool,
+        /// Why the lease was taken from a holder that had it, if a human did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The lease is given back: its holder sends nothing any more.
+    Released {
+        /// The lease's number.
+        epoch: u64,
     },
     /// A request is about to be sent.
     Intent(Intent),
@@ -104,10 +128,10 @@ pub enum Record {
     Asked(Box<Question>),
     /// A human said it; the intent or its question is no more.
     Answered {
-        /// The intent.
+        /// The intent, open, asked about or watched.
         op: Uuid,
-        /// The object it made, if it made one.
-        object: Option<Owned>,
+        /// What was said.
+        answer: Answer,
     },
     /// An apply ended.
     Ended {
@@ -119,7 +143,30 @@ pub enum Record {
         complete: bool,
         /// When.
         at: Timestamp,
+        /// Resources by how they ended.
+        #[serde(default)]
+        tally: Tally,
     },
+}
+
+/// What a human said became of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Answer {
+    /// It made this object, which is the address's now.
+    Made {
+        /// The object.
+        object: Owned,
+    },
+    /// It made this object, which is one too many: the next plan deletes it.
+    Surplus {
+        /// The object.
+        object: Owned,
+    },
+    /// It made nothing. It stays watched for late effects.
+    Nothing,
+    /// Whatever it made is none of this ledger's business.
+    Dropped,
 }
 
 /// How a request without a new object ended.

@@ -4,7 +4,8 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, key_as_hex};
-use super::record::{ClosedOutcome, Record};
+use super::history::{End, REMEMBERED, Run};
+use super::record::{Answer, ClosedOutcome, Record};
 use super::store::StoreError;
 use crate::model::address::Address;
 use crate::model::value::Value;
@@ -44,6 +45,33 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
             .map_err(|illegal| corrupt(format!("record {}", illegal.serial), illegal.reason))?;
     }
     Ok(ledger)
+}
+
+/// Checks whose ledger records are.
+pub(super) fn check_owner(records: &[Record], identity: &Identity) -> Result<(), StoreError> {
+    let (stack, environment) = match records.first() {
+        Some(Record::Born { stack, environment, .. }) => (stack, environment),
+        Some(Record::Condensed(ledger)) => (&ledger.identity.stack, &ledger.identity.environment),
+        // Replay refuses it.
+        _ => return Ok(()),
+    };
+    same_owner(stack, environment, &identity.stack, &identity.environment)
+}
+
+/// Checks that a stack and an environment are the wanted ones.
+pub(super) fn same_owner(
+    stack: &str,
+    environment: &str,
+    wanted: &str,
+    wanted_in: &str,
+) -> Result<(), StoreError> {
+    if stack == wanted && environment == wanted_in {
+        return Ok(());
+    }
+    Err(StoreError::Foreign {
+        found: format!("{stack}/{environment}"),
+        wanted: format!("{wanted}/{wanted_in}"),
+    })
 }
 
 fn born_as(born: &Record) -> Option<Identity> {
@@ -118,7 +146,12 @@ impl Ledger {
                 let open = self.intents.get(&question.intent.op).ok_or("there is no such open intent")?;
                 allow(*open == question.intent, "the question is about another request")
             }
-            Record::Answered { op, object } => self.check_answered(*op, object.as_ref()),
+            Record::Answered { op, answer } => self.check_answered(*op, answer),
+            Record::Took { epoch, .. } => allow(*epoch > self.epoch, "the lease is an older one"),
+            Record::Released { epoch } => {
+                let held = self.holder.is_some() && *epoch == self.epoch;
+                allow(held, "the lease that is given back is not the one that is held")
+            }
             Record::Ended { .. } => Ok(()),
         }
     }
@@ -179,10 +212,20 @@ impl Ledger {
         }
     }
 
-    fn check_answered(&self, op: Uuid, object: Option<&Owned>) -> Result<(), &'static str> {
+    fn check_answered(&self, op: Uuid, answer: &Answer) -> Result<(), &'static str> {
         let asked = self.questions.get(&op).map(|question| &question.intent);
-        let intent = self.intents.get(&op).or(asked).ok_or("there is no such intent or question")?;
-        if object.is_some() { self.check_birth(intent) } else { Ok(()) }
+        let known = self.intents.get(&op).or(asked).or_else(|| self.watched.get(&op));
+        let intent = known.ok_or("there is no such intent or question")?;
+        match answer {
+            Answer::Made { .. } => self.check_birth(intent),
+            Answer::Surplus { object } => {
+                let entry = self.entries.get(&intent.address);
+                let entry = entry.ok_or("there is no entry that the object is one too many of")?;
+                allow(entry.kind == intent.kind, "the entry is of another kind")?;
+                allow(!owns(entry, &object.id), "the object is the address's")
+            }
+            Answer::Nothing | Answer::Dropped => Ok(()),
+        }
     }
 
     /// One request at a time for each address, and none while a human is asked.
@@ -200,7 +243,19 @@ impl Ledger {
     /// Does what a legal record says.
     fn follow(&mut self, record: &Record) {
         match record {
-            Record::Condensed(_) | Record::Born { .. } | Record::Begin { .. } => {}
+            Record::Condensed(_) | Record::Born { .. } => {}
+            Record::Begin { run, plan, who, at, origin } => {
+                let (who, origin) = (who.clone(), origin.clone());
+                self.remember(Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
+            }
+            Record::Took { epoch, holder, proven, .. } => {
+                self.epoch = *epoch;
+                self.holder = Some(holder.clone());
+                if !proven {
+                    self.intents.values_mut().for_each(|intent| intent.foreign = true);
+                }
+            }
+            Record::Released { .. } => self.holder = None,
             Record::Account { account } => self.identity.account = Some(account.clone()),
             Record::Intent(intent) => {
                 self.intents.insert(intent.op, intent.clone());
@@ -239,19 +294,41 @@ impl Ledger {
                 self.intents.remove(&question.intent.op);
                 self.questions.insert(question.intent.op, (**question).clone());
             }
-            Record::Answered { op, object } => {
-                let asked = self.questions.remove(op).map(|question| question.intent);
-                let intent = self.intents.remove(op).or(asked);
-                if let Some(object) = object {
-                    self.bind(intent, object);
-                }
-            }
-            Record::Ended { plan, complete, at, .. } => {
+            Record::Answered { op, answer } => self.answer(*op, answer),
+            Record::Ended { run, plan, complete, at, tally } => {
                 self.applied_plans.insert(*plan);
                 if *complete {
                     self.last_applied = Some(*at);
                 }
+                let end = End { at: *at, complete: *complete, tally: *tally };
+                if let Some(known) = self.history.iter_mut().rev().find(|known| known.run == *run) {
+                    known.end = Some(end);
+                }
             }
+        }
+    }
+
+    fn remember(&mut self, run: Run) {
+        if self.history.len() >= REMEMBERED {
+            self.history.pop_front();
+        }
+        self.history.push_back(run);
+    }
+
+    fn answer(&mut self, op: Uuid, answer: &Answer) {
+        let asked = self.questions.remove(&op).map(|question| question.intent);
+        let intent = self.intents.remove(&op).or(asked).or_else(|| self.watched.remove(&op));
+        match (answer, intent) {
+            (Answer::Made { object }, intent) => self.bind(intent, object),
+            (Answer::Surplus { object }, Some(intent)) => {
+                if let Some(entry) = self.entries.get_mut(&intent.address) {
+                    entry.deposed.push(object.clone());
+                }
+            }
+            (Answer::Nothing, Some(intent)) if matches!(intent.action, IntentAction::Create { .. }) => {
+                self.watched.insert(op, intent);
+            }
+            _ => {}
         }
     }
 

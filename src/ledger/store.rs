@@ -1,5 +1,7 @@
 //! `Store`: where a journal is kept. A record is durable when `append` returns.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use super::entry::Ledger;
@@ -20,6 +22,28 @@ pub trait Store {
     /// return; a store that has no use for it does nothing. Poisons like `append`.
     fn condense(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
+    }
+
+    /// Returns for how long nobody else can take the place; `None`: as long as this process lives. No
+    /// request may leave that could be under way for longer.
+    fn held_for(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Keeps the place while work goes on; ends only when it is lost. Polled beside the work.
+    fn keep(&self) -> impl Future<Output = StoreError> {
+        std::future::pending()
+    }
+
+    /// Gives the place back: its holder sends nothing any more.
+    fn release(&self) -> impl Future<Output = Result<(), StoreError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Tells whether what became of a lost request must always be asked: the place cannot refuse a
+    /// writer that was displaced.
+    fn is_strict(&self) -> bool {
+        false
     }
 }
 
@@ -62,6 +86,30 @@ pub enum StoreError {
     /// The records are no legal move from where the ledger stands; nothing was written.
     #[error(transparent)]
     Illegal(#[from] IllegalRecord),
+    /// A shared place did not do as it was told.
+    #[error("cannot {action} {place}: {reason}")]
+    Shared {
+        /// `read`, `write`, `lock` …
+        action: &'static str,
+        /// The place.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// Someone else took the place over.
+    #[error("the ledger was taken over by {by}; nothing more is recorded or sent")]
+    Displaced {
+        /// Who, as far as is known.
+        by: String,
+    },
+    /// The place lets two write at the same time: it is not used.
+    #[error("{place} does not keep its word: {what}")]
+    Lax {
+        /// The place.
+        place: String,
+        /// What it did.
+        what: &'static str,
+    },
     /// An earlier write failed: nothing is certain any more.
     #[error("an earlier write to the ledger failed; nothing more is recorded")]
     Poisoned,

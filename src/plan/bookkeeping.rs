@@ -73,6 +73,7 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
         unfinished: update,
+        secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
     };
     let same = subject.entry.is_some_and(|before| *before == entry);
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))

@@ -13,6 +13,7 @@ use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::Identity;
+use stead::ledger::history::Origin;
 use stead::ledger::journal::Journal;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::Address;
@@ -111,6 +112,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         client: &client,
         journal: &journal,
         who: "sim@sim",
+        origin: &Origin::default(),
+        strict: false,
         secrets: &|address, name| {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())

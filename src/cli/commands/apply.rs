@@ -18,6 +18,7 @@ use crate::cli::{books, consent, delivery, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::file::FileStore;
+use crate::ledger::history::Origin;
 use crate::ledger::journal::Journal;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
@@ -256,6 +257,8 @@ impl Apply<'_> {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
+            origin: &Origin::default(),
+            strict: self.journal.is_strict(),
             secrets: &secrets,
             deliver: &deliver,
             tell: &|event: Event| telling.tell(&event),

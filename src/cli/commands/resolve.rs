@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::ledger::entry::{Ledger, Owned, Question};
-use crate::ledger::record::Record;
+use crate::ledger::record::{Answer as Said, Record};
 use crate::model::address::Name;
 use crate::model::snapshot::ObjectKey;
 use crate::report::escape;
@@ -28,7 +28,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         Failure::new(Exit::Failed, format!("there is no open question {op}"))
             .help("stead resolve without arguments lists them.")
     })?;
-    let object = match &args.answer {
+    let answer = match &args.answer {
         Some(Answer::Adopt { id }) => {
             let key = key(&question, id);
             let found = connection.client.get(&key).await?.ok_or_else(|| {
@@ -45,21 +45,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
                 )
                 .help("Nothing was recorded."));
             }
-            Some(Owned {
+            let object = Owned {
                 id: found.id,
                 parent: found.parent,
                 project: found.project.or_else(|| question.intent.project.clone()),
                 created_at: found.created_at,
                 provisional: false,
-            })
+            };
+            Said::Made { object }
         }
-        Some(Answer::Absent) => None,
+        Some(Answer::Absent) => Said::Nothing,
         None => {
             session.ui.out(&told(&question));
             return Ok(Exit::Done);
         }
     };
-    journal.commit(&[Record::Answered { op: *op, object }]).await?;
+    journal.commit(&[Record::Answered { op: *op, answer }]).await?;
     books::close(journal).await?;
     session.ui.say(&format!("Recorded. {} is no longer frozen.", question.intent.address));
     session.next("apply", "");

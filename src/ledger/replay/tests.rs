@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::entry::Question;
 use crate::ledger::fixture::*;
+use crate::ledger::history::{Origin, Tally};
 use crate::model::address::Name;
 
 /// Replays records; the first illegal one ends it with its reason.
@@ -118,8 +119,20 @@ fn illegal_moves() {
             "the ledger belongs to another account",
         ),
         (
-            vec![Record::Ended { run: op(1), plan: op(2), complete: false, at: Timestamp::UNIX_EPOCH }],
-            Record::Begin { run: op(3), plan: op(2), who: "me".into(), at: Timestamp::UNIX_EPOCH },
+            vec![Record::Ended {
+                run: op(1),
+                plan: op(2),
+                complete: false,
+                at: Timestamp::UNIX_EPOCH,
+                tally: Tally::default(),
+            }],
+            Record::Begin {
+                run: op(3),
+                plan: op(2),
+                who: "me".into(),
+                at: Timestamp::UNIX_EPOCH,
+                origin: Origin::default(),
+            },
             "the plan was applied before",
         ),
     ];
@@ -151,11 +164,15 @@ fn a_question_freezes_until_it_is_answered() {
     let question = [create(1, 1, false), asked(&create(1, 1, false))];
     let ledger = replay(&question).unwrap();
     assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
-    let answer = |object: Option<Owned>| Record::Answered { op: op(1), object };
-    let adopted = replay(&[&question[..], &[answer(Some(owned("x")))]].concat()).unwrap();
+    let answer = |answer| Record::Answered { op: op(1), answer };
+    let adopted =
+        replay(&[&question[..], &[answer(Answer::Made { object: owned("x") })]].concat()).unwrap();
     assert_eq!(ids(&adopted), BTreeSet::from([Name::new("x")]));
-    let absent = replay(&[&question[..], &[answer(None)]].concat()).unwrap();
+    let absent = replay(&[&question[..], &[answer(Answer::Nothing)]].concat()).unwrap();
     assert!(absent.questions.is_empty() && absent.entries.is_empty());
+    assert!(absent.watched.contains_key(&op(1)), "what a human saw is watched all the same");
+    let dropped = replay(&[&question[..], &[answer(Answer::Dropped)]].concat()).unwrap();
+    assert!(dropped.questions.is_empty() && dropped.watched.is_empty());
 }
 
 #[test]
@@ -203,7 +220,7 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         Just(ClosedOutcome::NotSent),
         Just(ClosedOutcome::PresumedAbsent),
     ];
-    (0u8..14, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| {
+    (0u8..15, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| {
         match what {
             0 | 1 => create(n, at, flag),
             2 => update(n, at, id),
@@ -215,7 +232,9 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
             10 => Record::Forgotten { address: address(at) },
             11 => moved(at, (at + 1) % 3),
             12 => asked(&create(n, at, flag)),
-            _ => Record::Answered { op: op(n), object: flag.then(|| owned(id)) },
+            13 if flag => Record::Answered { op: op(n), answer: Answer::Surplus { object: owned(id) } },
+            _ if flag => Record::Answered { op: op(n), answer: Answer::Made { object: owned(id) } },
+            _ => Record::Answered { op: op(n), answer: Answer::Nothing },
         }
     })
 }

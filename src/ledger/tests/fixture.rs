@@ -53,6 +53,7 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
         protect: false,
         keep_on_remove: false,
         unfinished: false,
+        secret_lost: false,
     }
 }
 
@@ -65,6 +66,7 @@ fn intent(n: u8, at: u8, action: IntentAction) -> Record {
         parent: None,
         project: None,
         at: Timestamp::UNIX_EPOCH,
+        foreign: false,
         action,
     })
 }

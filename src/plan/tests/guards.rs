@@ -146,6 +146,7 @@ fn a_question_freezes_what_depends_on_it_and_nothing_else() {
         parent: None,
         project: None,
         at: world.now,
+        foreign: false,
         action: IntentAction::Update {
             id: world.id("vm.web"),
             call: "resize".into(),

@@ -77,6 +77,9 @@ impl World {
                 questions: BTreeMap::new(),
                 applied_plans: BTreeSet::new(),
                 last_applied: None,
+                history: std::collections::VecDeque::new(),
+                epoch: 0,
+                holder: None,
             },
             live: BTreeMap::new(),
             absent: BTreeSet::new(),
@@ -455,6 +458,7 @@ fn entry(kind: &Kind) -> Entry {
         protect: false,
         keep_on_remove: false,
         unfinished: false,
+        secret_lost: false,
     }
 }
 

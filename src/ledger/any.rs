@@ -1,0 +1,134 @@
+//! `AnyStore`: a ledger in whatever place the settings name.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::entry::{Identity, Ledger};
+use super::file::{self, FileStore};
+use super::lease::{Holder, Process};
+use super::place::Place;
+use super::record::Record;
+use super::shared;
+use super::store::{Store, StoreError};
+use crate::model::clock::Clock;
+
+/// What opening a ledger for writing needs to know, wherever it is.
+pub struct Opening<'a> {
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it.
+    pub holder: Holder,
+    /// When.
+    pub now: Timestamp,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    /// Takes the lease from whoever has it, for this reason.
+    pub force: Option<&'a str>,
+}
+
+impl<'a> Opening<'a> {
+    /// Returns the same for a shared place.
+    #[must_use]
+    pub fn shared(&self) -> shared::Opening<'a> {
+        shared::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            effect: self.effect,
+            is_dead: self.is_dead,
+            force: self.force,
+        }
+    }
+}
+
+/// A ledger open for writing, in any place.
+pub enum AnyStore<K> {
+    /// In a directory.
+    File(FileStore, std::marker::PhantomData<K>),
+}
+
+impl<K: Clock> AnyStore<K> {
+    /// Opens a ledger for writing.
+    ///
+    /// # Errors
+    /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
+    pub async fn open(place: &Place, _clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+        match place {
+            Place::Directory(directory) => {
+                let store = FileStore::open(&file::Opening {
+                    directory,
+                    identity: opening.identity,
+                    who: &opening.holder.who,
+                    now: opening.now,
+                })?;
+                Ok(Self::File(store, std::marker::PhantomData))
+            }
+            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+        }
+    }
+
+    /// Reads a ledger without taking anything; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub async fn read(place: &Place, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
+        match place {
+            Place::Directory(directory) => FileStore::read(directory, stack, environment),
+            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+        }
+    }
+}
+
+fn unknown() -> StoreError {
+    StoreError::Shared {
+        action: "use",
+        place: "the ledger's place".to_owned(),
+        reason: "this stead was built without it".to_owned(),
+    }
+}
+
+impl<K: Clock> Store for AnyStore<K> {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        match self {
+            Self::File(store, _) => store.load().await,
+        }
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.append(records).await,
+        }
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.condense(ledger).await,
+        }
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        match self {
+            Self::File(store, _) => store.held_for(),
+        }
+    }
+
+    async fn keep(&self) -> StoreError {
+        match self {
+            Self::File(store, _) => store.keep().await,
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.release().await,
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        match self {
+            Self::File(store, _) => store.is_strict(),
+        }
+    }
+}

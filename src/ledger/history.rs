@@ -1,0 +1,68 @@
+//! `Run`: one apply as the ledger remembers it: who, from which commit, which plan, how it ended.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::address::Name;
+
+/// Runs that a ledger remembers.
+pub const REMEMBERED: usize = 200;
+
+/// One apply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub run: Uuid,
+    /// The plan's nonce.
+    pub plan: Uuid,
+    /// Who, as `user@host`.
+    pub who: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// What the plan was made from, and its fingerprint.
+    #[serde(default)]
+    pub origin: Origin,
+    /// How it ended; `None` when it was killed, or still runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// Where a run's plan came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The commit that the configuration stands at, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Name>,
+    /// The plan's fingerprint, as people see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Name>,
+    /// The digest of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Name>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// When.
+    pub at: Timestamp,
+    /// Whether every step was done.
+    pub complete: bool,
+    /// Resources by how they ended.
+    #[serde(default)]
+    pub tally: Tally,
+}
+
+/// Resources by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Done.
+    pub done: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Not begun.
+    pub skipped: usize,
+    /// Questions that were open at the end.
+    pub questions: usize,
+}

@@ -1,0 +1,131 @@
+//! `Lease`: who may write a shared ledger, and when another may take its place. Pure.
+//!
+//! A holder renews its lease while it works. Whoever finds it takes over when the holder gave it back,
+//! is proven dead, or let it run out: then its requests may still be under way, and what became of them
+//! is asked, never guessed.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::address::Name;
+
+/// How long a lease lasts after its last renewal. Longer than a request and its margin, so that a
+/// holder which renews it in time can always send.
+pub const LASTS: Duration = Duration::from_mins(3);
+
+/// Time between two renewals: two may fail before the lease runs short.
+pub const RENEWED_EVERY: Duration = Duration::from_mins(1);
+
+/// Who may write a shared ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Counts the takings: what an earlier one writes is refused.
+    pub epoch: u64,
+    /// Who has it; `None` when it was given back.
+    pub holder: Option<Holder>,
+    /// How long it lasts after a renewal.
+    pub lasts_seconds: u64,
+}
+
+/// Who holds a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Told apart from every other holder, of the same process too.
+    pub session: Uuid,
+    /// `user@host`.
+    pub who: String,
+    /// Its process, where that can be proven dead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Since when, by its own clock: for people.
+    pub since: Timestamp,
+}
+
+/// A process, told apart from every other one that ever ran anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Random id of the machine's boot.
+    pub boot: Name,
+    /// The namespace in which its number counts: containers of one machine share the boot.
+    pub namespace: Name,
+    /// Its number.
+    pub id: u32,
+    /// When it started, in ticks since the boot.
+    pub started: u64,
+}
+
+/// What a lease means for someone else who wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has it.
+    Free,
+    /// Its holder is proven dead, and sends nothing any more.
+    Dead,
+    /// It ran out, and so did the bound within which a request of its holder could have an effect.
+    RunOut,
+    /// Someone has it for so long at least.
+    Held(Duration),
+}
+
+/// Judges a lease by its age since the last renewal, which the store's own clock told.
+///
+/// `effect` is the bound within which a request has its effect. `is_dead` says whether a process is
+/// proven dead: one on another machine never is.
+pub fn standing(
+    lease: &Lease,
+    age: Duration,
+    effect: Duration,
+    is_dead: impl FnOnce(&Process) -> bool,
+) -> Standing {
+    let Some(holder) = &lease.holder else { return Standing::Free };
+    if holder.process.as_ref().is_some_and(is_dead) {
+        return Standing::Dead;
+    }
+    let end = Duration::from_secs(lease.lasts_seconds) + effect;
+    match end.checked_sub(age) {
+        None | Some(Duration::ZERO) => Standing::RunOut,
+        Some(left) => Standing::Held(left),
+    }
+}
+
+impl Holder {
+    /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let process = self.process.as_ref().map_or_else(String::new, |p| format!(", process {}", p.id));
+        format!("{}{process}, since {}", self.who, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_free_dead_run_out_or_held() {
+        let process = Process { boot: "b".into(), namespace: "n".into(), id: 7, started: 1 };
+        let holder = |process: Option<Process>| Holder {
+            session: Uuid::nil(),
+            who: "ada@host".to_owned(),
+            process,
+            since: "2026-11-21T12:00:00Z".parse().unwrap(),
+        };
+        let secs = Duration::from_secs;
+        for (holder, age, dead, wanted) in [
+            (None, 0, false, Standing::Free),
+            (Some(holder(Some(process.clone()))), 0, true, Standing::Dead),
+            (Some(holder(None)), 0, true, Standing::Held(secs(240))),
+            (Some(holder(Some(process.clone()))), 239, false, Standing::Held(secs(1))),
+            (Some(holder(Some(process.clone()))), 240, false, Standing::RunOut),
+            (Some(holder(None)), 9_999, false, Standing::RunOut),
+        ] {
+            let lease = Lease { epoch: 1, holder, lasts_seconds: 180 };
+            assert_eq!(standing(&lease, secs(age), secs(60), |_| dead), wanted, "{lease:?} {age}");
+        }
+        let words = holder(Some(process)).in_words();
+        assert_eq!(words, "ada@host, process 7, since 2026-11-21 12:00:00 UTC");
+    }
+}

@@ -1,0 +1,138 @@
+//! `Place`: where a ledger is kept, as trusted settings say it. Pure: opening one is elsewhere.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Where ledgers are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A directory of this machine: `file:DIR`.
+    Directory(PathBuf),
+    /// A database: `postgres://user@host/database`.
+    Postgres(String),
+    /// A bucket, and what the names of its objects begin with: `s3://bucket/prefix`.
+    S3 {
+        /// The bucket.
+        bucket: String,
+        /// What the names begin with; no slash at the ends.
+        prefix: String,
+    },
+    /// A state server with locks: `https://host/path`.
+    Http(String),
+}
+
+/// Why a text names no place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{shown}` names no place for a ledger: {reason}")]
+pub struct BadPlace {
+    /// The text, without a password.
+    pub shown: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl Place {
+    /// Reads a place.
+    ///
+    /// # Errors
+    /// When it is none, or could leak what is sent to it.
+    pub fn parse(text: &str) -> Result<Self, BadPlace> {
+        let bad = |reason| BadPlace { shown: without_password(text), reason };
+        let (scheme, rest) = text
+            .split_once(':')
+            .ok_or_else(|| bad("write file:DIR, postgres://…, s3://bucket/prefix or https://…"))?;
+        match scheme {
+            "file" if rest.is_empty() => Err(bad("it names no directory")),
+            "file" => Ok(Self::Directory(rest.into())),
+            "postgres" | "postgresql" => Ok(Self::Postgres(text.to_owned())),
+            "s3" => bucket(rest).map_err(bad),
+            "https" => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
+            "http" if is_loopback(rest) => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
+            "http" => Err(bad("plain http is for this machine only; use https")),
+            _ => Err(bad("write file:DIR, postgres://…, s3://bucket/prefix or https://…")),
+        }
+    }
+}
+
+fn bucket(rest: &str) -> Result<Place, &'static str> {
+    let rest = rest.strip_prefix("//").ok_or("write s3://bucket/prefix")?;
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    if bucket.is_empty() || !bucket.chars().all(legal) {
+        return Err("a bucket's name holds letters, digits, `-`, `.` and `_`");
+    }
+    let prefix = prefix.trim_matches('/');
+    if prefix.split('/').any(|part| part == ".." || part == "." || (part.is_empty() && !prefix.is_empty()))
+    {
+        return Err("its prefix holds an empty part or dots");
+    }
+    Ok(Place::S3 { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
+}
+
+fn is_loopback(rest: &str) -> bool {
+    let authority = rest.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Returns an address without its password: for messages.
+#[must_use]
+pub fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split('?').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}{path}")
+        }
+        None => format!("{scheme}://{authority}{path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read() {
+        let s3 = |bucket: &str, prefix: &str| Place::S3 { bucket: bucket.into(), prefix: prefix.into() };
+        for (text, wanted) in [
+            ("file:/var/lib/stead", Place::Directory("/var/lib/stead".into())),
+            ("postgres://me@db/stead", Place::Postgres("postgres://me@db/stead".into())),
+            ("s3://bucket", s3("bucket", "")),
+            ("s3://bucket/a/b/", s3("bucket", "a/b")),
+            ("https://h/state/", Place::Http("https://h/state".into())),
+            ("http://127.0.0.1:80/s", Place::Http("http://127.0.0.1:80/s".into())),
+        ] {
+            assert_eq!(Place::parse(text), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn what_is_no_place_is_told_without_a_password() {
+        for text in [
+            "",
+            "dir",
+            "file:",
+            "ftp://x",
+            "s3:bucket",
+            "s3://",
+            "s3://b/../x",
+            "s3://b/a//c",
+            "http://example.com/x",
+        ] {
+            assert!(Place::parse(text).is_err(), "{text}");
+        }
+        let error = Place::parse("mysql://me:hunter2@host/db?password=hunter3").unwrap_err().to_string();
+        assert!(error.contains("mysql://me@host/db") && !error.contains("hunter"), "{error}");
+        let error = Place::parse("http://me:hun@ter2@example.com/").unwrap_err().to_string();
+        assert!(!error.contains("ter2"), "{error}");
+    }
+}
