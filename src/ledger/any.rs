@@ -8,6 +8,8 @@ use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
 use super::lease::{Holder, Process};
 use super::place::Place;
+#[cfg(feature = "postgres")]
+use super::postgres::PostgresShelf;
 use super::record::Record;
 use super::shared;
 use super::store::{Store, StoreError};
@@ -47,6 +49,9 @@ impl<'a> Opening<'a> {
 pub enum AnyStore<K> {
     /// In a directory.
     File(FileStore, std::marker::PhantomData<K>),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<shared::SharedStore<PostgresShelf, K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -54,7 +59,7 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
-    pub async fn open(place: &Place, _clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub async fn open(place: &Place, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
         match place {
             Place::Directory(directory) => {
                 let store = FileStore::open(&file::Opening {
@@ -65,7 +70,19 @@ impl<K: Clock> AnyStore<K> {
                 })?;
                 Ok(Self::File(store, std::marker::PhantomData))
             }
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let Identity { stack, environment, .. } = opening.identity;
+                let shelf = postgres_shelf(address, stack, environment)?;
+                let store = shared::SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::Postgres(Box::new(store)))
+            }
+            #[cfg(not(feature = "postgres"))]
+            Place::Postgres(_) => Err(unknown()),
+            Place::S3 { .. } | Place::Http(_) => {
+                drop(clock);
+                Err(unknown())
+            }
         }
     }
 
@@ -76,9 +93,25 @@ impl<K: Clock> AnyStore<K> {
     pub async fn read(place: &Place, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
         match place {
             Place::Directory(directory) => FileStore::read(directory, stack, environment),
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let shelf = postgres_shelf(address, stack, environment)?;
+                shared::SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            #[cfg(not(feature = "postgres"))]
+            Place::Postgres(_) => Err(unknown()),
+            Place::S3 { .. } | Place::Http(_) => Err(unknown()),
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresShelf, StoreError> {
+    PostgresShelf::new(address, stack, environment).map_err(|error| StoreError::Shared {
+        action: "open",
+        place: super::place::without_password(address),
+        reason: error.to_string(),
+    })
 }
 
 fn unknown() -> StoreError {
@@ -93,42 +126,56 @@ impl<K: Clock> Store for AnyStore<K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         match self {
             Self::File(store, _) => store.load().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.load().await,
         }
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.append(records).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.append(records).await,
         }
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.condense(ledger).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.condense(ledger).await,
         }
     }
 
     fn held_for(&self) -> Option<Duration> {
         match self {
             Self::File(store, _) => store.held_for(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.held_for(),
         }
     }
 
     async fn keep(&self) -> StoreError {
         match self {
             Self::File(store, _) => store.keep().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.keep().await,
         }
     }
 
     async fn release(&self) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.release().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.release().await,
         }
     }
 
     fn is_strict(&self) -> bool {
         match self {
             Self::File(store, _) => store.is_strict(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.is_strict(),
         }
     }
 }

@@ -9,6 +9,8 @@ pub mod lease;
 pub mod memory;
 pub mod memory_shelf;
 pub mod place;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod process;
 pub mod record;
 pub mod replay;

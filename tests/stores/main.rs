@@ -12,3 +12,5 @@
 )]
 
 mod contract;
+mod postgres;
+mod server;
