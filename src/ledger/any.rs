@@ -9,7 +9,11 @@ use super::file::{self, FileStore};
 use super::lease::{Holder, Process};
 use super::place::Place;
 use super::record::Record;
+#[cfg(feature = "s3")]
+use super::s3::{self, S3Shelf};
 use super::shared;
+#[cfg(feature = "s3")]
+use super::shared::SharedStore;
 use super::store::{Store, StoreError};
 use crate::model::clock::Clock;
 
@@ -47,6 +51,9 @@ impl<'a> Opening<'a> {
 pub enum AnyStore<K> {
     /// In a directory.
     File(FileStore, std::marker::PhantomData<K>),
+    /// In a bucket.
+    #[cfg(feature = "s3")]
+    S3(Box<SharedStore<S3Shelf, K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -54,7 +61,7 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
-    pub async fn open(place: &Place, _clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub async fn open(place: &Place, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
         match place {
             Place::Directory(directory) => {
                 let store = FileStore::open(&file::Opening {
@@ -65,7 +72,15 @@ impl<K: Clock> AnyStore<K> {
                 })?;
                 Ok(Self::File(store, std::marker::PhantomData))
             }
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let shelf = S3Shelf::open(bucket, prefix, owner, s3::variables()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::S3(Box::new(store)))
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 
@@ -76,7 +91,13 @@ impl<K: Clock> AnyStore<K> {
     pub async fn read(place: &Place, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
         match place {
             Place::Directory(directory) => FileStore::read(directory, stack, environment),
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+                SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 }
@@ -93,42 +114,56 @@ impl<K: Clock> Store for AnyStore<K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         match self {
             Self::File(store, _) => store.load().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.load().await,
         }
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.append(records).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.append(records).await,
         }
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.condense(ledger).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.condense(ledger).await,
         }
     }
 
     fn held_for(&self) -> Option<Duration> {
         match self {
             Self::File(store, _) => store.held_for(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.held_for(),
         }
     }
 
     async fn keep(&self) -> StoreError {
         match self {
             Self::File(store, _) => store.keep().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.keep().await,
         }
     }
 
     async fn release(&self) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.release().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.release().await,
         }
     }
 
     fn is_strict(&self) -> bool {
         match self {
             Self::File(store, _) => store.is_strict(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.is_strict(),
         }
     }
 }

@@ -12,3 +12,8 @@
 )]
 
 mod contract;
+mod moto;
+mod people;
+#[cfg(feature = "s3")]
+mod s3;
+mod wire;
