@@ -11,7 +11,11 @@ use super::place::Place;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresShelf;
 use super::record::Record;
+#[cfg(feature = "s3")]
+use super::s3::{self, S3Shelf};
 use super::shared;
+#[cfg(feature = "s3")]
+use super::shared::SharedStore;
 use super::store::{Store, StoreError};
 use crate::model::clock::Clock;
 
@@ -52,6 +56,9 @@ pub enum AnyStore<K> {
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Box<shared::SharedStore<PostgresShelf, K>>),
+    /// In a bucket.
+    #[cfg(feature = "s3")]
+    S3(Box<SharedStore<S3Shelf, K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -77,12 +84,15 @@ impl<K: Clock> AnyStore<K> {
                 let store = shared::SharedStore::open(shelf, clock, &opening.shared()).await?;
                 Ok(Self::Postgres(Box::new(store)))
             }
-            #[cfg(not(feature = "postgres"))]
-            Place::Postgres(_) => Err(unknown()),
-            Place::S3 { .. } | Place::Http(_) => {
-                drop(clock);
-                Err(unknown())
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let shelf = S3Shelf::open(bucket, prefix, owner, s3::variables()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::S3(Box::new(store)))
             }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 
@@ -98,9 +108,13 @@ impl<K: Clock> AnyStore<K> {
                 let shelf = postgres_shelf(address, stack, environment)?;
                 shared::SharedStore::<_, K>::read(&shelf, stack, environment).await
             }
-            #[cfg(not(feature = "postgres"))]
-            Place::Postgres(_) => Err(unknown()),
-            Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+                SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 }
@@ -128,6 +142,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.load().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.load().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.load().await,
         }
     }
 
@@ -136,6 +152,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.append(records).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.append(records).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.append(records).await,
         }
     }
 
@@ -144,6 +162,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.condense(ledger).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.condense(ledger).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.condense(ledger).await,
         }
     }
 
@@ -152,6 +172,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.held_for(),
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.held_for(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.held_for(),
         }
     }
 
@@ -160,6 +182,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.keep().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.keep().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.keep().await,
         }
     }
 
@@ -168,6 +192,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.release().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.release().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.release().await,
         }
     }
 
@@ -176,6 +202,8 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.is_strict(),
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.is_strict(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.is_strict(),
         }
     }
 }

@@ -15,11 +15,14 @@ pub mod process;
 pub mod record;
 pub mod replay;
 pub mod resolve;
+#[cfg(feature = "s3")]
+pub mod s3;
 pub mod shared;
 pub mod shelf;
 pub mod store;
 
 mod guarded;
+mod https;
 mod line;
 mod summary;
 

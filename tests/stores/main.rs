@@ -14,3 +14,8 @@
 mod contract;
 mod postgres;
 mod server;
+mod moto;
+mod people;
+#[cfg(feature = "s3")]
+mod s3;
+mod wire;
