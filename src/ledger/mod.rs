@@ -3,6 +3,7 @@
 pub mod any;
 pub mod entry;
 pub mod file;
+pub mod guarded;
 pub mod history;
 pub mod journal;
 pub mod lease;
@@ -17,7 +18,6 @@ pub mod shared;
 pub mod shelf;
 pub mod store;
 
-mod guarded;
 mod line;
 mod summary;
 
