@@ -22,17 +22,19 @@ pub(super) fn to_sinks(project: &Project) -> impl Fn(&Address, &Secret) -> Resul
 }
 
 fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<()> {
-    match sink {
+    let written = match sink {
         SecretSink::File(path) => {
-            let path = files::place_below(&project.directory, Path::new(path))?;
-            files::write_private(&path, format!("{text}\n").as_bytes())
+            let text = format!("{text}\n");
+            files::write_private_below(&project.directory, Path::new(path), text.as_bytes())
         }
         SecretSink::EnvFile { path, variable } => {
-            let path = files::place_below(&project.directory, Path::new(path))?;
-            let old = files::read_optional(&path)?.unwrap_or_default();
-            files::write_private(&path, with_variable(&old, variable, text)?.as_bytes())
+            let path = Path::new(path);
+            let old = files::read_optional_below(&project.directory, path)?.unwrap_or_default();
+            let text = with_variable(&old, variable, text)?;
+            files::write_private_below(&project.directory, path, text.as_bytes())
         }
-    }
+    };
+    Ok(written?)
 }
 
 /// Returns an env file's text with one variable set, everything else as it was.

@@ -3,6 +3,7 @@
 pub mod any;
 pub mod entry;
 pub mod file;
+pub mod guarded;
 pub mod history;
 pub mod journal;
 pub mod lease;
