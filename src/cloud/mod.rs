@@ -1,17 +1,17 @@
 //! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
 
 pub mod client;
+pub mod decode;
 pub mod exchange;
 pub mod limiter;
+pub mod path;
 pub mod settle;
 pub mod system;
 pub mod transport;
 
 mod catalog;
-mod decode;
 mod outcome;
 mod paging;
-mod path;
 mod refresh;
 mod retry;
 mod send;

@@ -1,6 +1,7 @@
 //! Which live object each address owns: the journal, its replay, and the stores that keep it.
 
 pub mod any;
+pub mod check;
 pub mod entry;
 pub mod file;
 pub mod guarded;
@@ -22,7 +23,6 @@ pub mod shared;
 pub mod shelf;
 pub mod store;
 
-mod guarded;
 mod https;
 mod line;
 mod summary;
