@@ -14,11 +14,13 @@ pub mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;
+pub mod question;
 pub mod record;
 pub mod replay;
 pub mod resolve;
 #[cfg(feature = "s3")]
 pub mod s3;
+pub mod salvage;
 pub mod shared;
 pub mod shelf;
 pub mod store;
