@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
+use super::http::{self, HttpStore};
 use super::lease::{Holder, Process};
 use super::place::Place;
 use super::record::Record;
@@ -45,6 +46,17 @@ impl<'a> Opening<'a> {
             force: self.force,
         }
     }
+
+    /// Returns the same for a state server.
+    #[must_use]
+    pub fn http(&self) -> http::Opening<'a> {
+        http::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            is_dead: self.is_dead,
+            force: self.force,
+        }
+    }
 }
 
 /// A ledger open for writing, in any place.
@@ -54,6 +66,8 @@ pub enum AnyStore<K> {
     /// In a bucket.
     #[cfg(feature = "s3")]
     S3(Box<SharedStore<S3Shelf, K>>),
+    /// On a state server.
+    Http(Box<HttpStore<K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -79,6 +93,12 @@ impl<K: Clock> AnyStore<K> {
                 let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
                 Ok(Self::S3(Box::new(store)))
             }
+            Place::Http(address) => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let settings = http::Settings::new(address, owner, http::variables());
+                let store = HttpStore::open(&settings, clock, &opening.http()).await?;
+                Ok(Self::Http(Box::new(store)))
+            }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
         }
@@ -95,6 +115,10 @@ impl<K: Clock> AnyStore<K> {
             Place::S3 { bucket, prefix } => {
                 let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
                 SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            Place::Http(address) => {
+                let settings = http::Settings::new(address, (stack, environment), http::variables());
+                HttpStore::<K>::read(&settings, stack, environment).await
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
@@ -116,6 +140,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.load().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.load().await,
+            Self::Http(store) => store.load().await,
         }
     }
 
@@ -124,6 +149,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.append(records).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.append(records).await,
+            Self::Http(store) => store.append(records).await,
         }
     }
 
@@ -132,6 +158,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.condense(ledger).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.condense(ledger).await,
+            Self::Http(store) => store.condense(ledger).await,
         }
     }
 
@@ -140,6 +167,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.held_for(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.held_for(),
+            Self::Http(store) => store.held_for(),
         }
     }
 
@@ -148,6 +176,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.keep().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.keep().await,
+            Self::Http(store) => store.keep().await,
         }
     }
 
@@ -156,6 +185,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.release().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.release().await,
+            Self::Http(store) => store.release().await,
         }
     }
 
@@ -164,6 +194,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::File(store, _) => store.is_strict(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.is_strict(),
+            Self::Http(store) => store.is_strict(),
         }
     }
 }

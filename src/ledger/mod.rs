@@ -4,6 +4,7 @@ pub mod any;
 pub mod entry;
 pub mod file;
 pub mod history;
+pub mod http;
 pub mod journal;
 pub mod lease;
 pub mod memory;

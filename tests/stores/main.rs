@@ -12,8 +12,10 @@
 )]
 
 mod contract;
+mod http;
 mod moto;
 mod people;
 #[cfg(feature = "s3")]
 mod s3;
+mod state_server;
 mod wire;
