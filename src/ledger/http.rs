@@ -51,6 +51,9 @@ struct State {
     ledger: Option<Ledger>,
     /// A write is under way, or failed: nothing is certain.
     poisoned: bool,
+    /// A document was sent, and no answer says what became of it: it may still arrive. Giving the lock
+    /// back would let it replace what someone else writes then.
+    under_way: bool,
     /// What opening read, for the first load.
     records: Option<Vec<Record>>,
 }
@@ -65,34 +68,33 @@ impl<K: Clock> HttpStore<K> {
     pub async fn open(settings: &Settings, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
         let server = Server::new(settings)?;
         let lock = LockInfo::new(&opening.holder, opening.identity);
-        take_lock(&server, &lock, opening.force.is_some()).await?;
-        let state = State { document: Document::default(), ledger: None, poisoned: false, records: None };
+        let forced = take_lock(&server, &lock, opening.force.is_some()).await?;
+        let document = Document::default();
+        let state = State { document, ledger: None, poisoned: false, under_way: false, records: None };
         let store = Self { server, clock, lock, state: RefCell::new(state) };
-        match store.begin(opening).await {
+        match store.begin(opening, opening.force.filter(|_| forced)).await {
             Ok(()) => Ok(store),
             Err(error) => {
                 // The first error is the one to tell. Nothing was sent under this lock.
-                let _ = store.server.unlock(&store.lock).await;
+                let _ = store.give_back().await;
                 Err(error)
             }
         }
     }
 
-    async fn begin(&self, opening: &Opening<'_>) -> Result<(), StoreError> {
+    async fn begin(&self, opening: &Opening<'_>, reason: Option<&str>) -> Result<(), StoreError> {
         self.probe_lock().await?;
         let before = self.server.get().await?;
         let content = self.parse(before.as_deref(), opening.identity)?;
         check_owner(&content.records, opening.identity)?;
         self.probe_write(&content.document, before.as_deref()).await?;
-        let ledger = match content.records.is_empty() {
-            true => None,
-            false => Some(load_ledger(content.records.iter().cloned())?),
-        };
+        let is_new = content.records.is_empty();
+        let ledger = (!is_new).then(|| load_ledger(content.records.iter().cloned())).transpose()?;
         let took = Record::Took {
             epoch: ledger.as_ref().map_or(0, |ledger| ledger.epoch) + 1,
             holder: opening.holder.clone(),
             proven: ledger.as_ref().is_none_or(|ledger| is_silent(ledger, opening)),
-            reason: opening.force.map(str::to_owned),
+            reason: reason.map(str::to_owned),
         };
         let records = match ledger {
             None => vec![opening.identity.birth(), took],
@@ -126,7 +128,9 @@ impl<K: Clock> HttpStore<K> {
     /// Proves that nothing is written without the lock: tries it with the very document that is there.
     async fn probe_write(&self, document: &Document, before: Option<&[u8]>) -> Result<(), StoreError> {
         let body = document.next().write().map_err(|error| self.server.failed("write", &error))?;
+        self.state.borrow_mut().under_way = true;
         let answer = self.server.post(&body, &self.lock.another().id).await?;
+        self.state.borrow_mut().under_way = false;
         if answer.is_done() {
             return Err(self.lax("it wrote for one who did not have the lock"));
         }
@@ -158,10 +162,13 @@ impl<K: Clock> HttpStore<K> {
             );
             return Err(self.server.failed("write", &reason));
         }
+        self.state.borrow_mut().under_way = true;
         let answer = self.server.post(&body, &self.lock.id).await;
         // Whatever the answer is, and if there is none: what counts is what the server has now.
         let kept = self.server.get().await?;
         let is_kept = kept.as_deref().is_some_and(|kept| kept == body || next.is_in(kept));
+        let is_told = answer.as_ref().is_ok_and(|answer| answer.is_done() || answer.is_refusal());
+        self.state.borrow_mut().under_way = !is_kept && !is_told;
         match answer {
             _ if is_kept => {
                 self.state.borrow_mut().document = next;
@@ -224,6 +231,20 @@ impl<K: Clock> HttpStore<K> {
                 Ok(None)
             }
             LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
+        }
+    }
+
+    /// Gives the lock back, unless a write may still arrive.
+    async fn give_back(&self) -> Result<(), StoreError> {
+        if self.state.borrow().under_way {
+            let reason = "a write that was sent may still arrive, so the lock is left; break it when a minute \
+                          has passed";
+            return Err(self.server.failed("unlock", &reason));
+        }
+        match self.server.unlock(&self.lock).await? {
+            answer if answer.is_done() => Ok(()),
+            answer if answer.is_refusal() => Err(displaced()),
+            answer => Err(self.server.odd("unlock", answer.0)),
         }
     }
 
@@ -301,8 +322,7 @@ impl<K: Clock> Store for HttpStore<K> {
         if let Some(epoch) = epoch.filter(|_| !self.state.borrow().poisoned) {
             self.append(&[Record::Released { epoch }]).await?;
         }
-        let answer = self.server.unlock(&self.lock).await?;
-        if answer.is_done() { Ok(()) } else { Err(self.server.odd("unlock", answer.0)) }
+        self.give_back().await
     }
 
     fn is_strict(&self) -> bool {
@@ -310,18 +330,20 @@ impl<K: Clock> Store for HttpStore<K> {
     }
 }
 
-/// Takes the lock; breaks the one of another when a human said so.
-async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<(), StoreError> {
+/// Takes the lock; breaks the one of another when a human said so, and tells whether it did.
+async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
     let mut answer = server.take(lock).await?;
+    let mut forced = false;
     if let (true, LockAnswer::Held(by)) = (force, &answer) {
         let broken = server.unlock(by).await?;
         if !broken.is_done() {
             return Err(server.odd("unlock", broken.0));
         }
         answer = server.take(lock).await?;
+        forced = true;
     }
     match answer {
-        LockAnswer::Taken => Ok(()),
+        LockAnswer::Taken => Ok(forced),
         LockAnswer::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
         LockAnswer::Unknown(404 | 405 | 501) => {
             Err(StoreError::Lax { place: server.place(), what: "it has no locks" })

@@ -62,7 +62,7 @@ impl StateServer {
     pub fn new() -> Self {
         let world = Arc::new(Mutex::new(World::default()));
         let served = Arc::clone(&world);
-        let address = wire::serve(move |request| served.lock().unwrap().answer(request));
+        let address = wire::serve(move |request| served.lock().unwrap().answer(&request));
         Self { address, world }
     }
 
@@ -85,19 +85,19 @@ impl StateServer {
 }
 
 impl World {
-    fn answer(&mut self, request: Request) -> Answer {
+    fn answer(&mut self, request: &Request) -> Answer {
         let path = request.path().trim_end_matches("/lock").to_owned();
         let is_lock = request.path().ends_with("/lock");
         self.requests.push(request.clone());
-        if !is_digest_right(&request) {
+        if !is_digest_right(request) {
             return Answer::new(400, "the digest is another");
         }
         match (request.method.as_str(), is_lock) {
             ("GET", false) => self.read(&path),
-            ("POST", false) => self.write(&path, &request),
+            ("POST", false) => self.write(&path, request),
             // GitLab has its own methods.
-            ("LOCK", _) | ("POST", true) => self.lock(&path, &request),
-            ("UNLOCK", _) | ("DELETE", true) => self.unlock(&path, &request),
+            ("LOCK", _) | ("POST", true) => self.lock(&path, request),
+            ("UNLOCK", _) | ("DELETE", true) => self.unlock(&path, request),
             _ => Answer::new(405, ""),
         }
     }
