@@ -15,6 +15,8 @@ mod contract;
 mod http;
 mod moto;
 mod people;
+mod races;
+mod races_elsewhere;
 #[cfg(feature = "s3")]
 mod s3;
 mod state_server;
