@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
+use super::http::{self, HttpStore};
 use super::lease::{Holder, Process};
 use super::place::Place;
 #[cfg(feature = "postgres")]
@@ -47,6 +48,17 @@ impl<'a> Opening<'a> {
             force: self.force,
         }
     }
+
+    /// Returns the same for a state server.
+    #[must_use]
+    pub fn http(&self) -> http::Opening<'a> {
+        http::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            is_dead: self.is_dead,
+            force: self.force,
+        }
+    }
 }
 
 /// A ledger open for writing, in any place.
@@ -59,6 +71,8 @@ pub enum AnyStore<K> {
     /// In a bucket.
     #[cfg(feature = "s3")]
     S3(Box<SharedStore<S3Shelf, K>>),
+    /// On a state server.
+    Http(Box<HttpStore<K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -91,6 +105,12 @@ impl<K: Clock> AnyStore<K> {
                 let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
                 Ok(Self::S3(Box::new(store)))
             }
+            Place::Http(address) => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let settings = http::Settings::new(address, owner, http::variables());
+                let store = HttpStore::open(&settings, clock, &opening.http()).await?;
+                Ok(Self::Http(Box::new(store)))
+            }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
         }
@@ -112,6 +132,10 @@ impl<K: Clock> AnyStore<K> {
             Place::S3 { bucket, prefix } => {
                 let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
                 SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            Place::Http(address) => {
+                let settings = http::Settings::new(address, (stack, environment), http::variables());
+                HttpStore::<K>::read(&settings, stack, environment).await
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
@@ -144,6 +168,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.load().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.load().await,
+            Self::Http(store) => store.load().await,
         }
     }
 
@@ -154,6 +179,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.append(records).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.append(records).await,
+            Self::Http(store) => store.append(records).await,
         }
     }
 
@@ -164,6 +190,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.condense(ledger).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.condense(ledger).await,
+            Self::Http(store) => store.condense(ledger).await,
         }
     }
 
@@ -174,6 +201,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.held_for(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.held_for(),
+            Self::Http(store) => store.held_for(),
         }
     }
 
@@ -184,6 +212,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.keep().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.keep().await,
+            Self::Http(store) => store.keep().await,
         }
     }
 
@@ -194,6 +223,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.release().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.release().await,
+            Self::Http(store) => store.release().await,
         }
     }
 
@@ -204,6 +234,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.is_strict(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.is_strict(),
+            Self::Http(store) => store.is_strict(),
         }
     }
 }

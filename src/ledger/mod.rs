@@ -6,6 +6,7 @@ pub mod entry;
 pub mod file;
 pub mod guarded;
 pub mod history;
+pub mod http;
 pub mod journal;
 pub mod lease;
 pub mod memory;

@@ -14,8 +14,12 @@
 mod contract;
 mod postgres;
 mod server;
+mod http;
 mod moto;
 mod people;
+mod races;
+mod races_elsewhere;
 #[cfg(feature = "s3")]
 mod s3;
+mod state_server;
 mod wire;
