@@ -119,7 +119,7 @@ impl Case {
 }
 
 impl Run {
-    fn of(output: &Output) -> Self {
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout.clone()).unwrap(),
