@@ -10,6 +10,7 @@ use super::commands;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
+use super::hush;
 use super::session::Session;
 use super::settings;
 use super::term::Terminal;
@@ -20,6 +21,7 @@ use crate::report::{diagnostics, escape, json};
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    hush::prepare();
     run().into()
 }
 

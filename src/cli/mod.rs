@@ -11,6 +11,7 @@ pub mod entry;
 pub mod exit;
 mod failure;
 mod files;
+pub mod hush;
 mod interrupt;
 mod key_command;
 mod keys;

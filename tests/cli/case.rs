@@ -174,6 +174,11 @@ impl Emulator {
         Self { child, url: text("url"), key: text("api_key") }
     }
 
+    /// The process's number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Deletes an object behind the client's back.
     pub fn delete(&self, path: &str) {
         let projects = self.list("/api/v1/projects");

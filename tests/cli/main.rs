@@ -11,6 +11,7 @@
 )]
 
 mod bad_input;
+mod canary;
 mod case;
 mod change;
 mod examples;
