@@ -54,6 +54,9 @@ pub const fn overview() -> &'static str {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
+    /// Profile of the user's settings.toml [env: STEAD_PROFILE] [default: default]
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub profile: Option<Name>,
     /// Environment of the stack [env: STEAD_ENV]
     #[arg(short, long, global = true, value_name = "NAME")]
     pub env: Option<Name>,
@@ -75,6 +78,9 @@ pub struct Global {
     /// Address of the service [env: STEAD_API_URL]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "cloud")]
     pub api_url: Option<String>,
+    /// File with certificates of authorities to trust besides the system's [env: STEAD_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
     /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
     #[arg(long, global = true, value_name = "PROJECT")]
     pub project: Option<Name>,
@@ -144,6 +150,14 @@ pub enum Command {
     Get(Get),
     /// Answer what only a human can: which object a lost request made
     Resolve(Resolve),
+    /// Store an API key for a service, once it was tried
+    Login(Login),
+    /// Forget the stored API key
+    #[command(after_help = "Example:\n  stead logout -p work")]
+    Logout,
+    /// Show what the service tells of the key in use; never the key
+    #[command(after_help = "Example:\n  stead whoami -p work --output json")]
+    Whoami,
     /// Serve the built-in cloud
     Emulator(Emulator),
     /// Write a completion script for a shell
@@ -222,6 +236,10 @@ pub struct PlanArgs {
     /// Plan the removal of everything that is not protected
     #[arg(long)]
     pub destroy: bool,
+    /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
+    /// nothing, writes nothing, asks for no secret, and uses STEAD_READONLY_API_KEY if it is set
+    #[arg(long, conflicts_with = "out")]
+    pub untrusted: bool,
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
@@ -370,6 +388,17 @@ pub enum Answer {
         /// The live object's id
         id: Name,
     },
+}
+
+/// `login`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work\n  pass show stead | stead login --key-stdin"
+)]
+pub struct Login {
+    /// Read the key from standard input instead of asking for it
+    #[arg(long)]
+    pub key_stdin: bool,
 }
 
 /// `emulator`.

@@ -9,12 +9,15 @@ use secrecy::SecretString;
 
 use super::exit::Exit;
 use super::failure::Failure;
+use super::files;
+use super::keys;
 use super::local;
 use super::settings::{Cloud, Settings};
 use crate::apply::run::Bounds;
+use crate::cloud::account::Account;
 use crate::cloud::client::Client;
 use crate::cloud::system::{SystemClock, SystemRandom};
-use crate::cloud::transport::{HttpCloud, Options};
+use crate::cloud::transport::{HttpCloud, Options, Roots};
 use crate::emulator::server::Running;
 use crate::kinds::REGISTRY;
 use crate::model::secret::Secret;
@@ -54,6 +57,13 @@ impl Connection {
     /// When no address or key is set, or the embedded cloud cannot start.
     pub(super) fn open(settings: &Settings, directory: &Path) -> Result<Self, Failure> {
         let data = directory.join(".stead");
+        if settings.cloud == Cloud::Local && settings.untrusted {
+            return Err(Failure::new(
+                Exit::Usage,
+                "the built-in cloud writes its data, and --untrusted writes nothing",
+            )
+            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
+        }
         if settings.cloud == Cloud::Local {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
@@ -69,11 +79,8 @@ impl Connection {
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
                 .help("or say --cloud local for the one in this program."));
         };
-        let Some(key) = settings.api_key.as_ref().and_then(Secret::expose) else {
-            return Err(Failure::new(Exit::Refused, "there is no API key for the account")
-                .help("Set STEAD_API_KEY. No flag takes it: flags can be seen by every process."));
-        };
-        let options = Options::new(url, Some(SecretString::from(key)));
+        let key = keys::find(settings, url)?;
+        let options = options(settings, url, &key)?;
         Ok(Self {
             client: client(&options)?,
             ledgers: data.join("ledger"),
@@ -82,6 +89,27 @@ impl Connection {
             _emulator: None,
         })
     }
+}
+
+/// Asks the service at an address what it tells of a key.
+///
+/// # Errors
+/// When it refuses the key or does not answer.
+pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
+    let client = client(&options(settings, url, key)?)?;
+    Ok(client.account(key.expose().unwrap_or_default()).await?)
+}
+
+fn options(settings: &Settings, url: &str, key: &Secret) -> Result<Options, Failure> {
+    let mut options = Options::new(url, key.expose().map(SecretString::from));
+    if let Some(path) = &settings.ca_file {
+        let pem = files::read_bytes(path)?;
+        options.roots = Roots::parse(&pem).map_err(|why| {
+            Failure::new(Exit::Usage, format!("{} cannot be trusted: {why}", files::shown(path)))
+        })?;
+    }
+    options.only_looks = settings.untrusted.then_some(REGISTRY);
+    Ok(options)
 }
 
 fn client(options: &Options) -> Result<Client<Http, Time, Chance>, Failure> {

@@ -11,8 +11,11 @@
 )]
 
 mod bad_input;
+mod canary;
 mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod login;
 mod saved;
+mod untrusted;

@@ -7,6 +7,7 @@ pub(super) mod drift;
 pub(super) mod emulator;
 pub(super) mod get;
 pub(super) mod init;
+pub(super) mod login;
 pub(super) mod ls;
 pub(super) mod plan;
 pub(super) mod resolve;
