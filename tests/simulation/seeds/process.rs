@@ -231,6 +231,8 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
             Some(setting.expression.clone())
         },
         deliver: &|_, _| Ok(()),
+        // They are lost with the machine.
+        rescue: &|_| {},
         tell: &|event| hear(universe, process, &event),
         stop: &stop,
         parallel: PARALLEL,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use stead::ledger::entry::{IntentAction, Owned};
 use stead::ledger::journal::Journal;
 use stead::ledger::record::{Answer, Record};
+use stead::ledger::resolve::LATE_EFFECT;
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
 use stead::plan::change::Block;
@@ -181,7 +182,8 @@ fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
     let asked_about = ledger.questions.get(&op).map(|question| &question.intent);
     let intent = asked_about.or_else(|| ledger.watched.get(&op))?;
     let Some(key) = made else {
-        let answer = if ledger.questions.contains_key(&op) { Answer::Nothing } else { Answer::Dropped };
+        let late = ledger.questions.get(&op).is_none_or(|question| question.text.contains(LATE_EFFECT));
+        let answer = if late { Answer::Dropped } else { Answer::Nothing };
         return asked.then_some(Record::Answered { op, answer });
     };
     let IntentAction::Create { deposes, .. } = intent.action else { return None };
