@@ -22,6 +22,7 @@ mod books;
 mod cloud;
 mod crash;
 mod disaster;
+mod disk;
 mod machine;
 mod process;
 mod protocol;

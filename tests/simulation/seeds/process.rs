@@ -4,12 +4,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use stead::apply::event::{Event, Outcome};
 use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
@@ -198,14 +196,7 @@ pub async fn program(universe: Rc<Universe>, process: Rc<Process>, job: Job) -> 
         Ok(journal) => journal,
         Err(error) => return End::Unopened(error),
     };
-    let end = {
-        let work = pin!(work(&universe, &process, &job, &journal));
-        match select(work, pin!(journal.keep())).await {
-            Either::Left((end, _)) => end,
-            // The place is lost; what runs finds out by itself.
-            Either::Right((_, work)) => work.await,
-        }
-    };
+    let end = work(&universe, &process, &job, &journal).await;
     let closed = journal.close().await.is_ok();
     match end {
         End::Done(report) => End::Done(Box::new(Report { closed, ..*report })),

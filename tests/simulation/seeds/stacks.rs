@@ -122,7 +122,9 @@ fn edited(before: &Stack, chance: &SimRandom, generation: usize) -> Stack {
             "vpc" if chance.once_in(2) => {
                 ("cidr", text(&format!("10.{}.0.0/16", 100 + 4 * n + generation)))
             }
-            "vm" if chance.once_in(3) => ("template", text(if chance.once_in(2) { "debian-13" } else { "ubuntu-24.04" })),
+            "vm" if chance.once_in(3) => {
+                ("template", text(if chance.once_in(2) { "debian-13" } else { "ubuntu-24.04" }))
+            }
             "vm" if chance.once_in(2) => ("plan", text("std-2c-4g")),
             "vm" => ("console_require_mfa", Expression::Value(Value::Bool(true))),
             "volume" => ("size", grown(5)),
