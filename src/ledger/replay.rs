@@ -8,7 +8,7 @@ use super::history::{End, REMEMBERED, Run};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::store::StoreError;
 use crate::model::address::Address;
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// A record that is no legal move from where the ledger stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -265,6 +265,9 @@ impl Ledger {
             }
             Record::Bound { op, object } => {
                 let intent = self.intents.remove(op);
+                // What was only found may be somebody else's, and ours still to come.
+                let found = intent.clone().filter(|_| object.provisional);
+                self.watched.extend(found.map(|intent| (*op, intent)));
                 self.bind(intent, object);
             }
             Record::Closed { op, outcome } => self.close(*op, *outcome),
@@ -278,16 +281,7 @@ impl Ledger {
                     *known = Entry { current, deposed, ..(**entry).clone() };
                 }
             }
-            Record::Merged { address, attributes } => {
-                let Some(entry) = self.entries.get_mut(address) else { return };
-                for (name, value) in attributes {
-                    if *value == Value::Null {
-                        entry.applied.remove(name);
-                    } else {
-                        entry.applied.insert(name.clone(), value.clone());
-                    }
-                }
-            }
+            Record::Merged { address, attributes } => self.merge(address, attributes),
             Record::Adopted { address, entry } => self.settle_in(address, (**entry).clone()),
             Record::Forgotten { address } => {
                 self.entries.remove(address);
@@ -342,6 +336,17 @@ impl Ledger {
                 }
             }
             Answer::Dropped => {}
+        }
+    }
+
+    fn merge(&mut self, address: &Address, attributes: &Attributes) {
+        let Some(entry) = self.entries.get_mut(address) else { return };
+        for (name, value) in attributes {
+            if *value == Value::Null {
+                entry.applied.remove(name);
+            } else {
+                entry.applied.insert(name.clone(), value.clone());
+            }
         }
     }
 

@@ -136,6 +136,10 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                 records.extend([opening.identity.birth(), took(None)]);
             } else {
                 let ledger = load_ledger(content.records.iter().cloned())?;
+                if ledger.epoch >= lease.epoch {
+                    // Someone took the lease, and wrote, before this taker's first line.
+                    return Err(outrun(&self.shelf).await);
+                }
                 records.push(took(Some(&ledger)));
             }
             let (text, head) = write_line(&self.shelf, &records, &content.head)?;
