@@ -1,6 +1,9 @@
 //! The books of a stack: its ledger, its saved plans and its pinned catalog names, on the disk.
 
 use std::path::Path;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 
 use super::connect::Connection;
 use super::exit::Exit;
@@ -11,7 +14,7 @@ use crate::config::lock;
 use crate::ledger::entry::{Identity, Ledger};
 use crate::ledger::file::{FileStore, Opening};
 use crate::ledger::journal::Journal;
-use crate::ledger::store::StoreError;
+use crate::ledger::store::{Store, StoreError};
 use crate::model::catalog::Catalog;
 use crate::model::clock::Clock;
 use crate::plan::saved::SavedPlan;
@@ -45,6 +48,20 @@ pub(super) async fn open_journal(
         now: connection.client.clock().now(),
     })?;
     Ok(Journal::open(store).await?)
+}
+
+/// Does work while the ledger's place is kept.
+///
+/// # Errors
+/// When the place is lost meanwhile.
+pub(super) async fn kept<S: Store, T>(
+    journal: &Journal<S>,
+    work: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    match select(pin!(work), pin!(journal.keep())).await {
+        Either::Left((done, _)) => Ok(done),
+        Either::Right((lost, _)) => Err(lost.into()),
+    }
 }
 
 /// Sums the journal up, unless an earlier write failed: then everything was said already.

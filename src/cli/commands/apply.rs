@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
@@ -12,20 +13,27 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
+use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
-use crate::cli::{books, consent, delivery, reading};
+use crate::cli::waterline::Waterline;
+use crate::cli::{books, consent, delivery, questions, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::file::FileStore;
 use crate::ledger::history::Origin;
 use crate::ledger::journal::Journal;
+use crate::ledger::record::Record;
+use crate::ledger::salvage::salvaged;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
 use crate::plan::saved::Facts;
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
+
+/// Time to give the ledger back in, when someone wants the process to end at once.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -77,13 +85,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let options = session.options(order.scope, order.destroy);
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply {
-        session,
-        project: &project,
-        connection: &connection,
-        journal: &journal,
-        running: order.running,
-    };
+    let apply = Apply::new(session, &project, &connection, &journal, order.running);
     if let Some(exit) = apply.recover().await? {
         return Ok(exit);
     }
@@ -91,7 +93,8 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let clock = connection.client.clock();
     let start = clock.elapsed();
     let ledger = journal.ledger().clone().for_plans();
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let plan = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref());
+    let (plan, world) = books::kept(&journal, plan).await??;
     let facts = planning::facts(&ledger, clock, start, &world);
     let blocked = !plan.blocks.iter().all(Block::only_freezes);
     if blocked || !(session.ui.json || session.ui.ndjson) {
@@ -101,7 +104,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
         return Ok(Exit::Blocked);
     }
     expected(order, &plan)?;
-    if !plan.changes.is_empty() && !agreed(session, &project, &plan, order)? {
+    if !plan.changes.is_empty() && !books::kept(&journal, agreed(session, &project, &plan, order)).await?? {
         session.ui.say("Nothing was applied.");
         return Ok(Exit::Failed);
     }
@@ -116,12 +119,12 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply { session, project: &project, connection: &connection, journal: &journal, running };
+    let apply = Apply::new(session, &project, &connection, &journal, running);
     if let Some(exit) = apply.recover().await? {
         return Ok(exit);
     }
     let ledger = journal.ledger().clone().for_plans();
-    let snapshot = connection.client.refresh(&saved.wanted(REGISTRY)).await?;
+    let snapshot = books::kept(&journal, connection.client.refresh(&saved.wanted(REGISTRY))).await??;
     let facts = Facts {
         registry: REGISTRY,
         stack: &project.stack.name,
@@ -164,7 +167,12 @@ fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Asks for consent, or checks the consent that was given.
-fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) -> Result<bool, Failure> {
+async fn agreed(
+    session: &Session,
+    project: &Project,
+    plan: &Plan,
+    order: &Order<'_>,
+) -> Result<bool, Failure> {
     if let Some(yes) = &order.yes {
         let outside = consent::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
@@ -181,7 +189,10 @@ fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) 
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    session.ui.ask(typed).map_err(|error| anyhow::Error::from(error).into())
+    let (ui, typed) = (session.ui, typed.map(str::to_owned));
+    // A person may take longer than a lease lasts: it is renewed meanwhile.
+    let asked = tokio::task::spawn_blocking(move || ui.ask(typed.as_deref())).await;
+    Ok(asked.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
 }
 
 const fn word(action: Action) -> &'static str {
@@ -200,21 +211,78 @@ struct Apply<'a> {
     connection: &'a Connection,
     journal: &'a Journal<FileStore>,
     running: &'a Running,
+    rescue: Rescue,
 }
 
 type Inside<'a> = Context<'a, Http, Time, Chance, FileStore>;
 
-impl Apply<'_> {
+impl<'a> Apply<'a> {
+    fn new(
+        session: &'a Session,
+        project: &'a Project,
+        connection: &'a Connection,
+        journal: &'a Journal<FileStore>,
+        running: &'a Running,
+    ) -> Self {
+        let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
+        Self { session, project, connection, journal, running, rescue }
+    }
+
     /// Settles what an earlier run left open; an exit code when it was interrupted.
     async fn recover(&self) -> Result<Option<Exit>, Failure> {
+        self.check_waterline()?;
+        self.put_in_what_was_kept().await?;
+        questions::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
             return Ok(None);
         }
         let telling = self.session.telling(self.connection, None);
         match self.watched(&telling, async |context| run::recover(context).await).await? {
             Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
-            Ended::Abandoned => Ok(Some(Exit::Interrupted)),
+            Ended::Abandoned => Ok(Some(self.leave().await)),
         }
+    }
+
+    /// Refuses a ledger that is older than the last one seen here.
+    fn check_waterline(&self) -> Result<(), Failure> {
+        let ledger = self.journal.ledger();
+        let line = Waterline::read(self.session.settings.state.as_deref(), ledger.identity.lineage)?;
+        match line.and_then(|line| line.objection(&ledger)) {
+            Some(objection) if !self.running.accept_older_ledger => {
+                Err(Failure::new(Exit::OutOfDate, objection)
+                    .help("What was made since then is not in it, and would be made a second time.")
+                    .help("Put the newer one back; or go on knowingly: --accept-older-ledger."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts in what an earlier run could not record.
+    async fn put_in_what_was_kept(&self) -> Result<(), Failure> {
+        let kept = self.rescue.kept()?;
+        let records = salvaged(&self.journal.ledger(), &kept);
+        if !records.is_empty() {
+            self.journal.commit(&records).await?;
+            self.session.ui.say("What the ledger did not take in an earlier run is in it now.");
+        }
+        if !kept.is_empty() {
+            self.rescue.clear();
+        }
+        Ok(())
+    }
+
+    /// Keeps elsewhere what the ledger does not take.
+    fn keep(&self, records: &[Record]) {
+        let ledger = self.journal.ledger();
+        self.rescue.keep(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
+    }
+
+    /// Gives the ledger back as far as that goes at once: someone wants this process to end.
+    async fn leave(&self) -> Exit {
+        let released = self.journal.abandon();
+        let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
+        futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
+        Exit::Interrupted
     }
 
     /// Runs a plan and tells how it ended.
@@ -224,7 +292,8 @@ impl Apply<'_> {
         let telling = self.session.telling(self.connection, Some(plan));
         let ended = self.watched(&telling, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
-        let Ended::Finished(mut outcome) = ended else { return Ok(Exit::Interrupted) };
+        let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };
+        self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done {
             // Adopting and forgetting need no step: the ledger took them before the first one.
@@ -241,6 +310,14 @@ impl Apply<'_> {
         Ok(exit)
     }
 
+    fn remember_waterline(&self) {
+        let ledger = self.journal.ledger();
+        let state = self.session.settings.state.as_deref();
+        if let Err(error) = Waterline::of(&ledger).write(state, ledger.identity.lineage) {
+            self.session.ui.say(&format!("An older ledger would not be noticed here: {error:#}"));
+        }
+    }
+
     /// Does a part of the work under the stop signals.
     async fn watched<T>(
         &self,
@@ -252,15 +329,16 @@ impl Apply<'_> {
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
-        let deliver = delivery::to_sinks(self.project);
+        let deliver = delivery::to_sinks(self.project, &self.rescue);
         let context = Context {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
             origin: &Origin::default(),
-            strict: self.journal.is_strict(),
+            strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,
             secrets: &secrets,
             deliver: &deliver,
+            rescue: &|records| self.keep(records),
             tell: &|event: Event| telling.tell(&event),
             stop: &stop,
             parallel: self.running.parallel,
