@@ -22,6 +22,8 @@ struct Between {
     before_line: Rc<RefCell<Option<Box<dyn FnOnce()>>>>,
     /// When the lease was written.
     renewals: Rc<RefCell<Vec<Duration>>>,
+    /// Renewals after which the place goes down.
+    lasts_for: Rc<Cell<Option<usize>>>,
 }
 
 impl Shelf for Between {
@@ -34,6 +36,9 @@ impl Shelf for Between {
     }
 
     async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        if self.lasts_for.get() == Some(self.renewals.borrow().len()) {
+            self.shelf.0.down.set(true);
+        }
         let written = self.shelf.put_lease(lease, mark).await;
         if written.is_ok() {
             self.renewals.borrow_mut().push(self.shelf.0.now.get());
@@ -116,21 +121,11 @@ fn holder(number: u32) -> Holder {
 }
 
 /// Opens as a process; those in `dead` are proven dead.
-fn open_as(
-    shelf: &Between,
-    number: u32,
-    dead: &[u32],
-    force: Option<&str>,
-) -> Result<Held, StoreError> {
+fn open_as(shelf: &Between, number: u32, dead: &[u32], force: Option<&str>) -> Result<Held, StoreError> {
     let is_dead = |process: &Process| dead.contains(&process.id);
     let identity = identity();
-    let opening = Opening {
-        identity: &identity,
-        holder: holder(number),
-        effect: EFFECT,
-        is_dead: &is_dead,
-        force,
-    };
+    let opening =
+        Opening { identity: &identity, holder: holder(number), effect: EFFECT, is_dead: &is_dead, force };
     now(SharedStore::open(shelf.clone(), shelf.clone(), &opening))
 }
 
@@ -159,7 +154,9 @@ fn one_has_it_until_it_is_given_back() {
     assert_eq!(shelf.ledger().holder, None);
     let second = open(&shelf, 2);
     assert_eq!((shelf.ledger().epoch, shelf.ledger().holder), (2, Some(holder(2))));
-    let Record::Took { proven, .. } = now(second.load()).unwrap().pop().unwrap() else { panic!("no taking") };
+    let Record::Took { proven, .. } = now(second.load()).unwrap().pop().unwrap() else {
+        panic!("no taking")
+    };
     assert!(proven);
 }
 
@@ -250,8 +247,7 @@ fn what_a_displaced_holder_still_wrote_is_read_before_the_taking() {
     let shelf = Between::default();
     let first = Rc::new(open(&shelf, 1));
     let writer = Rc::clone(&first);
-    *shelf.before_line.borrow_mut() =
-        Some(Box::new(move || append(&writer, create(1, 1, false)).unwrap()));
+    *shelf.before_line.borrow_mut() = Some(Box::new(move || append(&writer, create(1, 1, false)).unwrap()));
     let _second = open_as(&shelf, 2, &[], Some("it hangs")).unwrap();
     assert!(shelf.ledger().intents[&op(1)].foreign);
     assert!(matches!(append(&first, account()), Err(StoreError::Displaced { .. })));
@@ -283,8 +279,13 @@ fn a_place_that_does_not_keep_its_word_is_refused() {
 fn another_stacks_ledger_is_refused_and_its_lease_given_back() {
     let shelf = Between::default();
     let identity = Identity { stack: "bakery".into(), ..identity() };
-    let opening =
-        Opening { identity: &identity, holder: holder(1), effect: EFFECT, is_dead: &|_| false, force: None };
+    let opening = Opening {
+        identity: &identity,
+        holder: holder(1),
+        effect: EFFECT,
+        is_dead: &|_| false,
+        force: None,
+    };
     now(now(Held::open(shelf.clone(), shelf.clone(), &opening)).unwrap().release()).unwrap();
     assert!(matches!(open_as(&shelf, 2, &[], None), Err(StoreError::Foreign { .. })));
     assert_eq!(now(shelf.lease()).unwrap().unwrap().lease.holder, None);
@@ -307,19 +308,14 @@ fn a_renewal_counts_from_before_it_was_sent() {
 fn a_lease_is_renewed_in_time_until_the_place_is_lost() {
     let shelf = Between::default();
     let store = open(&shelf, 1);
+    let begun = shelf.elapsed();
     shelf.renewals.borrow_mut().clear();
-    let mut keeping = Box::pin(store.keep());
-    // Time passes only while it sleeps: the place goes down after the third renewal.
-    let place = shelf.clone();
-    let watched = std::future::poll_fn(|context| {
-        let lost = keeping.poll_unpin(context);
-        assert!(lost.is_ready());
-        lost
-    });
-    place.shelf.0.down.set(true);
-    assert!(matches!(now(watched), StoreError::Shared { .. }));
+    shelf.lasts_for.set(Some(3));
+    assert!(matches!(now(store.keep()), StoreError::Shared { .. }));
+    let times: Vec<Duration> = (1..=3).map(|minute| begun + Duration::from_mins(minute)).collect();
+    assert_eq!(*shelf.renewals.borrow(), times);
     assert_eq!(store.held_for(), Some(Duration::ZERO));
-    assert!(shelf.elapsed() <= LASTS + RENEWED_EVERY, "it tried on for {:?}", shelf.elapsed());
+    assert_eq!(shelf.elapsed(), times[2] + LASTS, "while there is time, it is tried again");
 }
 
 #[test]
