@@ -55,7 +55,7 @@ pub enum AnyStore<K> {
     File(FileStore, std::marker::PhantomData<K>),
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
-    Postgres(Box<shared::SharedStore<PostgresShelf, K>>),
+    Postgres(Box<SharedStore<PostgresShelf, K>>),
     /// In a bucket.
     #[cfg(feature = "s3")]
     S3(Box<SharedStore<S3Shelf, K>>),
@@ -81,7 +81,7 @@ impl<K: Clock> AnyStore<K> {
             Place::Postgres(address) => {
                 let Identity { stack, environment, .. } = opening.identity;
                 let shelf = postgres_shelf(address, stack, environment)?;
-                let store = shared::SharedStore::open(shelf, clock, &opening.shared()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
                 Ok(Self::Postgres(Box::new(store)))
             }
             #[cfg(feature = "s3")]
@@ -106,7 +106,7 @@ impl<K: Clock> AnyStore<K> {
             #[cfg(feature = "postgres")]
             Place::Postgres(address) => {
                 let shelf = postgres_shelf(address, stack, environment)?;
-                shared::SharedStore::<_, K>::read(&shelf, stack, environment).await
+                SharedStore::<_, K>::read(&shelf, stack, environment).await
             }
             #[cfg(feature = "s3")]
             Place::S3 { bucket, prefix } => {
