@@ -425,3 +425,7 @@ fn failed<H: Shelf>(shelf: &H, action: &'static str, error: ShelfError) -> Store
 pub fn renewed_at(stored: &Stored, now: Timestamp) -> Timestamp {
     now - jiff::SignedDuration::try_from(stored.age).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "shared/tests.rs"]
+mod tests;

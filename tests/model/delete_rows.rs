@@ -6,7 +6,6 @@ use super::row::{Row, is_full};
 
 /// Returns the rows.
 pub fn rows() -> Vec<Row<Delete>> {
-    let budget = if is_full() { 3 } else { 2 };
     let calm = Delete {
         proof: Proof::CanaryAround,
         spell: Spell::OutlastsAProof,
@@ -15,13 +14,13 @@ pub fn rows() -> Vec<Row<Delete>> {
         ids_return: false,
         is_strangers: false,
         bug: None,
-        attempts: budget,
-        crashes: u8::from(is_full()) + 1,
+        attempts: if is_full() { 3 } else { 2 },
+        crashes: if is_full() { 2 } else { 1 },
         take_overs: 1,
     };
-    // Processes that take over from each other tell nothing more of what is shown.
-    let alone = if is_full() { calm } else { Delete { take_overs: 0, ..calm } };
-    let hiding = |proof, spell| Delete { proof, spell, spells: 1, ..alone };
+    // A spell multiplies everything: what processes do to each other is the row above.
+    let few = Delete { attempts: 2, crashes: 1, take_overs: u8::from(is_full()), ..calm };
+    let hiding = |proof, spell| Delete { proof, spell, spells: 1, ..few };
     let hidden = hiding(Proof::CanaryAround, Spell::OutlastsAProof);
     let small = Delete { crashes: 1, take_overs: 0, attempts: 2, ..calm };
     let broken = |bug| Delete { bug: Some(bug), ..small };
