@@ -89,7 +89,8 @@ async fn ask(service: &Hostile<'_>) {
     for key in &keys {
         // Most of these are refused before anything is sent.
         let _ = client.get(key).await;
-        let _ = client.delete(REGISTRY.kind(&key.kind).unwrap(), key, Some(&service.id.into())).await;
+        let kind = REGISTRY.kind(&key.kind).unwrap();
+        let _ = client.changes(&|_| Ok(())).delete(kind, key, Some(&service.id.into())).await;
     }
     let wanted = Wanted {
         kinds: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
