@@ -49,7 +49,8 @@ fn run() -> Exit {
         ui.out(overview());
         return Exit::Done;
     };
-    let session = Session { who: who::am_i(&terminal.variables), settings, ui };
+    let variables = &terminal.variables;
+    let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui };
     match dispatch(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => complain(&session, &failure),
@@ -67,7 +68,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(anyhow::Error::from)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         match online {
             Command::Plan(args) => commands::plan::run(session, args).await,
             Command::Apply(args) => commands::apply::run(session, args).await,
@@ -76,6 +77,10 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Ls(args) => commands::ls::run(session, args).await,
             Command::Get(args) => commands::get::run(session, args).await,
             Command::Resolve(args) => commands::resolve::run(session, args).await,
+            Command::Recover(args) => commands::recover::run(session, args).await,
+            Command::History(args) => commands::history::run(session, args).await,
+            Command::Lock(args) => commands::lock::run(session, args).await,
+            Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Init(_)
             | Command::Validate
@@ -83,7 +88,10 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Completions(_)
             | Command::Version => Ok(Exit::Done),
         }
-    })
+    });
+    // A question that nobody answers any more is not waited for.
+    runtime.shutdown_background();
+    done
 }
 
 /// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.

@@ -13,6 +13,9 @@ use crate::model::source::{Source, SourceId, Sources};
 /// Largest file that `file(…)` or a variable file may be.
 const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
 
+/// Largest document of a ledger: far more than 100,000 resources need.
+const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
+
 /// The stack files of a directory, or what is wrong with them.
 #[derive(Debug, Default)]
 pub(super) struct StackFiles {
@@ -145,6 +148,18 @@ pub(super) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error, "read", path)),
+    }
+}
+
+/// Reads a file that stead wrote, however large; `None` when there is none.
+///
+/// # Errors
+/// When it is there but cannot be read.
+pub(super) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match read_bounded(path, MAX_LEDGER) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(about(&error, "read", path)),
     }

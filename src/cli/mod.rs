@@ -1,6 +1,7 @@
 //! The commands: each wires the floors below and prints.
 
 pub mod args;
+mod backend;
 mod books;
 mod commands;
 mod connect;
@@ -12,6 +13,7 @@ mod failure;
 mod files;
 mod interrupt;
 mod local;
+mod origin;
 mod project;
 mod reading;
 pub mod scaffold;

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use thiserror::Error;
 
 use super::args::{CloudChoice, ColorChoice, Global, Output};
+use crate::ledger::place::without_password;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
@@ -84,6 +85,12 @@ pub enum SettingsError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A password stands where every user of the machine can read it.
+    #[error(
+        "--backend holds a password or options, and every user of this machine can read flags; \
+         set STEAD_BACKEND in place of it"
+    )]
+    Password,
     /// A variable is given twice by flag.
     #[error("--var {0} is given twice")]
     Twice(Name),
@@ -120,7 +127,7 @@ pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsE
         output: choice(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
         api_key: text("STEAD_API_KEY").map(|key| Secret::new(key.trim())),
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)),
-        backend: text("STEAD_BACKEND"),
+        backend: backend(flags.backend, text("STEAD_BACKEND"))?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
         color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
@@ -144,6 +151,15 @@ fn cloud(
     match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()) {
         Some(url) => address(url).map(Cloud::At),
         None => Ok(Cloud::Unset),
+    }
+}
+
+/// A flag is seen by every user of the machine, so it may hold no password.
+fn backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
+    match flag {
+        Some(text) if without_password(&text) != text => Err(SettingsError::Password),
+        Some(text) => Ok(Some(text)),
+        None => Ok(variable),
     }
 }
 

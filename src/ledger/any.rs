@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
-use super::lease::{Holder, Process};
+use super::lease::{Held, Holder, Process};
+use super::lock;
 use super::place::Place;
 use super::record::Record;
 use super::shared;
@@ -78,6 +79,30 @@ impl<K: Clock> AnyStore<K> {
             Place::Directory(directory) => FileStore::read(directory, stack, environment),
             Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
         }
+    }
+}
+
+/// Whose ledger, and how a lease of it is judged.
+pub struct Looking<'a> {
+    /// The stack.
+    pub stack: &'a str,
+    /// The environment.
+    pub environment: &'a str,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+}
+
+/// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the place cannot be read.
+#[expect(clippy::unused_async, reason = "shared places answer over the network")]
+pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+    match place {
+        Place::Directory(directory) => lock::held(directory, looking.environment),
+        Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
     }
 }
 

@@ -7,8 +7,8 @@
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
 
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -16,8 +16,9 @@ use jiff::Timestamp;
 use super::entry::{Identity, Ledger};
 use super::guarded::{self, failed};
 use super::line::{self, Head};
+use super::lock;
 use super::record::Record;
-use super::replay::{check_owner, load_ledger, same_owner};
+use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::store::{Store, StoreError};
 use super::summary;
 use crate::model::address::is_legal_segment;
@@ -77,7 +78,7 @@ impl FileStore {
     pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
         let directory = place(opening.directory, &opening.identity.environment)?;
         guarded::make_directory(&directory)?;
-        let lock = take_lock(&directory, opening)?;
+        let lock = lock::take(&directory, opening.who, opening.now)?;
         let content = read_content(&directory)?;
         let journal_path = directory.join(journal_name(content.serial));
         let mut state = State {
@@ -122,6 +123,7 @@ impl FileStore {
         }
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
         Ok(Some(ledger))
     }
 }
@@ -170,7 +172,8 @@ impl State {
     }
 }
 
-fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+/// Returns the directory of an environment's ledger.
+pub(super) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
     let place = directory.join(environment);
     if is_legal_segment(environment) {
         return Ok(place);
@@ -178,33 +181,6 @@ fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
     let source =
         io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
     Err(failed("use", &place)(source))
-}
-
-/// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
-fn take_lock(directory: &Path, opening: &Opening<'_>) -> Result<File, StoreError> {
-    let path = directory.join("lock");
-    let fail = || failed("lock", &path);
-    let mut options = OpenOptions::new();
-    let mut lock = guarded::open(&path, options.read(true).write(true).create(true)).map_err(fail())?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = (&lock).take(200).read_to_string(&mut holder);
-            let holder: String = holder.lines().next().unwrap_or_default().to_owned();
-            let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
-            return Err(StoreError::Locked { holder });
-        }
-        Err(TryLockError::Error(error)) => return Err(fail()(error)),
-    }
-    let since = opening.now.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let holder = format!("{}, process {}, since {since}\n", opening.who, std::process::id());
-    lock.set_len(0)
-        .and_then(|()| lock.seek(SeekFrom::Start(0)))
-        .and_then(|_| lock.write_all(holder.as_bytes()))
-        .and_then(|()| lock.sync_data())
-        .map_err(failed("write", &path))?;
-    Ok(lock)
 }
 
 /// Opens the journal for appending; `whole` cuts off a torn end.
@@ -260,7 +236,7 @@ fn read_summary(path: &Path, serial: u64) -> Result<(Ledger, Head), StoreError> 
 }
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
-fn write_summary(directory: &Path, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
+pub(super) fn write_summary(directory: &Path, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
     let path = directory.join(summary_name(ledger.serial));
     let beside = directory.join(format!("{}.new", summary_name(ledger.serial)));
     stream_summary(&beside, ledger, head).map_err(failed("write", &beside))?;
@@ -291,15 +267,15 @@ fn prune(directory: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn journal_name(serial: u64) -> String {
+pub(super) fn journal_name(serial: u64) -> String {
     format!("journal-{serial}.log")
 }
 
-fn summary_name(serial: u64) -> String {
+pub(super) fn summary_name(serial: u64) -> String {
     format!("ledger-{serial}.json")
 }
 
-fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
+pub(super) fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
     name.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
 }
 

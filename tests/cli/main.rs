@@ -15,4 +15,6 @@ mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod ledgers;
+mod recovery;
 mod saved;

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
+use crate::cli::books::{Book, Shelf};
 use crate::cli::commands::plan as planning;
 use crate::cli::connect::{Chance, Connection, Http, Time};
 use crate::cli::exit::Exit;
@@ -14,16 +15,14 @@ use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
-use crate::cli::{books, consent, delivery, reading};
+use crate::cli::{books, consent, delivery, origin, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
-use crate::ledger::file::FileStore;
 use crate::ledger::history::Origin;
-use crate::ledger::journal::Journal;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
-use crate::plan::saved::Facts;
+use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
 
@@ -74,7 +73,6 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     }
     let project = session.open()?;
     confirmed(order, &project)?;
-    let options = session.options(order.scope, order.destroy);
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply {
@@ -84,31 +82,8 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
         journal: &journal,
         running: order.running,
     };
-    if let Some(exit) = apply.recover().await? {
-        return Ok(exit);
-    }
-    let pinned = reading::pinned(&connection.lock_file)?;
-    let clock = connection.client.clock();
-    let start = clock.elapsed();
-    let ledger = journal.ledger().clone().for_plans();
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let facts = planning::facts(&ledger, clock, start, &world);
-    let blocked = !plan.blocks.iter().all(Block::only_freezes);
-    if blocked || !(session.ui.json || session.ui.ndjson) {
-        planning::show(session, &plan, &facts);
-    }
-    if blocked {
-        return Ok(Exit::Blocked);
-    }
-    expected(order, &plan)?;
-    if !plan.changes.is_empty() && !agreed(session, &project, &plan, order)? {
-        session.ui.say("Nothing was applied.");
-        return Ok(Exit::Failed);
-    }
-    let exit = apply.run(&plan).await?;
-    books::close(journal).await?;
-    books::pin(&project, &connection, &world.catalog, pinned.as_ref())?;
-    Ok(exit)
+    let done = apply.planned(order).await;
+    books::close_after(journal, done).await
 }
 
 async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result<Exit, Failure> {
@@ -117,25 +92,8 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply { session, project: &project, connection: &connection, journal: &journal, running };
-    if let Some(exit) = apply.recover().await? {
-        return Ok(exit);
-    }
-    let ledger = journal.ledger().clone().for_plans();
-    let snapshot = connection.client.refresh(&saved.wanted(REGISTRY)).await?;
-    let facts = Facts {
-        registry: REGISTRY,
-        stack: &project.stack.name,
-        environment: &project.stack.environment.name,
-        config: &project.stack.digest,
-        ledger: &ledger,
-        snapshot: &snapshot,
-    };
-    saved.check(&facts).map_err(|stale| {
-        Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
-    })?;
-    let exit = apply.run(&saved.plan).await?;
-    books::close(journal).await?;
-    Ok(exit)
+    let done = apply.saved(&saved).await;
+    books::close_after(journal, done).await
 }
 
 fn confirmed(order: &Order<'_>, project: &Project) -> Result<(), Failure> {
@@ -164,7 +122,12 @@ fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Asks for consent, or checks the consent that was given.
-fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) -> Result<bool, Failure> {
+async fn agreed(
+    session: &Session,
+    project: &Project,
+    plan: &Plan,
+    order: &Order<'_>,
+) -> Result<bool, Failure> {
     if let Some(yes) = &order.yes {
         let outside = consent::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
@@ -181,7 +144,7 @@ fn agreed(session: &Session, project: &Project, plan: &Plan, order: &Order<'_>) 
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    session.ui.ask(typed).map_err(|error| anyhow::Error::from(error).into())
+    session.ui.agrees("Apply this plan?", typed).await
 }
 
 const fn word(action: Action) -> &'static str {
@@ -198,20 +161,76 @@ struct Apply<'a> {
     session: &'a Session,
     project: &'a Project,
     connection: &'a Connection,
-    journal: &'a Journal<FileStore>,
+    journal: &'a Book,
     running: &'a Running,
 }
 
-type Inside<'a> = Context<'a, Http, Time, Chance, FileStore>;
+type Inside<'a> = Context<'a, Http, Time, Chance, Shelf>;
 
 impl Apply<'_> {
+    /// Plans, shows, asks and runs, under the open ledger.
+    async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
+        let Self { session, project, connection, journal, .. } = *self;
+        if let Some(exit) = self.recover().await? {
+            return Ok(exit);
+        }
+        let options = session.options(order.scope, order.destroy);
+        let pinned = reading::pinned(&connection.lock_file)?;
+        let clock = connection.client.clock();
+        let start = clock.elapsed();
+        let ledger = journal.ledger().clone().for_plans();
+        let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let (plan, world) = books::while_kept(journal, reading).await?;
+        let facts = planning::facts(&ledger, clock, start, &world);
+        let blocked = !plan.blocks.iter().all(Block::only_freezes);
+        if blocked || !(session.ui.json || session.ui.ndjson) {
+            planning::show(session, &plan, &facts);
+        }
+        if blocked {
+            return Ok(Exit::Blocked);
+        }
+        expected(order, &plan)?;
+        let asking = agreed(session, project, &plan, order);
+        if !plan.changes.is_empty() && !books::while_kept(journal, asking).await? {
+            session.ui.say("Nothing was applied.");
+            return Ok(Exit::Failed);
+        }
+        let exit = self.run(&plan).await?;
+        books::pin(project, connection, &world.catalog, pinned.as_ref())?;
+        Ok(exit)
+    }
+
+    /// Checks a saved plan against the live world and runs it, under the open ledger.
+    async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
+        if let Some(exit) = self.recover().await? {
+            return Ok(exit);
+        }
+        let wanted = saved.wanted(REGISTRY);
+        let reading = async { Ok(self.connection.client.refresh(&wanted).await?) };
+        let snapshot = books::while_kept(self.journal, reading).await?;
+        let ledger = self.journal.ledger().clone().for_plans();
+        let stack = &self.project.stack;
+        let facts = Facts {
+            registry: REGISTRY,
+            stack: &stack.name,
+            environment: &stack.environment.name,
+            config: &stack.digest,
+            ledger: &ledger,
+            snapshot: &snapshot,
+        };
+        saved.check(&facts).map_err(|stale| {
+            Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+        })?;
+        self.run(&saved.plan).await
+    }
+
     /// Settles what an earlier run left open; an exit code when it was interrupted.
     async fn recover(&self) -> Result<Option<Exit>, Failure> {
         if self.journal.ledger().intents.is_empty() {
             return Ok(None);
         }
         let telling = self.session.telling(self.connection, None);
-        match self.watched(&telling, async |context| run::recover(context).await).await? {
+        match self.watched(&telling, &Origin::default(), async |context| run::recover(context).await).await? {
             Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
             Ended::Abandoned => Ok(Some(Exit::Interrupted)),
         }
@@ -222,7 +241,8 @@ impl Apply<'_> {
         let clock = self.connection.client.clock();
         let start = clock.elapsed();
         let telling = self.session.telling(self.connection, Some(plan));
-        let ended = self.watched(&telling, async |context| run::run(context, plan).await).await?;
+        let origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
         let Ended::Finished(mut outcome) = ended else { return Ok(Exit::Interrupted) };
         let exit = Exit::of_outcome(&outcome);
@@ -245,6 +265,7 @@ impl Apply<'_> {
     async fn watched<T>(
         &self,
         telling: &Telling<'_, Time>,
+        origin: &Origin,
         work: impl AsyncFnOnce(&Inside<'_>) -> T,
     ) -> Result<Ended<T>, Failure> {
         let stop = Cell::new(false);
@@ -257,7 +278,7 @@ impl Apply<'_> {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
-            origin: &Origin::default(),
+            origin,
             strict: self.journal.is_strict(),
             secrets: &secrets,
             deliver: &deliver,

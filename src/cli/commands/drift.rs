@@ -18,7 +18,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let project = session.open()?;
     let options = session.looking();
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());

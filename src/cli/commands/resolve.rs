@@ -1,7 +1,10 @@
 //! `stead resolve`: lists open questions, or answers one: which live object a lost request made, if any.
 
+use uuid::Uuid;
+
 use crate::cli::args::{Answer, Resolve};
-use crate::cli::books;
+use crate::cli::books::{self, Book};
+use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -19,10 +22,21 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let Some(op) = &args.operation else {
-        list(session, &books::read_ledger(&project, &connection)?);
+        list(session, &books::read_ledger(&project, &connection).await?);
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
+    let done = answer(session, args, op, &connection, &journal).await;
+    books::close_after(journal, done).await
+}
+
+async fn answer(
+    session: &Session,
+    args: &Resolve,
+    op: &Uuid,
+    connection: &Connection,
+    journal: &Book,
+) -> Result<Exit, Failure> {
     let question = journal.ledger().questions.get(op).cloned();
     let question = question.ok_or_else(|| {
         Failure::new(Exit::Failed, format!("there is no open question {op}"))
@@ -61,7 +75,6 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         }
     };
     journal.commit(&[Record::Answered { op: *op, answer }]).await?;
-    books::close(journal).await?;
     session.ui.say(&format!("Recorded. {} is no longer frozen.", question.intent.address));
     session.next("apply", "");
     Ok(Exit::Done)
