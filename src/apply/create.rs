@@ -7,8 +7,10 @@ use serde_json::Value as Json;
 
 use super::event::StepError;
 use super::resolve::Found;
+use super::run::Undelivered;
 use super::session::{Job, Scope, Session, Target};
 use super::wire;
+use crate::cloud::change::Changes;
 use crate::cloud::client::{Mutation, Refusal, ShownOnce};
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
@@ -83,7 +85,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
         let mut applied = self.sealed(job.kind, &values);
         applied.retain(|name, _| at_creation(name));
-        let entry = remembered(job, wish.parent, applied, wish.remember, true);
+        // A secret that is shown once counts as lost until it is delivered.
+        let secret_lost = job.kind.shown_once.is_some();
+        let entry = Entry { secret_lost, ..remembered(job, wish.parent, applied, wish.remember, true) };
         let expected = wire::expected(job.kind, &values);
         // What was to step down may have gone along with another object meanwhile.
         let deposes = wish.deposes && self.current(job.address).is_some();
@@ -117,15 +121,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             entry: Box::new(birth.entry.clone()),
             deposes: birth.deposes,
         };
-        let intent = self.intend(job, birth.scope.clone(), action).await?;
+        let armed = self.intend(job, birth.scope.clone(), action).await?;
         let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
-        let request = self.context.client.create(job.kind, parent, project, birth.body.clone());
-        match self.send(job, request).await? {
+        let request = async |changes: Changes<'_, C, K, R>| {
+            changes.create(job.kind, parent, project, birth.body.clone()).await
+        };
+        let ended = self.send(job, &armed, request).await?;
+        let intent = armed.intent;
+        match ended {
             Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
             Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
             Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,
             Mutation::NotSent(reason) => {
-                self.close(&intent, ClosedOutcome::NotSent).await?;
+                self.not_sent(&intent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason)))
             }
             Mutation::Unknown { reason, settled } => self.lost(job, &intent, &reason, settled).await,
@@ -144,16 +152,32 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
             return Err(self.ask(intent, vec![object.id.clone()], &oddity).await);
         }
-        let undelivered =
-            secret.and_then(|ShownOnce(secret)| (self.context.deliver)(job.address, &secret).err());
+        let delivered = self.hand_on(job, secret);
         let owned = owned(intent, &object, false);
-        self.bind(job, birth, intent, &owned).await?;
-        match undelivered {
-            None => Ok(Attempt::Bound(owned, Box::new(object))),
-            Some(reason) => Err(StepError::Failed(format!(
-                "{} was made with the id {}, but its secret could not be delivered and is lost: {reason}",
+        self.bind(job, birth, intent, &owned, delivered.is_in_hand()).await?;
+        match delivered {
+            Delivery::Done => Ok(Attempt::Bound(owned, Box::new(object))),
+            Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
+                "{} was made with the id {}, but its secret {text}",
                 job.address, owned.id
             ))),
+        }
+    }
+
+    /// Delivers the secret that an answer shows once, before anything else is done with the answer.
+    fn hand_on(&self, job: &Job<'_>, secret: Option<ShownOnce>) -> Delivery {
+        match (secret, job.kind.shown_once) {
+            (None, None) => Delivery::Done,
+            (None, Some(_)) => Delivery::Lost("was not in the answer".to_owned()),
+            (Some(ShownOnce(secret)), _) => match (self.context.deliver)(job.address, &secret) {
+                Ok(()) => Delivery::Done,
+                Err(Undelivered { reason, kept: Some(place) }) => {
+                    Delivery::Kept(format!("could not be delivered ({reason}); it is kept in {place}"))
+                }
+                Err(Undelivered { reason, kept: None }) => {
+                    Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
+                }
+            },
         }
     }
 
@@ -163,13 +187,20 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         birth: &Birth,
         intent: &Intent,
         owned: &Owned,
+        has_secret: bool,
     ) -> Result<(), StepError> {
-        let bound = Record::Bound { op: intent.op, object: owned.clone() };
-        self.commit([bound]).await.map_err(|error| match error {
-            StepError::Ledger(text) => StepError::Ledger(format!(
-                "{text}; {} was made with the id {}, which the ledger does not hold",
-                job.address, owned.id
-            )),
+        let mut records = vec![Record::Bound { op: intent.op, object: owned.clone() }];
+        if has_secret && birth.entry.secret_lost {
+            let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+            records.push(Record::Applied { address: job.address.clone(), entry });
+        }
+        let with_id = |text| {
+            let (address, id) = (job.address, &owned.id);
+            format!("{text}; {address} was made with the id {id}, which the ledger does not hold")
+        };
+        self.commit(records).await.map_err(|error| match error {
+            StepError::Ledger(text) => StepError::Ledger(with_id(text)),
+            StepError::Displaced(text) => StepError::Displaced(with_id(text)),
             error => error,
         })?;
         self.overlook(job.address);
@@ -238,10 +269,27 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let object = self.set_after_creation(job, &target, &birth.values, object).await?;
         let applied = self.sealed(job.kind, &birth.values);
-        let entry = Entry { applied, unfinished: false, ..birth.entry.clone() };
+        let secret_lost = self.has_lost_secret(job.address);
+        let entry = Entry { applied, unfinished: false, secret_lost, ..birth.entry.clone() };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
         Ok(())
+    }
+}
+
+/// What became of a secret that is shown once.
+enum Delivery {
+    /// It is where it should be, or there was none.
+    Done,
+    /// It is somewhere else; where.
+    Kept(String),
+    /// Nobody has it; why.
+    Lost(String),
+}
+
+impl Delivery {
+    fn is_in_hand(&self) -> bool {
+        !matches!(self, Self::Lost(_))
     }
 }
 

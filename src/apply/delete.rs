@@ -2,8 +2,10 @@
 //! mistaken, and out of the ledger only when the object is proven gone.
 
 use super::event::StepError;
+use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::wait::is_leaving;
+use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
@@ -41,36 +43,45 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         target: &Target,
         object: &Owned,
     ) -> Result<Option<Intent>, StepError> {
-        let mut open: Option<Intent> = None;
+        // An intent whose request may still be under way stays open: a later one says nothing of it.
+        let mut open: Option<Armed> = None;
         for _ in 0..ATTEMPTS {
             match self.get(&target.key).await? {
-                None => return Ok(open),
+                None => return Ok(open.map(|armed| armed.intent)),
                 Some(live) => check_certificate(object, &live)?,
             }
-            let intent = if let Some(intent) = open.take() {
-                intent
-            } else {
-                let action = IntentAction::Delete { object: object.clone() };
-                self.intend(job, Scope::of(target), action).await?
+            let again = open.is_some();
+            let armed = match open.take() {
+                Some(armed) => armed,
+                None => {
+                    let action = IntentAction::Delete { object: object.clone() };
+                    self.intend(job, Scope::of(target), action).await?
+                }
             };
             let project = target.project.as_ref();
-            match self.send(job, self.context.client.delete(job.kind, &target.key, project)).await? {
-                Mutation::Done(..) => return Ok(Some(intent)),
-                Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(intent)),
+            let request =
+                async |changes: Changes<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
+            match self.send(job, &armed, request).await? {
+                Mutation::Done(..) => return Ok(Some(armed.intent)),
+                Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
                 Mutation::Refused(refusal) => {
                     if self.leaving(job, target).await? {
-                        return Ok(Some(intent));
+                        return Ok(Some(armed.intent));
                     }
-                    self.close(&intent, ClosedOutcome::Refused).await?;
+                    self.close(&armed.intent, ClosedOutcome::Refused).await?;
                     return Err(StepError::Refused(refusal));
                 }
+                Mutation::NotSent(reason) if again => {
+                    self.standing()?;
+                    return Err(StepError::Unreachable(reason));
+                }
                 Mutation::NotSent(reason) => {
-                    self.close(&intent, ClosedOutcome::NotSent).await?;
+                    self.not_sent(&armed.intent).await?;
                     self.progress(job, format!("{reason}; trying again"));
                 }
                 Mutation::Unknown { reason, .. } => {
                     self.progress(job, format!("{reason}; looking whether it is gone"));
-                    open = Some(intent);
+                    open = Some(armed);
                 }
             }
         }

@@ -93,6 +93,9 @@ pub enum StepError {
     /// The ledger could not be written: nothing more is sent.
     #[error("{0}")]
     Ledger(String),
+    /// Someone else has the ledger, or may have it before a request is answered: nothing more is sent.
+    #[error("{0}")]
+    Displaced(String),
     /// A value could not be computed, or a file not be written.
     #[error("{0}")]
     Failed(String),
@@ -110,8 +113,10 @@ pub struct Outcome {
     pub failed: Vec<(Address, StepError)>,
     /// Resources with a step that did not run.
     pub skipped: Vec<Address>,
-    /// Open questions: what only a human can answer.
+    /// Open questions: what only a human can answer. Each one is recorded.
     pub questions: Vec<String>,
+    /// What else there is to know: what could not be looked into or recorded in the end.
+    pub notes: Vec<String>,
     /// It was told to stop.
     pub interrupted: bool,
     /// The stack's outputs, where they are known.

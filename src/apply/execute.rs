@@ -28,6 +28,18 @@ use crate::plan::change::{Bookkeeping, Operation, Plan, Step};
 /// they came: with more of them queued there, the step that everything waits for would stand behind.
 const ENTERING: usize = 64;
 
+/// What the running steps came to.
+enum Turn {
+    /// One of them ended.
+    Ended(Ended),
+    /// There is room for another.
+    Room,
+    /// None runs any more.
+    Quiet,
+    /// Nothing may be sent or recorded any more, and no request is out: they would wait in vain.
+    Over,
+}
+
 /// What a step came to.
 struct Ended {
     step: usize,
@@ -59,14 +71,20 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
         }
         let crowded = entering.get() >= ENTERING;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(None),
+            Poll::Ready(Some(ended)) => Poll::Ready(Turn::Ended(ended)),
+            Poll::Ready(None) => Poll::Ready(Turn::Quiet),
+            Poll::Pending if session.is_over() => Poll::Ready(Turn::Over),
+            Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(Turn::Room),
             Poll::Pending => Poll::Pending,
         });
         let ended = match turn.await {
-            None => continue,
-            Some(None) => break,
-            Some(Some(ended)) => ended,
+            Turn::Room => continue,
+            Turn::Quiet => break,
+            Turn::Over => {
+                errors.extend(session.abandon(plan, &mut schedule));
+                break;
+            }
+            Turn::Ended(ended) => ended,
         };
         session.tell_end(plan, &ended);
         match ended.result {
@@ -105,7 +123,7 @@ fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
 /// not know us. A refusal with a reason is about billing, and stops only its own branch.
 fn ends_everything(error: &StepError) -> bool {
     match error {
-        StepError::Ledger(_) => true,
+        StepError::Ledger(_) | StepError::Displaced(_) => true,
         StepError::Refused(refusal) => {
             refusal.status == 401 || (refusal.status == 403 && refusal.reason.is_none())
         }
@@ -221,6 +239,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         });
     }
 
+    /// Ends the steps that still run: what they wait for can not be recorded any more.
+    fn abandon(&self, plan: &Plan, schedule: &mut Schedule) -> Vec<(usize, StepError)> {
+        let Err(error) = self.standing() else { return Vec::new() };
+        let is_running = |step: &usize| schedule.progress()[*step] == Progress::Running;
+        let running: Vec<usize> = (0..plan.steps.len()).filter(is_running).collect();
+        for step in &running {
+            let address = plan.steps[*step].address.clone();
+            self.tell(Event::Failed { step: *step, address, error: error.clone() });
+            self.skip(plan, *step, schedule.failed(*step));
+        }
+        running.into_iter().map(|step| (step, error.clone())).collect()
+    }
+
     fn skip(&self, plan: &Plan, failed: usize, skipped: Vec<usize>) {
         for step in skipped {
             let address = plan.steps[step].address.clone();
@@ -229,11 +260,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     async fn end(&self, run: uuid::Uuid, plan: &Plan, outcome: &mut Outcome) {
-        let lost = outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Ledger(_)));
-        if lost {
+        if self.standing().is_err() {
             return;
         }
-        outcome.questions = self.questions().await;
+        outcome.notes = self.sweep().await;
+        outcome.questions = self.questions();
         outcome.outputs = self.outputs(&plan.outputs).await;
         let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
         let at = self.clock().now();
@@ -246,7 +277,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally };
         if let Err(error) = self.commit([ended]).await {
             // Everything that was done is recorded: only the word that the run is over is missing.
-            outcome.questions.push(error.to_string());
+            outcome.notes.push(error.to_string());
         }
     }
 }

@@ -6,6 +6,7 @@ mod delete;
 mod dependants;
 pub mod event;
 mod execute;
+mod fence;
 mod finish;
 mod recover;
 mod resolve;

@@ -6,7 +6,7 @@ use super::session::{Job, Scope, Session};
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Intent, Owned, Question};
 use crate::ledger::record::Record;
-use crate::ledger::resolve::candidates;
+use crate::ledger::resolve::{LATE_EFFECT, candidates};
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -34,14 +34,27 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Decides over a list that was read after the bounds.
+    ///
+    /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
+    /// still leave, so that it made nothing is never presumed either.
     pub(super) async fn judge(&self, intent: &Intent, objects: Vec<Object>) -> Result<Found, StepError> {
         let mut found: Vec<Object> = {
             let ledger = self.context.journal.ledger();
             candidates(intent, &ledger, &objects).into_iter().cloned().collect()
         };
-        if found.len() > 1 {
+        let strict = self.context.strict;
+        let why = match found.len() {
+            0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
+            0 if intent.foreign => {
+                "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
+            }
+            1 if strict => "this object could be what the request made, or somebody else's",
+            0 | 1 => "",
+            _ => "several objects could be what the request made",
+        };
+        if !why.is_empty() {
             let ids = found.into_iter().map(|object| object.id).collect();
-            return Err(self.ask(intent, ids, "several objects could be what the request made").await);
+            return Err(self.ask(intent, ids, why).await);
         }
         let Some(object) = found.pop() else { return Ok(Found::Absent) };
         let owned = owned(intent, &object, true);
@@ -74,30 +87,26 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             watched.cloned().collect()
         };
         for intent in watched {
-            if let Some(text) = self.late_effect(job.kind, &intent).await? {
-                return Err(StepError::Question(text));
-            }
+            self.look_for_late_effect(job.kind, &intent).await?;
         }
         Ok(())
     }
 
-    /// Returns what to say of a watched creation whose object has turned up.
-    pub(super) async fn late_effect(
+    /// Asks about a watched creation whose object has turned up.
+    ///
+    /// # Errors
+    /// The question, once it is recorded; or when the list cannot be read.
+    pub(super) async fn look_for_late_effect(
         &self,
         kind: &'static Kind,
         intent: &Intent,
-    ) -> Result<Option<String>, StepError> {
+    ) -> Result<(), StepError> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
-        let ledger = self.context.journal.ledger();
-        let ids: Vec<Name> =
-            candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect();
-        Ok((!ids.is_empty()).then(|| {
-            format!(
-                "{}: {} looks like the late effect of an earlier request that was given up; adopt it or remove it",
-                intent.address,
-                ids.join(", ")
-            )
-        }))
+        let ids: Vec<Name> = {
+            let ledger = self.context.journal.ledger();
+            candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect()
+        };
+        if ids.is_empty() { Ok(()) } else { Err(self.ask(intent, ids, LATE_EFFECT).await) }
     }
 }

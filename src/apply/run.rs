@@ -1,7 +1,10 @@
 //! `run`: applies a plan; `recover`: settles what an earlier run left open.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::time::Duration;
+
+use futures_util::future::{Either, select};
 
 use super::event::{Event, Outcome, StepError};
 use super::execute;
@@ -10,6 +13,7 @@ use crate::cloud::client::Client;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::history::Origin;
 use crate::ledger::journal::Journal;
+use crate::ledger::record::Record;
 use crate::ledger::store::Store;
 use crate::model::address::Address;
 use crate::model::clock::{Clock, Random};
@@ -32,8 +36,10 @@ pub struct Context<'a, C, K, R, S> {
     /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
     /// Takes a secret that is shown once; durable on return. For a resource without a
-    /// `deliver_secret` it drops the secret and says yes. Its error text never holds the secret.
-    pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), String>,
+    /// `deliver_secret` it drops the secret and says yes.
+    pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), Undelivered>,
+    /// Keeps facts that the ledger does not take, somewhere else: the next run puts them in.
+    pub rescue: &'a dyn Fn(&[Record]),
     /// Told what happens.
     pub tell: &'a dyn Fn(Event),
     /// Set from outside to stop: no new step starts, what runs is finished.
@@ -42,6 +48,15 @@ pub struct Context<'a, C, K, R, S> {
     pub parallel: usize,
     /// Bounds of the crash-safe protocol.
     pub bounds: Bounds,
+}
+
+/// Why a secret did not reach its sink. Neither text ever holds the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Why.
+    pub reason: String,
+    /// Where it is kept instead; `None`: it is lost.
+    pub kept: Option<String>,
 }
 
 /// Steps at the same time unless someone says otherwise. Most of them wait for their objects to
@@ -77,7 +92,12 @@ impl Default for Bounds {
 pub async fn recover<C: Cloud, K: Clock, R: Random, S: Store>(
     context: &Context<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
-    Session::new(context, None).recover().await
+    let session = Session::new(context, None);
+    // It only reads and records, so it can be dropped anywhere.
+    match select(pin!(session.recover()), pin!(context.journal.keep())).await {
+        Either::Left((result, _)) => result,
+        Either::Right((lost, _)) => session.cut_off(&lost),
+    }
 }
 
 /// Runs a plan's steps to the end, or as far as they go. Never fails as a whole: the outcome says
@@ -86,5 +106,6 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
     context: &Context<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
-    execute::execute(&Session::new(context, Some(plan)), plan).await
+    let session = Session::new(context, Some(plan));
+    session.kept(execute::execute(&session, plan)).await
 }

@@ -10,7 +10,7 @@ use futures_util::lock::Mutex;
 use super::event::StepError;
 use crate::ledger::journal::Journal;
 use crate::ledger::record::Record;
-use crate::ledger::store::Store;
+use crate::ledger::store::{Store, StoreError};
 
 /// The queue in front of a journal.
 #[derive(Debug, Default)]
@@ -18,12 +18,13 @@ pub(super) struct Scribe {
     queue: RefCell<Vec<Record>>,
     queued: Cell<u64>,
     written: Cell<u64>,
-    failure: RefCell<Option<String>>,
+    failure: RefCell<Option<StepError>>,
     turn: Mutex<()>,
 }
 
 impl Scribe {
-    /// Makes records durable and part of the ledger. What comes first in one call stays first.
+    /// Makes records durable and part of the ledger. What comes first in one call stays first. Facts
+    /// that the journal does not take are handed to `rescue`.
     ///
     /// # Errors
     /// When the journal cannot be written, now or before: nothing may be sent any more.
@@ -31,8 +32,12 @@ impl Scribe {
         &self,
         journal: &Journal<S>,
         records: impl IntoIterator<Item = Record>,
+        rescue: &dyn Fn(&[Record]),
     ) -> Result<(), StepError> {
-        self.standing()?;
+        if let Err(error) = self.standing() {
+            save(&records.into_iter().collect::<Vec<_>>(), rescue);
+            return Err(error);
+        }
         self.queue.borrow_mut().extend(records);
         let ticket = self.queued.get() + 1;
         self.queued.set(ticket);
@@ -41,7 +46,11 @@ impl Scribe {
         if self.written.get() >= ticket {
             return Ok(());
         }
-        self.standing()?;
+        if let Err(error) = self.standing() {
+            // Whoever failed took the whole queue along, but not what came after it.
+            save(&self.queue.take(), rescue);
+            return Err(error);
+        }
         let (batch, upto) = (self.queue.take(), self.queued.get());
         match journal.commit(&batch).await {
             Ok(()) => {
@@ -49,11 +58,21 @@ impl Scribe {
                 Ok(())
             }
             Err(error) => {
-                let text = with_sources(&error);
-                *self.failure.borrow_mut() = Some(text.clone());
-                Err(StepError::Ledger(text))
+                save(&batch, rescue);
+                self.fail(&error);
+                self.standing()
             }
         }
+    }
+
+    /// Remembers why nothing is written any more.
+    pub(super) fn fail(&self, error: &StoreError) {
+        let text = with_sources(error);
+        let failure = match error {
+            StoreError::Displaced { .. } => StepError::Displaced(text),
+            _ => StepError::Ledger(text),
+        };
+        self.failure.borrow_mut().get_or_insert(failure);
     }
 
     /// Tells whether records still become durable. Asked before every request that changes something.
@@ -62,9 +81,24 @@ impl Scribe {
     /// The first failure.
     pub(super) fn standing(&self) -> Result<(), StepError> {
         match &*self.failure.borrow() {
-            Some(text) => Err(StepError::Ledger(text.clone())),
+            Some(error) => Err(error.clone()),
             None => Ok(()),
         }
+    }
+}
+
+/// Saves what the service has told and no list will tell again. An intent whose record failed was
+/// never sent.
+fn save(records: &[Record], rescue: &dyn Fn(&[Record])) {
+    let is_fact = |record: &&Record| {
+        matches!(
+            record,
+            Record::Bound { .. } | Record::Closed { .. } | Record::Merged { .. } | Record::Gone { .. }
+        )
+    };
+    let facts: Vec<Record> = records.iter().filter(is_fact).cloned().collect();
+    if !facts.is_empty() {
+        rescue(&facts);
     }
 }
 

@@ -3,19 +3,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::pin;
 use std::time::Duration;
-
-use futures_util::future::{Either, select};
 
 use super::baseline::Baselines;
 use super::dependants::Dependants;
 use super::event::{Event, StepError};
+use super::fence::{Armed, Fence};
 use super::run::Context;
 use super::scribe::Scribe;
 use super::wire;
 use super::world::{World, looked_into, looked_into_by};
-use crate::cloud::client::{Mutation, ReadError};
+use crate::cloud::client::ReadError;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Intent, IntentAction, Owned};
 use crate::ledger::record::{ClosedOutcome, Record};
@@ -34,7 +32,8 @@ pub(super) struct Session<'a, C, K, R, S> {
     pub(super) context: &'a Context<'a, C, K, R, S>,
     pub(super) baselines: Baselines,
     pub(super) dependants: Dependants,
-    scribe: Scribe,
+    pub(super) scribe: Scribe,
+    pub(super) fence: Fence,
     /// Resources into whose attributes some expression looks: only their objects are kept.
     looked_into: BTreeSet<Address>,
     seen: RefCell<BTreeMap<Address, Object>>,
@@ -72,7 +71,7 @@ impl<'p> Entrance<'p> {
         Self { entering, left: Cell::new(false) }
     }
 
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         if !self.left.replace(true) {
             self.entering.set(self.entering.get() - 1);
         }
@@ -107,6 +106,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             baselines: Baselines::default(),
             dependants,
             scribe: Scribe::default(),
+            fence: Fence::default(),
             looked_into: plan.map(looked_into_by).unwrap_or_default(),
             seen: RefCell::default(),
             at_rest: RefCell::default(),
@@ -145,9 +145,14 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
+    /// Tells whether nobody has the secret that an address's object showed once.
+    pub(super) fn has_lost_secret(&self, address: &Address) -> bool {
+        self.context.journal.ledger().entries.get(address).is_some_and(|entry| entry.secret_lost)
+    }
+
     /// Makes records durable, together with those of other steps.
     pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
-        self.scribe.commit(self.context.journal, records).await
+        self.scribe.commit(self.context.journal, records, self.context.rescue).await
     }
 
     /// Records an intent, and returns it once it is durable: only then may its request leave. There is
@@ -157,7 +162,8 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         job: &Job<'_>,
         scope: Scope,
         action: IntentAction,
-    ) -> Result<Intent, StepError> {
+    ) -> Result<Armed, StepError> {
+        let since = self.clock().elapsed();
         let intent = Intent {
             op: self.context.client.random().uuid(),
             address: job.address.clone(),
@@ -170,7 +176,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         };
         self.check_quiet(job.address)?;
         self.commit([Record::Intent(intent.clone())]).await?;
-        Ok(intent)
+        Ok(Armed { intent, since })
     }
 
     fn check_quiet(&self, address: &Address) -> Result<(), StepError> {
@@ -187,26 +193,10 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.commit([Record::Closed { op: intent.op, outcome }]).await
     }
 
-    /// Sends a request that changes something, its intent being durable. What has not left within
-    /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
-    pub(super) async fn send(
-        &self,
-        job: &Job<'_>,
-        request: impl Future<Output = Mutation>,
-    ) -> Result<Mutation, StepError> {
-        self.scribe.standing()?;
-        let bound = self.context.bounds.sending;
-        let mutation = match select(pin!(request), pin!(self.clock().sleep(bound))).await {
-            Either::Left((mutation, _)) => mutation,
-            Either::Right(((), _)) => {
-                let reason = format!("no answer within {} s", bound.as_secs());
-                Mutation::Unknown { reason, settled: false }
-            }
-        };
-        if let Some(entrance) = job.entrance {
-            entrance.leave();
-        }
-        Ok(mutation)
+    /// Records that a request did not leave, and tells whether another may.
+    pub(super) async fn not_sent(&self, intent: &Intent) -> Result<(), StepError> {
+        self.close(intent, ClosedOutcome::NotSent).await?;
+        self.standing()
     }
 
     /// Waits until a request whose outcome is unknown has had its effect and shows it, or never will.

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use super::create::{remembered, unsendable};
 use super::event::StepError;
+use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::wait::at_rest;
 use super::wire;
+use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Intent, IntentAction};
@@ -146,29 +148,31 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 }
                 Stand::Before => {}
             }
-            let intent = match open.take() {
-                Some(intent) => intent,
-                None => self.intend_move(job, target, step, &object).await?,
-            };
-            match self.send_move(job, target, step, values, &object).await? {
+            if let Some(intent) = open.take() {
+                // The bounds have passed without an effect. Every attempt has an intent of its own: its
+                // time says until when its request may have left.
+                self.close(&intent, ClosedOutcome::PresumedAbsent).await?;
+            }
+            let armed = self.intend_move(job, target, step, &object).await?;
+            match self.send_move(job, &armed, target, (step, values, &object)).await? {
                 Mutation::Done(answer, _) => {
                     let object = self.verified(job, target, step, answer.map(|object| *object)).await;
-                    return self.arrived(job, step, intent, object).await;
+                    return self.arrived(job, step, armed.intent, object).await;
                 }
                 Mutation::Refused(refusal) => {
-                    self.close(&intent, ClosedOutcome::Refused).await?;
+                    self.close(&armed.intent, ClosedOutcome::Refused).await?;
                     if refusal.status != 409 || !self.needs_come_to_rest(job).await? {
                         return Err(StepError::Refused(refusal));
                     }
                 }
                 Mutation::NotSent(reason) => {
-                    self.close(&intent, ClosedOutcome::NotSent).await?;
+                    self.not_sent(&armed.intent).await?;
                     self.progress(job, format!("{reason}; trying again"));
                 }
                 Mutation::Unknown { reason, settled } => {
                     self.progress(job, format!("{reason}; looking whether the call had its effect"));
                     self.outlast(settled).await;
-                    open = Some(intent);
+                    open = Some(armed.intent);
                 }
             }
         }
@@ -182,7 +186,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         target: &Target,
         step: &Move,
         object: &Object,
-    ) -> Result<Intent, StepError> {
+    ) -> Result<Armed, StepError> {
         let before: Attributes = step
             .attributes
             .keys()
@@ -200,15 +204,17 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     async fn send_move(
         &self,
         job: &Job<'_>,
+        armed: &Armed,
         target: &Target,
-        step: &Move,
-        values: &Attributes,
-        object: &Object,
+        (step, values, object): (&Move, &Attributes, &Object),
     ) -> Result<Mutation, StepError> {
         let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
         let body = wire::call_body(job.kind, step.call, &step.targets(), standing).map_err(unsendable)?;
         let project = target.project.as_ref();
-        self.send(job, self.context.client.call(job.kind, step.call, &target.key, project, body)).await
+        let request = async |changes: Changes<'_, C, K, R>| {
+            changes.call(job.kind, step.call, &target.key, project, body).await
+        };
+        self.send(job, armed, request).await
     }
 
     /// Reads until an accepted call shows its effect, within the bound of listing.

@@ -286,6 +286,12 @@ pub struct Running {
     /// A new object is listed within this time [default: 10s; local cloud: 1s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub listing_bound: Option<Duration>,
+    /// Assume no bound on time: what became of a lost request is always asked [env: STEAD_STRICT]
+    #[arg(long)]
+    pub strict: bool,
+    /// Go on with a ledger that is older than the last one seen here, or a fork of it
+    #[arg(long)]
+    pub accept_older_ledger: bool,
 }
 
 /// `destroy`.
@@ -353,11 +359,11 @@ pub struct Get {
 /// `resolve`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52-… adopt 5b1e09c2-…\n  stead resolve 3f0e8c52-… absent"
+    after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
 )]
 pub struct Resolve {
-    /// The question's operation; all open questions when left out
-    pub operation: Option<uuid::Uuid>,
+    /// The first digits of the question's request; all open questions when left out
+    pub operation: Option<String>,
     /// The answer
     #[command(subcommand)]
     pub answer: Option<Answer>,
@@ -371,8 +377,15 @@ pub enum Answer {
         /// The live object's id
         id: Name,
     },
-    /// It made nothing
+    /// It made nothing, or nothing yet: it stays watched for late effects
     Absent,
+    /// Whatever it made is left alone, and not asked about again
+    Forget,
+    /// It made this object, which is one too many: the next plan deletes it
+    Surplus {
+        /// The live object's id
+        id: Name,
+    },
 }
 
 /// `emulator`.

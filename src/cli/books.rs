@@ -100,6 +100,14 @@ pub(super) async fn open_at(who: &str, place: &Place, terms: &Terms<'_>) -> Resu
     Ok(Journal::open(store).await?)
 }
 
+/// Does work while the ledger's place is kept.
+///
+/// # Errors
+/// When the place is lost meanwhile.
+pub(super) async fn kept<T>(journal: &Book, work: impl Future<Output = T>) -> Result<T, Failure> {
+    while_kept(journal, async { Ok(work.await) }).await
+}
+
 /// Does something while the ledger is open and nothing is sent: the lock is kept, and a stop signal
 /// ends the work where it stands.
 ///

@@ -2,37 +2,49 @@
 
 use std::path::Path;
 
+use crate::apply::run::Undelivered;
 use crate::cli::files;
 use crate::cli::project::Project;
+use crate::cli::rescue::Rescue;
 use crate::config::stack::SecretSink;
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 
-/// Returns the delivery of a stack's secrets; a resource without a sink takes nothing.
-pub(super) fn to_sinks(project: &Project) -> impl Fn(&Address, &Secret) -> Result<(), String> {
+/// Returns the delivery of a stack's secrets; a resource without a sink takes nothing. What its sink
+/// does not take is kept in a private file, and where is told.
+pub(super) fn to_sinks<'a>(
+    project: &'a Project,
+    rescue: &'a Rescue,
+) -> impl Fn(&Address, &Secret) -> Result<(), Undelivered> + 'a {
     move |address, secret| {
         let Some(sink) = project.stack.resources.get(address).and_then(|r| r.deliver_secret.as_ref())
         else {
             return Ok(());
         };
-        let text = secret.expose().ok_or_else(|| "the secret is sealed".to_owned())?;
-        deliver(project, sink, text)
-            .map_err(|error| format!("the secret of {address} cannot be delivered: {error:#}"))
+        let Some(text) = secret.expose() else {
+            return Err(Undelivered { reason: "the secret is sealed".to_owned(), kept: None });
+        };
+        deliver(project, sink, text).map_err(|error| Undelivered {
+            reason: format!("{error:#}"),
+            kept: rescue.keep_secret(address, text).ok().map(|path| files::shown(&path)),
+        })
     }
 }
 
 fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<()> {
-    match sink {
+    let written = match sink {
         SecretSink::File(path) => {
-            let path = files::place_below(&project.directory, Path::new(path))?;
-            files::write_private(&path, format!("{text}\n").as_bytes())
+            let text = format!("{text}\n");
+            files::write_private_below(&project.directory, Path::new(path), text.as_bytes())
         }
         SecretSink::EnvFile { path, variable } => {
-            let path = files::place_below(&project.directory, Path::new(path))?;
-            let old = files::read_optional(&path)?.unwrap_or_default();
-            files::write_private(&path, with_variable(&old, variable, text)?.as_bytes())
+            let path = Path::new(path);
+            let old = files::read_optional_below(&project.directory, path)?.unwrap_or_default();
+            let text = with_variable(&old, variable, text)?;
+            files::write_private_below(&project.directory, path, text.as_bytes())
         }
-    }
+    };
+    Ok(written?)
 }
 
 /// Returns an env file's text with one variable set, everything else as it was.

@@ -68,7 +68,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(anyhow::Error::from)?;
-    let done = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match online {
             Command::Plan(args) => commands::plan::run(session, args).await,
             Command::Apply(args) => commands::apply::run(session, args).await,
@@ -89,9 +89,9 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Version => Ok(Exit::Done),
         }
     });
-    // A question that nobody answers any more is not waited for.
+    // Someone may still be asked for an answer that nobody waits for any more.
     runtime.shutdown_background();
-    done
+    ended
 }
 
 /// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.

@@ -106,8 +106,12 @@ impl Exit {
         if outcome.interrupted {
             return Self::Interrupted;
         }
-        if outcome.failed.is_empty() && outcome.skipped.is_empty() && outcome.questions.is_empty() {
+        let whole = outcome.failed.is_empty() && outcome.skipped.is_empty();
+        if whole && outcome.questions.is_empty() && outcome.notes.is_empty() {
             return Self::Done;
+        }
+        if outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Displaced(_))) {
+            return Self::Locked;
         }
         if !outcome.done.is_empty() {
             return Self::Partly;
@@ -125,6 +129,7 @@ impl Exit {
         match error {
             StepError::Refused(refusal) => Self::of_refusal(refusal),
             StepError::Moved(_) => Self::OutOfDate,
+            StepError::Displaced(_) => Self::Locked,
             StepError::Unsettled(_)
             | StepError::Question(_)
             | StepError::Ledger(_)
@@ -219,6 +224,9 @@ mod tests {
             (outcome(0, &[], 2), Exit::Failed),
             (Outcome { interrupted: true, ..outcome(1, &[no(402)], 1) }, Exit::Interrupted),
             (Outcome { questions: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
+            (Outcome { notes: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
+            (Outcome { questions: vec!["?".into()], ..outcome(0, &[], 0) }, Exit::Failed),
+            (outcome(3, &[StepError::Displaced("x".into()), no(402)], 1), Exit::Locked),
         ];
         for (at, (outcome, exit)) in table.into_iter().enumerate() {
             assert_eq!(Exit::of_outcome(&outcome), exit, "row {at}");

@@ -1,12 +1,13 @@
 //! The file edge: reads a stack's directory, confined reads below it, private atomic writes.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::discover;
 use crate::config::text;
+use crate::ledger::guarded::{Folder, read_bounded, read_named, remove_named};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
@@ -25,23 +26,25 @@ pub(super) struct StackFiles {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads every stack file of a directory.
+/// Reads every stack file of a directory. None of them may be a link: a stack from a stranger could
+/// show what the link leads to.
 ///
 /// # Errors
 /// When the directory or a file cannot be read.
 pub(super) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .map_err(|error| about(&error, "read the directory", directory))?
-        .filter_map(Result::ok)
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| discover::is_stack_file(name))
-        .collect();
+    let folder =
+        Folder::named(directory).map_err(|error| about(&error, "read the directory", directory))?;
+    let mut names = folder.names().map_err(|error| about(&error, "read the directory", directory))?;
+    names.retain(|name| discover::is_stack_file(name));
     names.sort();
     let mut files = StackFiles::default();
     for name in names {
         let path = directory.join(&name);
         let shown = shown(&path);
-        let bytes = read_bounded(&path, text::MAX_BYTES).map_err(|error| about(&error, "read", &path))?;
+        let bytes = folder
+            .open_below(Path::new(&name))
+            .and_then(|file| read_bounded(file, text::MAX_BYTES))
+            .map_err(|error| about(&error, "read", &path))?;
         let id = files.sources.next();
         match text::decode(id, bytes) {
             Ok(text) => {
@@ -56,12 +59,19 @@ pub(super) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
     Ok(files)
 }
 
-/// Reads a variable file as `(shown path, text)`.
+/// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be
+/// anywhere and a pipe, unless the stack is a stranger's: then a link in its place could be too.
 ///
 /// # Errors
 /// When it cannot be read or is no text.
-pub(super) fn read_var_file(path: &Path) -> anyhow::Result<(String, String)> {
-    let bytes = read_bounded(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))?;
+pub(super) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result<(String, String)> {
+    let read = match trust {
+        Trust::Full => read_named(path, MAX_SIDE_FILE),
+        Trust::None => parent_of(path)
+            .and_then(|(folder, name)| folder.open_below(Path::new(&name)))
+            .and_then(|file| read_bounded(file, MAX_SIDE_FILE)),
+    };
+    let bytes = read.map_err(|error| about(&error, "read", path))?;
     let text = text::decode(SourceId(0), bytes).map_err(|unreadable| {
         let problem = unreadable.diagnostic;
         anyhow::anyhow!("{}: {}. {}", shown(path), problem.summary, problem.detail.unwrap_or_default())
@@ -69,41 +79,47 @@ pub(super) fn read_var_file(path: &Path) -> anyhow::Result<(String, String)> {
     Ok((shown(path), text))
 }
 
+/// Whose stack it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// The user's.
+    Full,
+    /// A stranger's, such as a pull request from a fork.
+    None,
+}
+
 /// Reads a regular file below `root`, by a relative path without `..` and without symbolic links.
 ///
 /// # Errors
 /// When the path leaves the root, passes a link, is no regular file or is too large.
 pub(super) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
-    let path = place_below(root, relative)?;
-    if !fs::metadata(&path)?.is_file() {
-        return refuse("it is not a regular file");
-    }
-    read_bounded(&path, MAX_SIDE_FILE)
+    read_bounded(Folder::named(root)?.open_below(relative)?, MAX_SIDE_FILE)
 }
 
-/// Returns a path inside `root`, reached without `..` and without symbolic links.
+/// Reads a text file below `root`, as `read_below`; `None` when there is none.
 ///
 /// # Errors
-/// When the path leaves the root or passes a link.
-pub(super) fn place_below(root: &Path, relative: &Path) -> io::Result<PathBuf> {
-    let mut path = root.to_path_buf();
-    for part in relative.components() {
-        match part {
-            Component::CurDir => {}
-            Component::Normal(name) => {
-                path.push(name);
-                if fs::symlink_metadata(&path).is_ok_and(|data| data.file_type().is_symlink()) {
-                    return refuse("it passes a symbolic link");
-                }
-            }
-            _ => return refuse("it leaves the stack's directory"),
-        }
+/// As `read_below`, or when it is no text.
+pub(super) fn read_optional_below(root: &Path, relative: &Path) -> io::Result<Option<String>> {
+    match read_below(root, relative) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    Ok(path)
 }
 
-fn refuse<T>(why: &str) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+/// Writes a file below `root` whole or not at all, readable by its owner only; durable on return. The
+/// path has no `..` and passes no link, not even one that appears while it is written.
+///
+/// # Errors
+/// When the path leaves the root or passes a link, or it cannot be written.
+pub(super) fn write_private_below(root: &Path, relative: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = file_name(relative)?;
+    let folder = relative.parent().unwrap_or(Path::new(""));
+    let folder = Folder::named(root)?.make_below(folder)?;
+    folder.replace(&name, 0o600, |file| file.write_all(bytes))
 }
 
 /// Writes a file whole or not at all, readable by its owner only; durable on return.
@@ -123,20 +139,24 @@ pub(super) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let attempt = || -> io::Result<()> {
-        fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".stead-")
-            .permissions(fs::Permissions::from_mode(mode))
-            .tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+    let attempt = || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)?;
+        }
+        let (folder, name) = parent_of(path)?;
+        folder.replace(&name, mode, |file| file.write_all(bytes))
     };
     attempt().map_err(|error| about(&error, "write", path))
+}
+
+/// Returns the directory that a path's file is in, held open, and the file's name.
+fn parent_of(path: &Path) -> io::Result<(Folder, String)> {
+    Ok((Folder::named(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
+}
+
+fn file_name(path: &Path) -> io::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"))
 }
 
 /// Reads a text file that stead wrote; `None` when there is none.
@@ -144,7 +164,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 /// # Errors
 /// When it is there but cannot be read.
 pub(super) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
-    match read_bounded(path, text::MAX_BYTES) {
+    match read_named(path, text::MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
@@ -158,21 +178,19 @@ pub(super) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
 /// # Errors
 /// When it is there but cannot be read.
 pub(super) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    match read_bounded(path, MAX_LEDGER) {
+    match read_named(path, MAX_LEDGER) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(about(&error, "read", path)),
     }
 }
 
-/// Makes a directory, and those above it, readable by its owner only.
+/// Makes a directory of stead's own, and those above it, readable by its owner only.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When it cannot be made, is a link, or others can write there.
 pub(super) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| about(&error, "make the directory", path))
+    Folder::make(path).map(drop).map_err(|error| about(&error, "make the directory", path))
 }
 
 /// Returns the last part of a directory's full path; empty where there is none.
@@ -184,25 +202,12 @@ pub(super) fn directory_name(path: &Path) -> String {
 
 /// Removes a file, if it is there.
 pub(super) fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
+    remove_named(path);
 }
 
 /// Tells whether something stands at a path.
 pub(super) fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
-}
-
-fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-    }
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
-    }
-    Ok(bytes)
 }
 
 /// Returns a path as the user would type it.
@@ -228,10 +233,11 @@ mod tests {
         for bad in ["../a.txt", "/etc/passwd", "link", "."] {
             assert!(read_below(root.path(), Path::new(bad)).is_err(), "{bad}");
         }
-        assert!(
-            place_below(root.path(), Path::new("link")).is_err()
-                && place_below(root.path(), Path::new("../x")).is_err()
-        );
+        for bad in ["link", "../x", "link/x"] {
+            let written = write_private_below(root.path(), Path::new(bad), b"mine");
+            assert_eq!(written.is_ok(), bad == "link", "{bad}: a link is replaced, never followed");
+        }
+        assert_ne!(fs::read("/etc/passwd").unwrap(), b"mine");
     }
 
     #[test]

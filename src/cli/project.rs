@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -53,7 +53,7 @@ impl Project {
 }
 
 fn request(settings: &Settings) -> Result<Request, Failure> {
-    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path));
+    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, Trust::Full));
     // Names pinned for the account; the embedded cloud's are not known before it runs.
     let pinned = match settings.cloud {
         Cloud::Local => reading::pinned(&settings.dir.join(".stead/local/stead.lock"))?,

@@ -41,6 +41,10 @@ pub struct Settings {
     pub project: Option<Name>,
     /// Where the ledger is kept, as written.
     pub backend: Option<String>,
+    /// What became of a lost request is always asked, as `--strict` says for one run.
+    pub strict: bool,
+    /// The user's own directory for what outlives a run: `STEAD_STATE_DIR`, or where the system says.
+    pub state: Option<PathBuf>,
     /// Never ask.
     pub no_input: bool,
     /// It runs in CI: no prompts, no animation.
@@ -128,12 +132,23 @@ pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsE
         api_key: text("STEAD_API_KEY").map(|key| Secret::new(key.trim())),
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)),
         backend: backend(flags.backend, text("STEAD_BACKEND"))?,
+        strict: set("STEAD_STRICT")?,
+        state: state(variables),
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
         color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
         quiet: flags.quiet || (!flags.verbose && set("STEAD_QUIET")?),
         verbose: flags.verbose || (!flags.quiet && set("STEAD_VERBOSE")?),
     })
+}
+
+/// Returns the directory for what outlives a run; `None` for a user without a home.
+fn state(variables: &Variables) -> Option<PathBuf> {
+    // A relative path would be another place in each directory.
+    let path = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    path("STEAD_STATE_DIR")
+        .or_else(|| path("XDG_STATE_HOME").map(|home| home.join("stead")))
+        .or_else(|| path("HOME").map(|home| home.join(".local/state/stead")))
 }
 
 /// Either flag beats either variable; of the variables, `STEAD_CLOUD` beats `STEAD_API_URL`.

@@ -5,23 +5,19 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::Value as Json;
 use thiserror::Error;
 
-use super::exchange::{Cloud, Request};
-use super::outcome::{Settled, called, created};
-use super::path::{PathError, fill};
+use super::change::{Changes, Gate};
+use super::exchange::Cloud;
+use super::path::fill;
 use super::settle::Settling;
 use super::turnstile::Turnstile;
 use super::{catalog, decode, paging, refresh};
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Call, Endpoint, Kind, Registry};
+use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
-
-/// Whole time of a request that changes something: an answer later than this is not waited for.
-const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Who is told of waits.
 pub(super) type Listener = Rc<dyn Fn(&Wait)>;
@@ -249,77 +245,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         Ok(Box::pin(self.get(&parent)).await?.is_none())
     }
 
-    /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
-    pub async fn create(
-        &self,
-        kind: &'static Kind,
-        parent: Option<&Name>,
-        project: Option<&Name>,
-        body: Json,
-    ) -> Mutation {
-        let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
-        match self.mutate(kind.api.create, path, project, body).await {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => created(kind, parent, json.as_ref()),
-        }
-    }
-
-    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
-    /// limiter had no effect, so it is sent again.
-    pub async fn call(
-        &self,
-        kind: &'static Kind,
-        call: &'static Call,
-        object: &ObjectKey,
-        project: Option<&Name>,
-        body: Json,
-    ) -> Mutation {
-        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.mutate(call.endpoint, path, project, body).await {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => called(kind, call.endpoint, object, json.as_ref()),
-        }
-    }
-
-    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
-    /// is sent again.
-    pub async fn delete(
-        &self,
-        kind: &'static Kind,
-        object: &ObjectKey,
-        project: Option<&Name>,
-    ) -> Mutation {
-        let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
-        let fields = kind.api.delete_body.iter();
-        let body =
-            fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
-        match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(_) => Mutation::Done(None, None),
-        }
-    }
-
-    async fn mutate(
-        &self,
-        endpoint: Endpoint,
-        path: Result<String, PathError>,
-        project: Option<&Name>,
-        body: Json,
-    ) -> Settled {
-        let path = match path {
-            Ok(path) => path,
-            Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
-        };
-        let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
-        let request = Request {
-            method: endpoint.method,
-            path,
-            query: Vec::new(),
-            project: project.cloned(),
-            body: (!empty).then_some(body),
-            deadline: MUTATION_DEADLINE,
-        };
-        self.send_mutation(&request).await
+    /// Returns the way to send requests that change something: each passes `gate` first.
+    pub fn changes<'c>(&'c self, gate: Gate<'c>) -> Changes<'c, C, K, R> {
+        Changes { client: self, gate }
     }
 }
 

@@ -53,6 +53,12 @@ pub enum ExchangeError {
         /// Why.
         reason: String,
     },
+    /// It was not let out: it had no effect.
+    #[error("{reason}")]
+    Held {
+        /// Why not.
+        reason: String,
+    },
     /// The request left, wholly or in part; whether it had an effect is unknown.
     #[error("no answer from {host}: {reason}")]
     Lost {

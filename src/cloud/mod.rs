@@ -1,17 +1,18 @@
 //! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
 
+pub mod change;
 pub mod client;
+pub mod decode;
 pub mod exchange;
 pub mod limiter;
+pub mod path;
 pub mod settle;
 pub mod system;
 pub mod transport;
 
 mod catalog;
-mod decode;
 mod outcome;
 mod paging;
-mod path;
 mod refresh;
 mod retry;
 mod send;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::change::Gate;
 use super::client::{Client, Mutation, ReadError, Refusal, Wait};
 use super::exchange::{Answer, Cloud, ExchangeError, Request};
 use super::outcome::{Settled, classify, refusal};
@@ -48,7 +49,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         };
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
-            let (failure, reason) = match judge(self.send(&request).await, &request) {
+            let (failure, reason) = match judge(self.send(&request, None).await, &request) {
                 Ok(found) => return Ok(found),
                 Err(Trouble::Final(error)) => return Err(error),
                 Err(Trouble::Again(failure, reason)) => (failure, reason),
@@ -67,11 +68,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Sends a request that changes something, once; again only when the limiter refused it with a
-    /// complete answer, for then it had no effect.
-    pub(super) async fn send_mutation(&self, request: &Request) -> Settled {
+    /// complete answer, for then it had no effect. The gate is asked before each.
+    pub(super) async fn send_mutation(&self, request: &Request, gate: Gate<'_>) -> Settled {
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
-            let settled = classify(self.send(request).await);
+            let settled = classify(self.send(request, Some(gate)).await);
             let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
             if refusal.status != 429 {
                 return settled;
@@ -84,7 +85,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Sends a request once, when the limiter lets it.
-    async fn send(&self, request: &Request) -> Result<Answer, ExchangeError> {
+    async fn send(&self, request: &Request, gate: Option<Gate<'_>>) -> Result<Answer, ExchangeError> {
         let turnstile = self.turnstile(request);
         let tell = |pause| {
             if pause >= NOTABLE {
@@ -92,6 +93,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             }
         };
         let waited = turnstile.pass(&self.clock, tell).await;
+        // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
+        // look and the socket.
+        if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
+            return Err(ExchangeError::Held { reason });
+        }
         let mut count = self.count.get();
         count.sent += 1;
         count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);

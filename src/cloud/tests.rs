@@ -29,6 +29,9 @@ fn one_vm() -> Result<Answer, ExchangeError> {
     answer(200, &json!({"success": true, "data": {"id": "a", "name": "web"}}))
 }
 
+/// A gate that lets everything out.
+const OPEN: super::change::Gate<'static> = &|_| Ok(());
+
 type Scripted = Result<Answer, ExchangeError>;
 
 /// Answers in turn; the last answer again and again.
@@ -100,7 +103,7 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
         let told = format!("{answers:?}");
         let (client, clock, log) = client(script(answers));
         let body = json!({"name": "web"});
-        let mutation = run(&clock, client.create(kind("vm"), None, Some(&"p1".into()), body.clone()));
+        let mutation = run(&clock, client.changes(OPEN).create(kind("vm"), None, Some(&"p1".into()), body.clone()));
         assert!(format!("{mutation:?}").starts_with(outcome), "{told}: {mutation:?}");
         let log = log.borrow();
         assert_eq!(log.len(), requests, "{told}");
@@ -112,14 +115,31 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
 }
 
 #[test]
+fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
+    let (client, clock, log) = client(script(vec![error(429), answer(200, &json!({"success": true}))]));
+    let asked = RefCell::new(Vec::new());
+    // It is shut once time has passed: the limiter holds the second try back.
+    let gate = |deadline: Duration| {
+        asked.borrow_mut().push((clock.elapsed(), deadline));
+        if clock.elapsed() < Duration::from_millis(1) { Ok(()) } else { Err("the lease ran out".to_owned()) }
+    };
+    let mutation = run(&clock, client.changes(&gate).delete(kind("vm"), &key("a"), None));
+    assert_eq!(mutation, Mutation::NotSent("the lease ran out".to_owned()));
+    assert_eq!(log.borrow().len(), 1, "only the first try left");
+    let asked = asked.borrow();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].0 > Duration::ZERO && asked.iter().all(|(_, whole)| *whole == Duration::from_mins(1)));
+}
+
+#[test]
 fn changes_carry_what_the_tables_say() {
     let (client, clock, log) = client(|_| answer(200, &json!({"success": true, "message": "ok"})));
     let vm = kind("vm");
-    let done = run(&clock, client.delete(vm, &key("a"), Some(&"p1".into())));
+    let done = run(&clock, client.changes(OPEN).delete(vm, &key("a"), Some(&"p1".into())));
     assert_eq!(done, Mutation::Done(None, None));
     let resize = vm.call("resize").unwrap();
-    run(&clock, client.call(vm, resize, &key("a"), None, json!({"pricing_id": 3})));
-    run(&clock, client.call(vm, vm.call("start").unwrap(), &key("a"), None, json!({})));
+    run(&clock, client.changes(OPEN).call(vm, resize, &key("a"), None, json!({"pricing_id": 3})));
+    run(&clock, client.changes(OPEN).call(vm, vm.call("start").unwrap(), &key("a"), None, json!({})));
     let log = log.borrow();
     let told: Vec<_> =
         log.iter().map(|(_, r)| (r.method.as_str(), r.path.as_str(), r.body.clone())).collect();
@@ -137,7 +157,7 @@ fn changes_carry_what_the_tables_say() {
 #[test]
 fn an_id_that_could_leave_is_never_sent() {
     let (client, clock, log) = client(|_| one_vm());
-    let mutation = run(&clock, client.delete(kind("vm"), &key("../api-keys"), None));
+    let mutation = run(&clock, client.changes(OPEN).delete(kind("vm"), &key("../api-keys"), None));
     assert!(matches!(mutation, Mutation::NotSent(_)));
     assert!(run(&clock, client.get(&key(".."))).is_err());
     assert!(log.borrow().is_empty());
@@ -230,7 +250,7 @@ fn odd_projects_and_json_are_no_panic() {
         let (client, clock, _) = client(|_| raw(200, body));
         let _ = run(&clock, client.get(&key("a")));
         let _ = run(&clock, client.list(kind("vm"), None, None));
-        let _ = run(&clock, client.create(kind("vm"), None, None, Json::Null));
+        let _ = run(&clock, client.changes(OPEN).create(kind("vm"), None, None, Json::Null));
         let _ = run(&clock, client.catalog(&["vm", "volume"].into()));
     }
 }

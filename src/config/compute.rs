@@ -60,8 +60,10 @@ impl<'d> Resolver<'d> {
         let place = self.within(span, source);
         let at = match error.offset {
             Some(offset) if place != span => {
-                let start = (place.start + u32::try_from(offset).unwrap_or(0)).min(place.end);
-                Span { start, end: (start + 1).min(place.end).max(start), ..place }
+                let offset = source.floor_char_boundary(offset);
+                let wide = source[offset..].chars().next().map_or(0, char::len_utf8);
+                let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
+                Span { start: at(offset), end: at(offset + wide), ..place }
             }
             _ => span,
         };

@@ -9,8 +9,14 @@ use super::file::{self, FileStore};
 use super::lease::{Held, Holder, Process};
 use super::lock;
 use super::place::Place;
+#[cfg(feature = "postgres")]
+use super::postgres::PostgresShelf;
 use super::record::Record;
+#[cfg(feature = "s3")]
+use super::s3::{self, S3Shelf};
 use super::shared;
+#[cfg(feature = "s3")]
+use super::shared::SharedStore;
 use super::store::{Store, StoreError};
 use crate::model::clock::Clock;
 
@@ -48,6 +54,12 @@ impl<'a> Opening<'a> {
 pub enum AnyStore<K> {
     /// In a directory.
     File(FileStore, std::marker::PhantomData<K>),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<SharedStore<PostgresShelf, K>>),
+    /// In a bucket.
+    #[cfg(feature = "s3")]
+    S3(Box<SharedStore<S3Shelf, K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -55,7 +67,7 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
-    pub async fn open(place: &Place, _clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub async fn open(place: &Place, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
         match place {
             Place::Directory(directory) => {
                 let store = FileStore::open(&file::Opening {
@@ -66,7 +78,22 @@ impl<K: Clock> AnyStore<K> {
                 })?;
                 Ok(Self::File(store, std::marker::PhantomData))
             }
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let Identity { stack, environment, .. } = opening.identity;
+                let shelf = postgres_shelf(address, stack, environment)?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::Postgres(Box::new(store)))
+            }
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let shelf = S3Shelf::open(bucket, prefix, owner, s3::variables()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::S3(Box::new(store)))
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 
@@ -77,7 +104,18 @@ impl<K: Clock> AnyStore<K> {
     pub async fn read(place: &Place, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
         match place {
             Place::Directory(directory) => FileStore::read(directory, stack, environment),
-            Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let shelf = postgres_shelf(address, stack, environment)?;
+                SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+                SharedStore::<_, K>::read(&shelf, stack, environment).await
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
         }
     }
 }
@@ -98,12 +136,31 @@ pub struct Looking<'a> {
 ///
 /// # Errors
 /// When the place cannot be read.
-#[expect(clippy::unused_async, reason = "shared places answer over the network")]
 pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+    let Looking { stack, environment, effect, is_dead } = *looking;
     match place {
-        Place::Directory(directory) => lock::held(directory, looking.environment),
-        Place::Postgres(_) | Place::S3 { .. } | Place::Http(_) => Err(unknown()),
+        Place::Directory(directory) => lock::held(directory, environment),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            shared::held(&postgres_shelf(address, stack, environment)?, effect, is_dead).await
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+            shared::held(&shelf, effect, is_dead).await
+        }
+        #[allow(unreachable_patterns, reason = "a build may have every place")]
+        _ => Err(unknown()),
     }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresShelf, StoreError> {
+    PostgresShelf::new(address, stack, environment).map_err(|error| StoreError::Shared {
+        action: "open",
+        place: super::place::without_password(address),
+        reason: error.to_string(),
+    })
 }
 
 fn unknown() -> StoreError {
@@ -118,42 +175,70 @@ impl<K: Clock> Store for AnyStore<K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         match self {
             Self::File(store, _) => store.load().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.load().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.load().await,
         }
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.append(records).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.append(records).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.append(records).await,
         }
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.condense(ledger).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.condense(ledger).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.condense(ledger).await,
         }
     }
 
     fn held_for(&self) -> Option<Duration> {
         match self {
             Self::File(store, _) => store.held_for(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.held_for(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.held_for(),
         }
     }
 
     async fn keep(&self) -> StoreError {
         match self {
             Self::File(store, _) => store.keep().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.keep().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.keep().await,
         }
     }
 
     async fn release(&self) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.release().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.release().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.release().await,
         }
     }
 
     fn is_strict(&self) -> bool {
         match self {
             Self::File(store, _) => store.is_strict(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.is_strict(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.is_strict(),
         }
     }
 }

@@ -7,14 +7,15 @@
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
 
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 
 use super::entry::{Identity, Ledger};
-use super::guarded::{self, failed};
+use super::guarded::{Folder, failed};
 use super::line::{self, Head};
 use super::lock;
 use super::record::Record;
@@ -29,7 +30,7 @@ const KEPT: usize = 10;
 /// A directory's ledger, locked for writing until it is dropped.
 #[derive(Debug)]
 pub struct FileStore {
-    directory: PathBuf,
+    directory: Folder,
     /// Held, not used: closing it gives the lock back.
     _lock: File,
     state: RefCell<State>,
@@ -76,19 +77,19 @@ impl FileStore {
     /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
     /// it is another stack's ledger.
     pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
-        let directory = place(opening.directory, &opening.identity.environment)?;
-        guarded::make_directory(&directory)?;
+        let place = place(opening.directory, &opening.identity.environment)?;
+        let directory = Folder::make(&place).map_err(failed("use", &place))?;
         let lock = lock::take(&directory, opening.who, opening.now)?;
         let content = read_content(&directory)?;
-        let journal_path = directory.join(journal_name(content.serial));
+        let name = journal_name(content.serial);
         let mut state = State {
-            journal: open_journal(&journal_path, content.whole)?,
-            journal_path,
+            journal: open_journal(&directory, &name, content.whole)?,
+            journal_path: place.join(name),
             head: content.head,
             poisoned: false,
             records: Some(content.records),
         };
-        guarded::sync_directory(&directory).map_err(failed("write", &directory))?;
+        directory.sync().map_err(failed("write", &place))?;
         let is_new = state.records.as_ref().is_none_or(Vec::is_empty);
         if is_new {
             let birth = opening.identity.birth();
@@ -104,11 +105,11 @@ impl FileStore {
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
     pub fn read(directory: &Path, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
-        let directory = place(directory, environment)?;
-        match guarded::check_directory(&directory) {
+        let place = place(directory, environment)?;
+        let directory = match Folder::ours(&place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(failed("read", &directory))?,
-        }
+            other => other.map_err(failed("read", &place))?,
+        };
         let mut content = read_content(&directory);
         for _ in 0..3 {
             // Someone who writes may have condensed the journal between two reads.
@@ -146,10 +147,10 @@ impl Store for FileStore {
             return Err(StoreError::Poisoned);
         }
         write_summary(&self.directory, ledger, &state.head)?;
-        let path = self.directory.join(journal_name(ledger.serial));
-        state.journal = open_journal(&path, None)?;
-        guarded::sync_directory(&self.directory).map_err(failed("write", &self.directory))?;
-        state.journal_path = path;
+        let name = journal_name(ledger.serial);
+        state.journal = open_journal(&self.directory, &name, None)?;
+        self.directory.sync().map_err(failed("write", self.directory.path()))?;
+        state.journal_path = self.directory.path().join(name);
         state.poisoned = false;
         prune(&self.directory)
     }
@@ -184,9 +185,10 @@ pub(super) fn place(directory: &Path, environment: &str) -> Result<PathBuf, Stor
 }
 
 /// Opens the journal for appending; `whole` cuts off a torn end.
-fn open_journal(path: &Path, whole: Option<u64>) -> Result<File, StoreError> {
-    let mut options = OpenOptions::new();
-    let file = guarded::open(path, options.append(true).create(true)).map_err(failed("write", path))?;
+fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
+    let path = &directory.path().join(name);
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let file = directory.open(name, flags).map_err(failed("write", path))?;
     let length = file.metadata().map_err(failed("read", path))?.len();
     let whole = whole.unwrap_or(0);
     if length != whole {
@@ -196,27 +198,28 @@ fn open_journal(path: &Path, whole: Option<u64>) -> Result<File, StoreError> {
 }
 
 /// Reads the newest summary and the journal after it.
-fn read_content(directory: &Path) -> Result<Content, StoreError> {
-    let names = guarded::names(directory).map_err(failed("read", directory))?;
+fn read_content(directory: &Folder) -> Result<Content, StoreError> {
+    let names = directory.names().map_err(failed("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
     let summary = newest("ledger-", ".json");
     let journal = newest("journal-", ".log");
     let serial = summary.unwrap_or(0);
     if let Some(journal) = journal.filter(|journal| *journal > serial) {
         return Err(StoreError::Corrupt {
-            place: directory.join(journal_name(journal)).display().to_string(),
+            place: directory.path().join(journal_name(journal)).display().to_string(),
             reason: "the ledger that it goes on from is missing".to_owned(),
         });
     }
     let (mut records, head) = match summary {
         Some(serial) => {
-            let (ledger, head) = read_summary(&directory.join(summary_name(serial)), serial)?;
+            let (ledger, head) = read_summary(directory, serial)?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
         None => (Vec::new(), line::first_head()),
     };
-    let path = directory.join(journal_name(serial));
-    let Some(bytes) = guarded::read(&path).map_err(failed("read", &path))? else {
+    let name = journal_name(serial);
+    let path = directory.path().join(&name);
+    let Some(bytes) = directory.read(&name).map_err(failed("read", &path))? else {
         return Ok(Content { records, serial, head, whole: None });
     };
     let lines = line::read(&bytes, head).map_err(|damage| StoreError::Corrupt {
@@ -227,41 +230,37 @@ fn read_content(directory: &Path) -> Result<Content, StoreError> {
     Ok(Content { records, serial, head: lines.head, whole: Some(lines.whole as u64) })
 }
 
-fn read_summary(path: &Path, serial: u64) -> Result<(Ledger, Head), StoreError> {
+fn read_summary(directory: &Folder, serial: u64) -> Result<(Ledger, Head), StoreError> {
+    let name = summary_name(serial);
+    let path = &directory.path().join(&name);
     let corrupt =
         |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
-    let bytes = guarded::read(path).map_err(failed("read", path))?.unwrap_or_default();
+    let bytes = directory.read(&name).map_err(failed("read", path))?.unwrap_or_default();
     let (ledger, head) = summary::parse(&bytes).map_err(corrupt)?;
     if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
 }
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
-pub(super) fn write_summary(directory: &Path, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
-    let path = directory.join(summary_name(ledger.serial));
-    let beside = directory.join(format!("{}.new", summary_name(ledger.serial)));
-    stream_summary(&beside, ledger, head).map_err(failed("write", &beside))?;
-    guarded::rename(&beside, &path)
-        .and_then(|()| guarded::sync_directory(directory))
-        .map_err(failed("write", &path))
-}
-
-fn stream_summary(path: &Path, ledger: &Ledger, head: &Head) -> io::Result<()> {
-    guarded::remove(path)?;
-    let file = guarded::open(path, OpenOptions::new().write(true).create_new(true))?;
-    summary::write(file, ledger, head)?.sync_all()
+pub(super) fn write_summary(directory: &Folder, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
+    let name = summary_name(ledger.serial);
+    let write = |file: &mut File| summary::write(file, ledger, head).map(drop);
+    directory.replace(&name, 0o600, write).map_err(failed("write", &directory.path().join(&name)))
 }
 
 /// Removes summaries, and the journals that follow them, but the newest few.
-fn prune(directory: &Path) -> Result<(), StoreError> {
-    let names = guarded::names(directory).map_err(failed("read", directory))?;
+fn prune(directory: &Folder) -> Result<(), StoreError> {
+    let names = directory.names().map_err(failed("read", directory.path()))?;
     let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
     serials.sort_unstable();
-    let Some(oldest) = serials.len().checked_sub(KEPT).map(|at| serials[at]) else { return Ok(()) };
+    let oldest = serials.len().checked_sub(KEPT).map_or(0, |at| serials[at]);
     for name in &names {
+        // Left by a crash: this process holds the lock, so nobody is writing it.
+        if name.starts_with(".ledger-") && Path::new(name).extension().is_some_and(|end| end == "new") {
+            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
+        }
         let serial = serial_of(name, "ledger-", ".json").or_else(|| serial_of(name, "journal-", ".log"));
         if serial.is_some_and(|serial| serial < oldest) {
-            let path = directory.join(name);
-            guarded::remove(&path).map_err(failed("remove", &path))?;
+            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
         }
     }
     Ok(())

@@ -100,6 +100,14 @@ impl<S: Store> Journal<S> {
         self.store.release().await
     }
 
+    /// Gives the place back without summing anything up: the process ends in a hurry. What was
+    /// committed stays durable; an open request is looked up by the next run.
+    pub async fn abandon(&self) {
+        self.poisoned.set(true);
+        // There is nobody left to tell.
+        let _ = self.store.release().await;
+    }
+
     /// Keeps the place while work goes on. When it is lost, nothing is committed any more and no
     /// request may leave; returns why.
     pub async fn keep(&self) -> StoreError {

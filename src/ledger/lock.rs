@@ -2,16 +2,17 @@
 //! name stands in the file, for people and for whoever asks whether the process still lives.
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store locks its directory")]
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 use uuid::Uuid;
 
 use super::file;
-use super::guarded::{self, failed};
+use super::guarded::{Folder, failed};
 use super::lease::{Held, Holder, Standing};
 use super::process;
 use super::store::StoreError;
@@ -23,11 +24,10 @@ const NAME: &str = "lock";
 const LONGEST: u64 = 4_096;
 
 /// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
-pub(super) fn take(directory: &Path, who: &str, now: Timestamp) -> Result<File, StoreError> {
-    let path = directory.join(NAME);
+pub(super) fn take(directory: &Folder, who: &str, now: Timestamp) -> Result<File, StoreError> {
+    let path = directory.path().join(NAME);
     let fail = || failed("lock", &path);
-    let mut options = OpenOptions::new();
-    let mut lock = guarded::open(&path, options.read(true).write(true).create(true)).map_err(fail())?;
+    let mut lock = directory.open(NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -60,10 +60,12 @@ fn sign(who: &str, now: Timestamp) -> String {
 /// # Errors
 /// When the lock file is there and cannot be read.
 pub fn held(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
-    let path = file::place(directory, environment)?.join(NAME);
-    let lock = match guarded::open(&path, OpenOptions::new().read(true)) {
+    let place = file::place(directory, environment)?;
+    let path = place.join(NAME);
+    let opened = Folder::ours(&place).and_then(|folder| folder.open(NAME, OFlags::RDONLY));
+    let lock = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed("read", &path))?,
+        lock => lock.map_err(failed("read", &path))?,
     };
     let text = read(&lock).map_err(failed("read", &path))?;
     let Some(holder) = text.lines().nth(1).and_then(|record| serde_json::from_str::<Holder>(record).ok())
@@ -101,17 +103,17 @@ mod tests {
     #[test]
     fn a_lock_is_held_as_long_as_it_is_open_and_says_by_whom() {
         let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir(root.path().join("prod")).unwrap();
+        let folder = Folder::make(&root.path().join("prod")).unwrap();
         assert_eq!(held(root.path(), "prod").unwrap(), None);
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
-        let lock = take(&root.path().join("prod"), "ada@host", now).unwrap();
+        let lock = take(&folder, "ada@host", now).unwrap();
         let found = held(root.path(), "prod").unwrap().unwrap();
         assert_eq!((found.holder.who.as_str(), found.holder.since), ("ada@host", now));
         assert_eq!(found.holder.process.map(|process| process.id), Some(std::process::id()));
-        let error = take(&root.path().join("prod"), "bob@host", now).unwrap_err().to_string();
+        let error = take(&folder, "bob@host", now).unwrap_err().to_string();
         assert!(error.contains("ada@host, process"), "{error}");
         drop(lock);
         assert_eq!(held(root.path(), "prod").unwrap(), None);
-        drop(take(&root.path().join("prod"), "bob@host", now).unwrap());
+        drop(take(&folder, "bob@host", now).unwrap());
     }
 }

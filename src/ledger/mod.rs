@@ -5,6 +5,7 @@ pub mod check;
 pub mod document;
 pub mod entry;
 pub mod file;
+pub mod guarded;
 pub mod history;
 pub mod journal;
 pub mod lease;
@@ -12,17 +13,24 @@ pub mod lock;
 pub mod memory;
 pub mod memory_shelf;
 pub mod place;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod process;
+pub mod question;
 pub mod record;
 pub mod repair;
 pub mod replay;
 pub mod resolve;
+#[cfg(feature = "s3")]
+pub mod s3;
+pub mod salvage;
 pub mod shared;
 pub mod shelf;
 pub mod soundness;
 pub mod store;
+pub mod verify;
 
-mod guarded;
+mod https;
 mod line;
 mod pieces;
 mod summary;

@@ -96,16 +96,13 @@ fn is_loopback(rest: &str) -> bool {
 #[must_use]
 pub fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let path = path.split('?').next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}@{host}{path}")
-        }
-        None => format!("{scheme}://{authority}{path}"),
-    }
+    let Some((user, place)) = rest.rsplit_once('@') else {
+        return format!("{scheme}://{}", rest.split('?').next().unwrap_or_default());
+    };
+    let name = user.split([':', '/', '?']).next().unwrap_or_default();
+    // What stands after the last `@` may be the end of a parameter's password.
+    let place = if user.contains('?') { "…" } else { place.split('?').next().unwrap_or_default() };
+    format!("{scheme}://{name}@{place}")
 }
 
 #[cfg(test)]
@@ -146,5 +143,9 @@ mod tests {
         assert!(error.contains("mysql://me@host/db") && !error.contains("hunter"), "{error}");
         let error = Place::parse("http://me:hun@ter2@example.com/").unwrap_err().to_string();
         assert!(!error.contains("ter2"), "{error}");
+        assert_eq!(without_password("postgres://me:a/b?c@db/x?password=d"), "postgres://me@…");
+        assert_eq!(without_password("postgres://me:a/b@db/x?password=d"), "postgres://me@db/x");
+        assert_eq!(without_password("postgres://me@db/x?password=a@b"), "postgres://me@…");
+        assert_eq!(without_password("postgres://db/x?password=d"), "postgres://db/x");
     }
 }

@@ -3,15 +3,14 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::check::{Material, Point};
 use super::entry::Ledger;
 use super::file::{self, journal_name, summary_name};
-use super::guarded::{self, failed};
+use super::guarded::{Folder, failed};
 use super::history::{Happening, Incident};
 use super::line;
 use super::lock;
@@ -19,11 +18,12 @@ use super::pieces::{self, Piece};
 use super::record::Record;
 use super::replay::{load_ledger, same_owner};
 use super::store::StoreError;
+use super::verify::{Material, Point};
 use crate::model::address::Address;
 
 /// A repair that is ready to be written, under the ledger's lock.
 pub struct Repair {
-    directory: PathBuf,
+    folder: Folder,
     /// Held, not used.
     _lock: File,
     ledger: Ledger,
@@ -65,9 +65,10 @@ impl Repair {
     /// # Errors
     /// When someone else has the lock, or nothing at all is proven.
     pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
-        let directory = file::place(repairing.directory, repairing.environment)?;
-        let lock = lock::take(&directory, repairing.who, repairing.now)?;
-        let material = Material::read(&directory)?;
+        let place = file::place(repairing.directory, repairing.environment)?;
+        let folder = Folder::ours(&place).map_err(failed("read", &place))?;
+        let lock = lock::take(&folder, repairing.who, repairing.now)?;
+        let material = Material::read(&folder)?;
         let mut salvaging = Salvaging::default();
         let serials = material.serials();
         for serial in &serials {
@@ -76,7 +77,7 @@ impl Repair {
         let Salvaging { point, lost, .. } = salvaging;
         let Some((mut ledger, head)) = point else {
             return Err(StoreError::Corrupt {
-                place: directory.display().to_string(),
+                place: place.display().to_string(),
                 reason: "nothing in it is proven any more".to_owned(),
             });
         };
@@ -91,7 +92,7 @@ impl Repair {
         ledger.incidents.push_back(Incident { at, who, what, reason: None });
         let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
         let names = summaries.chain(material.journals.keys().map(|serial| journal_name(*serial))).collect();
-        Ok(Self { directory, _lock: lock, ledger, head, lost, names })
+        Ok(Self { folder, _lock: lock, ledger, head, lost, names })
     }
 
     /// Returns the ledger as it will be.
@@ -100,21 +101,19 @@ impl Repair {
         &self.ledger
     }
 
-    /// Writes the repaired ledger, then puts the old files aside; returns where they are. Killed in
-    /// between, the new ledger holds, and another repair puts the rest aside.
+    /// Writes the repaired ledger, then puts the old files aside; returns what their names begin with.
+    /// Killed in between, the new ledger holds, and another repair puts the rest aside.
     ///
     /// # Errors
-    /// When a file cannot be written or moved.
-    pub fn write(self) -> Result<PathBuf, StoreError> {
-        file::write_summary(&self.directory, &self.ledger, &self.head)?;
-        let aside = self.directory.join(format!("before-repair-{}", self.ledger.serial));
-        guarded::make_directory(&aside)?;
+    /// When a file cannot be written or renamed.
+    pub fn write(self) -> Result<String, StoreError> {
+        file::write_summary(&self.folder, &self.ledger, &self.head)?;
+        let aside = format!("before-repair-{}-", self.ledger.serial);
         for name in &self.names {
-            let from = self.directory.join(name);
-            guarded::rename(&from, &aside.join(name)).map_err(failed("move", &from))?;
+            let renamed = self.folder.rename(name, &format!("{aside}{name}"));
+            renamed.map_err(failed("rename", &self.folder.path().join(name)))?;
         }
-        guarded::sync_directory(&aside).map_err(failed("write", &aside))?;
-        guarded::sync_directory(&self.directory).map_err(failed("write", &self.directory))?;
+        self.folder.sync().map_err(failed("write", self.folder.path()))?;
         Ok(aside)
     }
 }

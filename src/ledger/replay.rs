@@ -162,7 +162,9 @@ impl Ledger {
                 self.check_quiet(to)
             }
             Record::Asked(question) => {
-                let open = self.intents.get(&question.intent.op).ok_or("there is no such open intent")?;
+                let op = &question.intent.op;
+                let open = self.intents.get(op).or_else(|| self.watched.get(op));
+                let open = open.ok_or("there is no such open or watched intent")?;
                 allow(*open == question.intent, "the question is about another request")
             }
             Record::Answered { op, answer } => self.check_answered(*op, answer),
@@ -257,8 +259,9 @@ impl Ledger {
         match answer {
             Answer::Made { .. } => self.check_birth(intent),
             Answer::Surplus { object } => {
-                let entry = self.entries.get(&intent.address);
-                let entry = entry.ok_or("there is no entry that the object is one too many of")?;
+                let creates = matches!(intent.action, IntentAction::Create { .. });
+                allow(creates, "only a creation makes an object")?;
+                let Some(entry) = self.entries.get(&intent.address) else { return Ok(()) };
                 allow(entry.kind == intent.kind, "the entry is of another kind")?;
                 allow(!owns(entry, &object.id), "the object is the address's")
             }
@@ -321,6 +324,7 @@ impl Ledger {
             Record::Moved { from, to } => self.rename(from, to),
             Record::Asked(question) => {
                 self.intents.remove(&question.intent.op);
+                self.watched.remove(&question.intent.op);
                 self.questions.insert(question.intent.op, (**question).clone());
             }
             Record::Answered { op, answer } => self.answer(*op, answer),
@@ -397,19 +401,28 @@ impl Ledger {
     }
 
     fn answer(&mut self, op: Uuid, answer: &Answer) {
-        let asked = self.questions.remove(&op).map(|question| question.intent);
+        let (asked, candidates) = match self.questions.remove(&op) {
+            Some(question) => (Some(question.intent), question.candidates),
+            None => (None, Vec::new()),
+        };
         let intent = self.intents.remove(&op).or(asked).or_else(|| self.watched.remove(&op));
-        match (answer, intent) {
-            (Answer::Made { object }, intent) => self.bind(intent, object),
-            (Answer::Surplus { object }, Some(intent)) => {
-                if let Some(entry) = self.entries.get_mut(&intent.address) {
-                    entry.deposed.push(object.clone());
+        let Some(mut intent) = intent else { return };
+        match answer {
+            Answer::Made { object } => self.bind(Some(intent), object),
+            Answer::Surplus { object } => {
+                let IntentAction::Create { entry, .. } = intent.action else { return };
+                let unmade = || Entry { current: None, deposed: Vec::new(), ..*entry };
+                let entry = self.entries.entry(intent.address).or_insert_with(unmade);
+                entry.deposed.push(object.clone());
+            }
+            Answer::Nothing => {
+                if let IntentAction::Create { baseline, .. } = &mut intent.action {
+                    // What was none of its making is not asked about again.
+                    baseline.extend(candidates);
+                    self.watched.insert(op, intent);
                 }
             }
-            (Answer::Nothing, Some(intent)) if matches!(intent.action, IntentAction::Create { .. }) => {
-                self.watched.insert(op, intent);
-            }
-            _ => {}
+            Answer::Dropped => {}
         }
     }
 

@@ -1,13 +1,28 @@
 //! Which live objects could be what an open creation made: pure, for plan and apply alike.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use rust_decimal::Decimal;
 
 use super::entry::{Intent, IntentAction, Ledger};
 use crate::model::address::Name;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
+
+/// What is said of an object that turns up after its request was given up.
+pub const LATE_EFFECT: &str = "this looks like the late effect of an earlier request that was given up";
+
+/// How long a creation that was presumed without effect is watched.
+pub const WATCHED_FOR: Duration = Duration::from_hours(7 * 24);
+
+/// Tells whether a request that was given up is still watched at this time. A clock that was set back
+/// ends no watch.
+#[must_use]
+pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
+    Duration::try_from(now.duration_since(intent.at)).is_ok_and(|age| age <= WATCHED_FOR) || now < intent.at
+}
 
 /// Returns the objects that could have come of an open creation: of its kind, in its project or
 /// under its parent, not in its baseline, owned by no address, and showing every expected attribute.

@@ -55,6 +55,7 @@ impl ErrorEntry {
             StepError::Unsettled(_) => ("unsettled", None, None),
             StepError::Question(_) => ("question", None, None),
             StepError::Ledger(_) => ("ledger", None, None),
+            StepError::Displaced(_) => ("displaced", None, None),
             StepError::Failed(_) => ("failed", None, None),
             StepError::Unreachable(_) => ("unreachable", None, None),
         };
@@ -111,6 +112,8 @@ struct OutcomeLine<'a> {
     failed: Vec<FailedEntry<'a>>,
     skipped: &'a [Address],
     questions: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     interrupted: bool,
     outputs: BTreeMap<&'a Name, Shown<'a>>,
     exit: u8,
@@ -136,6 +139,7 @@ pub fn outcome(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
             .collect(),
         skipped: &outcome.skipped,
         questions: &outcome.questions,
+        notes: &outcome.notes,
         interrupted: outcome.interrupted,
         outputs: outcome.outputs.iter().map(|(name, value): (_, &Value)| (name, Shown(value))).collect(),
         exit,
@@ -206,6 +210,7 @@ mod tests {
             failed: vec![(Address::new("vm", "api"), refusal())],
             skipped: vec![Address::new("volume", "media")],
             questions: vec!["Which one?".into()],
+            notes: Vec::new(),
             interrupted: false,
             outputs: [("password".into(), Value::Secret(crate::model::secret::Secret::new("canary")))]
                 .into(),

@@ -37,7 +37,11 @@ pub fn in_words(error: &StepError) -> InWords {
         ),
         StepError::Question(_) => (
             "Nobody can tell what became of the request, and guessing could make a second object.",
-            "Look at the candidates that are named, then plan again: it asks.",
+            "Look at the candidates that are named, and say it: stead resolve.",
+        ),
+        StepError::Displaced(_) => (
+            "Someone else has the ledger, or may have it before a request is answered.",
+            "Wait for them to end, then plan again.",
         ),
         StepError::Ledger(_) => (
             "The ledger could not be written, so nothing more was sent.",
@@ -139,6 +143,9 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
             Line::indent(2).put(Role::Warn, page.sign(Sign::Question)).say("  ").say(question).hanging(5),
         );
     }
+    for note in &outcome.notes {
+        page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Bang)).say("  ").say(note).hanging(5));
+    }
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
         names(&mut page, "done", &outcome.done);
         names(&mut page, "skipped", &outcome.skipped);
@@ -151,7 +158,8 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
 }
 
 fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
-    let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && outcome.questions.is_empty();
+    let open = !outcome.questions.is_empty() || !outcome.notes.is_empty();
+    let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
     let (role, word) = match (whole, outcome.interrupted, outcome.done.is_empty()) {
         (_, true, _) => (Role::Warn, "Interrupted"),
         (true, false, _) => (Role::Good, "Applied"),

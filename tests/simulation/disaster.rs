@@ -30,6 +30,8 @@ pub struct Outside {
     pub machine: Rc<Machine>,
     pub world: RefCell<World>,
     pub records: RefCell<Vec<Record>>,
+    /// Facts that the journal did not take.
+    pub rescued: RefCell<Vec<Record>>,
     pub in_flight: RefCell<Vec<Request>>,
     /// Requests of an earlier process that arrive late.
     pub late: RefCell<Vec<(Duration, Request)>>,
@@ -60,6 +62,7 @@ impl Outside {
             machine,
             world: RefCell::new(world),
             records: RefCell::new(records),
+            rescued: RefCell::default(),
             in_flight: RefCell::default(),
             late: RefCell::default(),
             points: Cell::new(0),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use stead::apply::event::{Event, Outcome};
-use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
+use stead::apply::run::{Bounds, Context, PARALLEL, Undelivered, recover, run};
 use stead::cloud::client::Client;
 use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
@@ -40,6 +40,8 @@ pub struct Aim {
     pub stop_after: Option<usize>,
     /// Secrets that are shown once cannot be delivered.
     pub sink_is_full: bool,
+    /// No bound on time is assumed.
+    pub strict: bool,
     /// What happens between the plan and the apply.
     pub meanwhile: Option<fn(&Outside)>,
     catalog: Rc<OnceCell<Catalog>>,
@@ -53,6 +55,7 @@ impl Aim {
             parallel: PARALLEL,
             stop_after: None,
             sink_is_full: false,
+            strict: false,
             meanwhile: None,
             catalog: Rc::default(),
         }
@@ -113,15 +116,17 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         journal: &journal,
         who: "sim@sim",
         origin: &Origin::default(),
-        strict: false,
+        strict: aim.strict,
         secrets: &|address, name| {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
         },
         deliver: &|address, _| {
             delivered.borrow_mut().push(address.clone());
-            if aim.sink_is_full { Err("the disk is full".to_owned()) } else { Ok(()) }
+            let full = || Undelivered { reason: "the disk is full".to_owned(), kept: None };
+            if aim.sink_is_full { Err(full()) } else { Ok(()) }
         },
+        rescue: &|records| outside.rescued.borrow_mut().extend_from_slice(records),
         tell: &|event| {
             events.borrow_mut().push(event);
             stop.set(stop.get() || aim.stop_after.is_some_and(|count| events.borrow().len() >= count));

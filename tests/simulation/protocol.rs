@@ -41,7 +41,7 @@ fn after_a_failed_append_nothing_more_is_sent_and_the_next_run_completes() {
         assert_eq!(outside.changes.get(), left, "append {append}: something was sent after it failed");
         let last = append + 1 == undisturbed.appends();
         let told = run.outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Ledger(_)));
-        assert!(told || (last && !run.outcome.questions.is_empty()), "append {append}: {:?}", run.outcome);
+        assert!(told || (last && !run.outcome.notes.is_empty()), "append {append}: {:?}", run.outcome);
         let remains = outside.left_behind(0, "the disk is full");
         let again = Rc::new(Outside::after(&remains, Duration::from_secs(5)));
         converge(&again, &aim, 100, &format!("append {append} failed"));

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
@@ -13,18 +14,25 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
+use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
-use crate::cli::{books, consent, delivery, origin, reading};
+use crate::cli::waterline::Waterline;
+use crate::cli::{books, consent, delivery, origin, questions, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
+use crate::ledger::record::Record;
+use crate::ledger::salvage::salvaged;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
 use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
+
+/// Time to give the ledger back in, when someone wants the process to end at once.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -75,14 +83,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     confirmed(order, &project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply {
-        session,
-        project: &project,
-        connection: &connection,
-        journal: &journal,
-        running: order.running,
-    };
-    let done = apply.planned(order).await;
+    let done = Apply::new(session, &project, &connection, &journal, order.running).planned(order).await;
     books::close_after(journal, done).await
 }
 
@@ -91,8 +92,7 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply { session, project: &project, connection: &connection, journal: &journal, running };
-    let done = apply.saved(&saved).await;
+    let done = Apply::new(session, &project, &connection, &journal, running).saved(&saved).await;
     books::close_after(journal, done).await
 }
 
@@ -163,14 +163,26 @@ struct Apply<'a> {
     connection: &'a Connection,
     journal: &'a Book,
     running: &'a Running,
+    rescue: Rescue,
 }
 
 type Inside<'a> = Context<'a, Http, Time, Chance, Shelf>;
 
-impl Apply<'_> {
+impl<'a> Apply<'a> {
+    fn new(
+        session: &'a Session,
+        project: &'a Project,
+        connection: &'a Connection,
+        journal: &'a Book,
+        running: &'a Running,
+    ) -> Self {
+        let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
+        Self { session, project, connection, journal, running, rescue }
+    }
+
     /// Plans, shows, asks and runs, under the open ledger.
     async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
-        let Self { session, project, connection, journal, .. } = *self;
+        let Self { session, project, connection, journal, .. } = self;
         if let Some(exit) = self.recover().await? {
             return Ok(exit);
         }
@@ -206,8 +218,7 @@ impl Apply<'_> {
             return Ok(exit);
         }
         let wanted = saved.wanted(REGISTRY);
-        let reading = async { Ok(self.connection.client.refresh(&wanted).await?) };
-        let snapshot = books::while_kept(self.journal, reading).await?;
+        let snapshot = books::kept(self.journal, self.connection.client.refresh(&wanted)).await??;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;
         let facts = Facts {
@@ -226,14 +237,59 @@ impl Apply<'_> {
 
     /// Settles what an earlier run left open; an exit code when it was interrupted.
     async fn recover(&self) -> Result<Option<Exit>, Failure> {
+        self.check_waterline()?;
+        self.put_in_what_was_kept().await?;
+        questions::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
             return Ok(None);
         }
         let telling = self.session.telling(self.connection, None);
         match self.watched(&telling, &Origin::default(), async |context| run::recover(context).await).await? {
             Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
-            Ended::Abandoned => Ok(Some(Exit::Interrupted)),
+            Ended::Abandoned => Ok(Some(self.leave().await)),
         }
+    }
+
+    /// Refuses a ledger that is older than the last one seen here.
+    fn check_waterline(&self) -> Result<(), Failure> {
+        let ledger = self.journal.ledger();
+        let line = Waterline::read(self.session.settings.state.as_deref(), ledger.identity.lineage)?;
+        match line.and_then(|line| line.objection(&ledger)) {
+            Some(objection) if !self.running.accept_older_ledger => {
+                Err(Failure::new(Exit::OutOfDate, objection)
+                    .help("What was made since then is not in it, and would be made a second time.")
+                    .help("Put the newer one back; or go on knowingly: --accept-older-ledger."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts in what an earlier run could not record.
+    async fn put_in_what_was_kept(&self) -> Result<(), Failure> {
+        let kept = self.rescue.kept()?;
+        let records = salvaged(&self.journal.ledger(), &kept);
+        if !records.is_empty() {
+            self.journal.commit(&records).await?;
+            self.session.ui.say("What the ledger did not take in an earlier run is in it now.");
+        }
+        if !kept.is_empty() {
+            self.rescue.clear();
+        }
+        Ok(())
+    }
+
+    /// Keeps elsewhere what the ledger does not take.
+    fn keep(&self, records: &[Record]) {
+        let ledger = self.journal.ledger();
+        self.rescue.keep(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
+    }
+
+    /// Gives the ledger back as far as that goes at once: someone wants this process to end.
+    async fn leave(&self) -> Exit {
+        let released = self.journal.abandon();
+        let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
+        futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
+        Exit::Interrupted
     }
 
     /// Runs a plan and tells how it ended.
@@ -244,7 +300,8 @@ impl Apply<'_> {
         let origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
         let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
-        let Ended::Finished(mut outcome) = ended else { return Ok(Exit::Interrupted) };
+        let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };
+        self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done {
             // Adopting and forgetting need no step: the ledger took them before the first one.
@@ -261,6 +318,14 @@ impl Apply<'_> {
         Ok(exit)
     }
 
+    fn remember_waterline(&self) {
+        let ledger = self.journal.ledger();
+        let state = self.session.settings.state.as_deref();
+        if let Err(error) = Waterline::of(&ledger).write(state, ledger.identity.lineage) {
+            self.session.ui.say(&format!("An older ledger would not be noticed here: {error:#}"));
+        }
+    }
+
     /// Does a part of the work under the stop signals.
     async fn watched<T>(
         &self,
@@ -273,15 +338,16 @@ impl Apply<'_> {
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
-        let deliver = delivery::to_sinks(self.project);
+        let deliver = delivery::to_sinks(self.project, &self.rescue);
         let context = Context {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
             origin,
-            strict: self.journal.is_strict(),
+            strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,
             secrets: &secrets,
             deliver: &deliver,
+            rescue: &|records| self.keep(records),
             tell: &|event: Event| telling.tell(&event),
             stop: &stop,
             parallel: self.running.parallel,

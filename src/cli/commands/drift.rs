@@ -5,6 +5,7 @@ use crate::cli::books;
 use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::questions;
 use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::report::drift::{self, Found};
@@ -19,6 +20,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let options = session.looking();
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
+    questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());

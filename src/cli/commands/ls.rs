@@ -6,6 +6,7 @@ use crate::cli::args::{Columns, Ls};
 use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
 use crate::kinds::REGISTRY;
@@ -25,6 +26,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
+    questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let options = session.looking();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;

@@ -8,6 +8,7 @@ use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
 use crate::kinds::REGISTRY;
@@ -27,6 +28,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
+    questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();

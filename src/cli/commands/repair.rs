@@ -4,14 +4,14 @@ use crate::cli::args::Repair as Args;
 use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cloud::system::SystemClock;
-use crate::ledger::check::{self, Report};
+
 use crate::ledger::place::Place;
 use crate::ledger::repair::{Repair, Repairing};
 use crate::ledger::soundness;
+use crate::ledger::verify::{self, Report};
 use crate::model::clock::Clock;
 use crate::report::check::{self as page, Checked, Flaw, Loss};
 use crate::report::json;
@@ -37,7 +37,7 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
 async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
-        return Ok(shown(check::check(directory, environment)?, place));
+        return Ok(shown(verify::check(directory, environment)?, place));
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
     let ledger = books::find_ledger(project, place).await?;
@@ -52,7 +52,7 @@ async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
 }
 
 fn shown(report: Report, place: &Place) -> Checked {
-    let flaw = |damage: check::Damage| Flaw { place: damage.place, reason: damage.reason };
+    let flaw = |damage: verify::Damage| Flaw { place: damage.place, reason: damage.reason };
     Checked {
         place: place.to_string(),
         summaries: report.summaries,
@@ -112,7 +112,7 @@ pub(super) async fn run(
         return Ok(Exit::Failed);
     }
     let aside = repair.write()?;
-    session.ui.say(&format!("Repaired. The files as they were are in {}.", files::shown(&aside)));
+    session.ui.say(&format!("Repaired. The files as they were are kept beside it: {aside}*."));
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
 }

@@ -8,99 +8,190 @@ use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::ledger::entry::{Ledger, Owned, Question};
+use crate::ledger::entry::{Intent, IntentAction, Ledger, Owned};
+use crate::ledger::question;
 use crate::ledger::record::{Answer as Said, Record};
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::report::escape;
+use crate::report::json::{self, Asked};
+
+/// What is said of a request that is only watched.
+const WATCHED: &str = "presumed without effect, and watched for a late one";
 
 /// Lists or answers.
 ///
 /// # Errors
-/// When there is no such question, the object is not live, or the ledger cannot be written.
+/// When there is no such question, the object cannot be the answer, or the ledger cannot be written.
 pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let Some(op) = &args.operation else {
-        list(session, &books::read_ledger(&project, &connection).await?);
+    let ledger = books::read_ledger(&project, &connection).await?;
+    let Some(asked) = &args.operation else {
+        session.ui.out(&if session.ui.json { document(&ledger) } else { page(&ledger) });
+        return Ok(Exit::Done);
+    };
+    let op = found(&ledger, asked)?;
+    let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
+        session.ui.out(&told(&ledger, op));
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let done = answer(session, args, op, &connection, &journal).await;
-    books::close_after(journal, done).await
-}
-
-async fn answer(
-    session: &Session,
-    args: &Resolve,
-    op: &Uuid,
-    connection: &Connection,
-    journal: &Book,
-) -> Result<Exit, Failure> {
-    let question = journal.ledger().questions.get(op).cloned();
-    let question = question.ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("there is no open question {op}"))
-            .help("stead resolve without arguments lists them.")
-    })?;
-    let answer = match &args.answer {
-        Some(Answer::Adopt { id }) => {
-            let key = key(&question, id);
-            let found = connection.client.get(&key).await?.ok_or_else(|| {
-                Failure::new(Exit::Failed, format!("there is no live {} {id}", key.kind))
-                    .help("Nothing was recorded.")
-            })?;
-            let taken = journal.ledger().entries.values().any(|entry| {
-                entry.current.iter().chain(&entry.deposed).any(|owned| owned.key(&entry.kind) == key)
-            });
-            if taken {
-                return Err(Failure::new(
-                    Exit::Failed,
-                    format!("{id} belongs to another resource already"),
-                )
-                .help("Nothing was recorded."));
-            }
-            let object = Owned {
-                id: found.id,
-                parent: found.parent,
-                project: found.project.or_else(|| question.intent.project.clone()),
-                created_at: found.created_at,
-                provisional: false,
-            };
-            Said::Made { object }
-        }
-        Some(Answer::Absent) => Said::Nothing,
-        None => {
-            session.ui.out(&told(&question));
-            return Ok(Exit::Done);
-        }
-    };
-    journal.commit(&[Record::Answered { op: *op, answer }]).await?;
-    session.ui.say(&format!("Recorded. {} is no longer frozen.", question.intent.address));
-    session.next("apply", "");
+    let done = record(&connection, &journal, op, &answer).await;
+    let address = books::close_after(journal, done).await?;
+    session.ui.say(&format!("Recorded. {address} is no longer frozen."));
+    session.next("plan", "");
     Ok(Exit::Done)
 }
 
-fn key(question: &Question, id: &Name) -> ObjectKey {
-    let intent = &question.intent;
-    ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() }
+/// Records an answer; returns for which resource the request was.
+async fn record(
+    connection: &Connection,
+    journal: &Book,
+    op: Uuid,
+    answer: &Answer,
+) -> Result<Address, Failure> {
+    let ledger = journal.ledger().clone();
+    let intent = intent(&ledger, op)?;
+    let answer = books::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
+    journal.commit(&[Record::Answered { op, answer }]).await?;
+    Ok(intent.address)
 }
 
-fn list(session: &Session, ledger: &Ledger) {
-    if ledger.questions.is_empty() {
-        session.ui.out("There are no open questions.\n");
+fn found(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
+    question::find(ledger, asked).map_err(|unfound| {
+        Failure::new(Exit::Failed, unfound.to_string()).help("stead resolve without arguments lists them.")
+    })
+}
+
+/// Returns a request that can be answered. Someone else may have answered it since it was read.
+fn intent(ledger: &Ledger, op: Uuid) -> Result<Intent, Failure> {
+    let asked = ledger.questions.get(&op).map(|question| &question.intent);
+    asked.or_else(|| ledger.watched.get(&op)).cloned().ok_or_else(|| {
+        Failure::new(Exit::Failed, "the question was answered meanwhile").help("Nothing was recorded.")
+    })
+}
+
+/// Returns the answer that was given, or asks a person for it.
+fn chosen(
+    session: &Session,
+    ledger: &Ledger,
+    op: Uuid,
+    given: Option<&Answer>,
+) -> Result<Option<Answer>, Failure> {
+    if given.is_some() || !session.ui.interactive {
+        return Ok(given.cloned());
     }
-    for question in ledger.questions.values() {
-        session.ui.out(&told(question));
+    session.ui.say(told(ledger, op).trim_end());
+    let answers = answers(ledger, op);
+    let choices: Vec<&str> = std::iter::once("later").chain(answers.iter().map(String::as_str)).collect();
+    let at = session.ui.choose("What became of it?", &choices).map_err(anyhow::Error::from)?;
+    let words: Vec<&str> = choices[at].split(' ').collect();
+    Ok(match words[..] {
+        ["adopt", id] => Some(Answer::Adopt { id: id.into() }),
+        ["surplus", id] => Some(Answer::Surplus { id: id.into() }),
+        ["absent"] => Some(Answer::Absent),
+        ["forget"] => Some(Answer::Forget),
+        _ => None,
+    })
+}
+
+/// Returns what is recorded for an answer, once the object that it names is seen to fit.
+async fn said(
+    connection: &Connection,
+    ledger: &Ledger,
+    intent: &Intent,
+    answer: &Answer,
+) -> Result<Said, Failure> {
+    Ok(match answer {
+        Answer::Adopt { id } => Said::Made { object: live(connection, ledger, intent, id).await? },
+        Answer::Surplus { id } => Said::Surplus { object: live(connection, ledger, intent, id).await? },
+        Answer::Absent if ledger.watched.contains_key(&intent.op) => {
+            return Err(Failure::new(Exit::Failed, format!("the request is {WATCHED}"))
+                .help("It counts as absent already. To watch it no longer: forget."));
+        }
+        Answer::Absent => Said::Nothing,
+        Answer::Forget => Said::Dropped,
+    })
+}
+
+/// Returns the certificate of a live object that could be what a request made.
+async fn live(
+    connection: &Connection,
+    ledger: &Ledger,
+    intent: &Intent,
+    id: &Name,
+) -> Result<Owned, Failure> {
+    let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
+    let fail = |text: String| Failure::new(Exit::Failed, text).help("Nothing was recorded.");
+    let Some(object) = connection.client.get(&key).await? else {
+        return Err(fail(format!("there is no live {} {id}", key.kind)));
+    };
+    let mut owners = ledger.entries.iter().filter(|(_, entry)| {
+        entry.current.iter().chain(&entry.deposed).any(|owned| owned.key(&entry.kind) == key)
+    });
+    if let Some((owner, _)) = owners.next() {
+        return Err(fail(format!("{id} belongs to {owner} already")));
+    }
+    if matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(id)) {
+        return Err(fail(format!("{id} was there before the request, which cannot have made it")));
+    }
+    let elsewhere = object.project.as_ref().zip(intent.project.as_ref()).is_some_and(|(a, b)| a != b);
+    if elsewhere {
+        return Err(fail(format!("{id} is in another project than the one that the request was for")));
+    }
+    Ok(Owned {
+        id: object.id,
+        parent: object.parent,
+        project: object.project.or_else(|| intent.project.clone()),
+        created_at: object.created_at,
+        provisional: false,
+    })
+}
+
+fn answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
+    match (ledger.questions.get(&op), ledger.watched.get(&op)) {
+        (Some(question), _) => question::answers(ledger, &question.intent, &question.candidates),
+        (None, Some(_)) => vec!["adopt ID".to_owned(), "surplus ID".to_owned(), "forget".to_owned()],
+        (None, None) => Vec::new(),
     }
 }
 
-fn told(question: &Question) -> String {
-    let op = question.intent.op;
-    let adopt = |candidate: &Name| format!("  stead resolve {op} adopt {}", escape::line(candidate));
-    let head = format!("{} {}", question.intent.address, escape::line(&question.text));
-    let lines: Vec<_> = std::iter::once(head)
-        .chain(question.candidates.iter().map(adopt))
-        .chain([format!("  stead resolve {op} absent\n")])
-        .collect();
-    lines.join("\n")
+fn page(ledger: &Ledger) -> String {
+    if ledger.questions.is_empty() && ledger.watched.is_empty() {
+        return "There are no open questions.\n".to_owned();
+    }
+    ledger.questions.keys().chain(ledger.watched.keys()).map(|op| told(ledger, *op)).collect()
+}
+
+/// Returns a question, or a watched request, with a line for each way to answer it.
+fn told(ledger: &Ledger, op: Uuid) -> String {
+    let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
+        (Some(question), _) => question.text.clone(),
+        (None, Some(intent)) => format!("{}: {WATCHED}", intent.address),
+        (None, None) => return String::new(),
+    };
+    let handle = question::handle(ledger, op);
+    let answers = answers(ledger, op);
+    let lines = answers.iter().map(|words| format!("  stead resolve {handle} {}\n", escape::line(words)));
+    format!("{}\n", escape::line(&text)) + &lines.collect::<String>()
+}
+
+fn document(ledger: &Ledger) -> String {
+    fn asked<'a>(ledger: &Ledger, intent: &'a Intent, text: &'a str, candidates: &'a [Name]) -> Asked<'a> {
+        Asked {
+            operation: intent.op.to_string(),
+            handle: question::handle(ledger, intent.op),
+            address: &intent.address,
+            kind: &intent.kind,
+            text,
+            candidates,
+            answers: answers(ledger, intent.op),
+        }
+    }
+    let questions = ledger.questions.values();
+    let questions: Vec<_> = questions.map(|q| asked(ledger, &q.intent, &q.text, &q.candidates)).collect();
+    let watched: Vec<_> =
+        ledger.watched.values().map(|intent| asked(ledger, intent, WATCHED, &[])).collect();
+    json::questions(&questions, &watched)
 }

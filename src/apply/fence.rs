@@ -1,0 +1,141 @@
+//! `Fence`: what lets a request out that changes something: a durable intent, a ledger that is written,
+//! and a lease that outlasts the request.
+//!
+//! All of it is asked right before the socket is opened, after the limiter's wait, by a clock that also
+//! counts while the machine sleeps: a holder that was paused sends nothing once it wakes.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+
+use super::event::StepError;
+use super::session::{Job, Session};
+use crate::cloud::change::Changes;
+use crate::cloud::client::Mutation;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::Intent;
+use crate::ledger::store::{Store, StoreError};
+use crate::model::clock::{Clock, Random};
+
+/// A lease must outlast a request by so much: what the two machines' clocks may differ in pace.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// A durable intent, and when it was recorded by the clock that decides.
+pub(super) struct Armed {
+    pub(super) intent: Intent,
+    pub(super) since: Duration,
+}
+
+/// Whether requests may leave, and how many are out.
+#[derive(Debug, Default)]
+pub(super) struct Fence {
+    /// Why nothing leaves any more, although the ledger could still be written.
+    shut: RefCell<Option<StepError>>,
+    /// Requests that left and were not answered.
+    out: Cell<usize>,
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Tells whether anything may still be sent and recorded.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn standing(&self) -> Result<(), StepError> {
+        self.scribe.standing()?;
+        self.fence.shut.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    /// Tells whether nothing is left to wait for: nothing may be sent, and nothing is out.
+    pub(super) fn is_over(&self) -> bool {
+        self.standing().is_err() && self.fence.out.get() == 0
+    }
+
+    /// Remembers that the ledger's place is lost.
+    ///
+    /// # Errors
+    /// Always: the loss.
+    pub(super) fn cut_off(&self, lost: &StoreError) -> Result<(), StepError> {
+        self.scribe.fail(lost);
+        self.standing()
+    }
+
+    /// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
+    /// end by itself: nothing more is sent or recorded.
+    pub(super) async fn kept<T>(&self, work: impl Future<Output = T>) -> T {
+        let (mut work, mut keep) = (pin!(work), pin!(self.context.journal.keep()));
+        let mut lost = false;
+        poll_fn(|context| {
+            if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
+                lost = true;
+                self.scribe.fail(&error);
+            }
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Sends a request that changes something, its intent being durable. What has not left within
+    /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
+    pub(super) async fn send(
+        &self,
+        job: &Job<'_>,
+        armed: &Armed,
+        request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
+    ) -> Result<Mutation, StepError> {
+        self.standing()?;
+        let left = Cell::new(false);
+        let gate = |whole: Duration| {
+            self.may_leave(armed, whole)?;
+            if !left.replace(true) {
+                self.fence.out.set(self.fence.out.get() + 1);
+            }
+            Ok(())
+        };
+        let bound = self.context.bounds.sending;
+        let request = pin!(request(self.context.client.changes(&gate)));
+        let time = pin!(self.clock().sleep(bound));
+        let ended = select(request, time).await;
+        if left.get() {
+            self.fence.out.set(self.fence.out.get() - 1);
+        }
+        if let Some(entrance) = job.entrance {
+            entrance.leave();
+        }
+        Ok(match ended {
+            Either::Left((mutation, _)) => mutation,
+            Either::Right(((), _)) if left.get() => {
+                let reason = format!("no answer within {} s", bound.as_secs());
+                Mutation::Unknown { reason, settled: false }
+            }
+            Either::Right(((), _)) => Mutation::NotSent(waited(bound)),
+        })
+    }
+
+    /// The gate: asked right before a request leaves that may take `whole`.
+    fn may_leave(&self, armed: &Armed, whole: Duration) -> Result<(), String> {
+        self.standing().map_err(|error| error.to_string())?;
+        let held = self.context.journal.held_for();
+        if let Some(left) = held.filter(|left| *left < whole + MARGIN) {
+            let text = format!(
+                "the ledger is ours for {} s more, and a request may take {} s: nothing more is sent",
+                left.as_secs(),
+                whole.as_secs()
+            );
+            *self.fence.shut.borrow_mut() = Some(StepError::Displaced(text.clone()));
+            return Err(text);
+        }
+        let bound = self.context.bounds.sending;
+        if self.clock().elapsed().saturating_sub(armed.since) > bound {
+            return Err(waited(bound));
+        }
+        Ok(())
+    }
+}
+
+fn waited(bound: Duration) -> String {
+    format!("the request waited for more than {} s and was not sent", bound.as_secs())
+}

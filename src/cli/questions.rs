@@ -1,0 +1,13 @@
+//! Open questions, told by every command that reads the ledger.
+
+use super::session::Session;
+use crate::ledger::entry::Ledger;
+use crate::ledger::question;
+use crate::report::escape;
+
+/// Says each open question in one line, with the ways to answer it.
+pub(super) fn remind(session: &Session, ledger: &Ledger) {
+    for text in ledger.questions.keys().filter_map(|op| question::told(ledger, *op)) {
+        session.ui.say(&format!("question: {}", escape::line(&text)));
+    }
+}

@@ -1,0 +1,101 @@
+//! `Rescue`: a second place for what must not be lost: facts that the ledger did not take, and secrets
+//! that their sinks did not take. Files of the user's own state directory, readable by nobody else.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::files;
+use super::ui::Ui;
+use crate::ledger::record::Record;
+use crate::model::address::Address;
+
+/// Where things are kept for one ledger.
+#[derive(Debug, Clone)]
+pub(super) struct Rescue {
+    directory: Option<PathBuf>,
+    lineage: Uuid,
+}
+
+/// One line of a file of facts.
+#[derive(Debug, Serialize, Deserialize)]
+struct Facts {
+    records: Vec<Record>,
+}
+
+impl Rescue {
+    /// Returns the place for a ledger below the user's state directory.
+    pub(super) fn new(state: Option<&Path>, lineage: Uuid) -> Self {
+        Self { directory: state.map(|state| state.join("rescue")), lineage }
+    }
+
+    /// Keeps facts, and says which; without a place it only says them. `address` says for which
+    /// resource a request was.
+    pub(super) fn keep(&self, records: &[Record], address: impl Fn(Uuid) -> Option<Address>) {
+        for record in records {
+            if let Record::Bound { op, object } = record {
+                let what = address(*op).map_or_else(|| "a request".to_owned(), |a| a.to_string());
+                Ui::complain(&format!("The ledger did not take this: {what} was made as {}.", object.id));
+            }
+        }
+        match self.add(records) {
+            Ok(path) => Ui::complain(&format!(
+                "What it did not take is kept in {}; the next apply puts it in.",
+                files::shown(&path)
+            )),
+            Err(error) => Ui::complain(&format!("It cannot be kept elsewhere either: {error:#}")),
+        }
+    }
+
+    fn add(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
+        let path = self.file("facts")?;
+        let mut text = files::read_optional(&path)?.unwrap_or_default();
+        text.push_str(&serde_json::to_string(&Facts { records: records.to_vec() })?);
+        text.push('\n');
+        files::write_private(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Returns the facts that were kept, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn kept(&self) -> anyhow::Result<Vec<Record>> {
+        let Ok(path) = self.file("facts") else { return Ok(Vec::new()) };
+        let Some(text) = files::read_optional(&path)? else { return Ok(Vec::new()) };
+        let mut records = Vec::new();
+        for line in text.lines() {
+            let facts: Facts = serde_json::from_str(line)
+                .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", files::shown(&path)))?;
+            records.extend(facts.records);
+        }
+        Ok(records)
+    }
+
+    /// Drops the facts that were kept: the ledger has them.
+    pub(super) fn clear(&self) {
+        if let Ok(path) = self.file("facts") {
+            files::remove(&path);
+        }
+    }
+
+    /// Keeps a secret; returns the file.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub(super) fn keep_secret(&self, address: &Address, text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.file(&format!("secret-{address}"))?;
+        files::write_private(&path, format!("{text}\n").as_bytes())?;
+        Ok(path)
+    }
+
+    fn file(&self, what: &str) -> anyhow::Result<PathBuf> {
+        let directory = self
+            .directory
+            .as_ref()
+            .ok_or_else(|| anyhow::anyhow!("there is no state directory: set STEAD_STATE_DIR or HOME"))?;
+        files::make_private_directory(directory)?;
+        Ok(directory.join(format!("{}-{what}", self.lineage)))
+    }
+}

@@ -1,0 +1,103 @@
+//! `Changes`: the requests that change something: creations, calls and deletions, each let out by a
+//! gate right before it leaves.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::client::{Client, Mutation};
+use super::exchange::{Cloud, Request};
+use super::outcome::{Settled, called, created};
+use super::path::{PathError, fill};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Call, Endpoint, Kind};
+use crate::model::snapshot::ObjectKey;
+
+/// Whole time of a request that changes something: an answer later than this is not waited for.
+const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
+
+/// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
+/// request may take: it leaves, or it does not, and why not.
+pub type Gate<'g> = &'g dyn Fn(Duration) -> Result<(), String>;
+
+/// A client that may change something.
+pub struct Changes<'c, C, K, R> {
+    pub(super) client: &'c Client<C, K, R>,
+    pub(super) gate: Gate<'c>,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
+    /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
+    pub async fn create(
+        &self,
+        kind: &'static Kind,
+        parent: Option<&Name>,
+        project: Option<&Name>,
+        body: Json,
+    ) -> Mutation {
+        let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
+        match self.mutate(kind.api.create, path, project, body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => created(kind, parent, json.as_ref()),
+        }
+    }
+
+    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
+    /// limiter had no effect, so it is sent again.
+    pub async fn call(
+        &self,
+        kind: &'static Kind,
+        call: &'static Call,
+        object: &ObjectKey,
+        project: Option<&Name>,
+        body: Json,
+    ) -> Mutation {
+        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.mutate(call.endpoint, path, project, body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => called(kind, call.endpoint, object, json.as_ref()),
+        }
+    }
+
+    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
+    /// is sent again.
+    pub async fn delete(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Mutation {
+        let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
+        let fields = kind.api.delete_body.iter();
+        let body =
+            fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
+        match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(_) => Mutation::Done(None, None),
+        }
+    }
+
+    async fn mutate(
+        &self,
+        endpoint: Endpoint,
+        path: Result<String, PathError>,
+        project: Option<&Name>,
+        body: Json,
+    ) -> Settled {
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
+        };
+        let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
+        let request = Request {
+            method: endpoint.method,
+            path,
+            query: Vec::new(),
+            project: project.cloned(),
+            body: (!empty).then_some(body),
+            deadline: MUTATION_DEADLINE,
+        };
+        self.client.send_mutation(&request, self.gate).await
+    }
+}

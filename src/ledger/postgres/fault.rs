@@ -1,0 +1,144 @@
+//! `Fault`: why a statement did not end well, and what a person can do about it. Pure.
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, SqlState};
+
+/// Why a statement did not end well.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// There was no connection: nothing was sent.
+    Unreached(String),
+    /// The server refused the statement, which had no effect.
+    Refused(SqlState, String),
+    /// The connection broke or went silent: nobody knows whether the statement had its effect.
+    Lost(String),
+}
+
+/// Longest text of a server that is shown.
+const LONGEST: usize = 300;
+
+impl Fault {
+    /// Returns the fault of a statement.
+    pub(super) fn of(error: &Error) -> Self {
+        match error.as_db_error() {
+            // A class of its own tells that the server, or a pooler, gave the connection up. The statement
+            // may have had its effect before.
+            Some(said) if is_about_the_connection(said) => Self::Lost(in_words(said)),
+            Some(said) => Self::Refused(said.code().clone(), in_words(said)),
+            None => Self::lost(error),
+        }
+    }
+
+    /// Returns the fault of a connection that ended.
+    pub(super) fn lost(error: &Error) -> Self {
+        Self::Lost(cause(error))
+    }
+
+    /// Returns the fault of a connection that did not come about.
+    pub(super) fn connecting(error: &Error) -> Self {
+        Self::Unreached(error.as_db_error().map_or_else(|| cause(error), in_words))
+    }
+
+    /// Tells whether the statement is known to have had no effect and may do better the next time: it met
+    /// another one in a database that is stricter than it has to be.
+    pub(super) fn met_another(&self) -> bool {
+        let codes = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+        matches!(self, Self::Refused(code, _) if codes.contains(code))
+    }
+
+    /// Tells whether a table is not there.
+    pub(super) fn has_no_table(&self) -> bool {
+        matches!(self, Self::Refused(code, _) if *code == SqlState::UNDEFINED_TABLE)
+    }
+
+    /// Tells whether someone else was making the same table.
+    pub(super) fn is_twice(&self) -> bool {
+        let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE];
+        matches!(self, Self::Refused(code, _) if codes.contains(code))
+    }
+
+    /// Returns the fault in words.
+    pub(super) fn reason(self) -> String {
+        match self {
+            Self::Unreached(reason) => format!("no connection: {reason}"),
+            Self::Refused(_, reason) => reason,
+            Self::Lost(reason) => {
+                format!("the connection was lost before the answer came: {reason}")
+            }
+        }
+    }
+}
+
+/// Tells whether the server, or a pooler before it, ended the connection rather than the statement.
+fn is_about_the_connection(said: &DbError) -> bool {
+    let code = said.code().code();
+    code.starts_with("08")
+        || code.starts_with("57P")
+        || code.starts_with("58")
+        || code.starts_with("XX")
+        || ["FATAL", "PANIC"].contains(&said.severity())
+}
+
+/// Returns what the server said, and what can be done. Not its details: they may quote a row.
+fn in_words(said: &DbError) -> String {
+    let text = plain(said.message());
+    let remedy = match said.code() {
+        &SqlState::INSUFFICIENT_PRIVILEGE => {
+            "; let an administrator make the tables and grant the rights to this role once, as the README \
+             says under PostgreSQL"
+        }
+        &SqlState::UNDEFINED_TABLE
+        | &SqlState::UNDEFINED_COLUMN
+        | &SqlState::DATATYPE_MISMATCH
+        | &SqlState::INVALID_COLUMN_REFERENCE
+        | &SqlState::WRONG_OBJECT_TYPE
+        | &SqlState::UNDEFINED_FUNCTION => {
+            "; the tables are not the ones that stead makes: give it a schema of its own with ?schema=NAME"
+        }
+        &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            "; check the user, and the password in PGPASSWORD or ~/.pgpass"
+        }
+        &SqlState::READ_ONLY_SQL_TRANSACTION => "; name the server that takes writes, not a standby",
+        &SqlState::INVALID_SCHEMA_NAME => "; let an administrator make the schema, or leave ?schema= out",
+        _ => "",
+    };
+    format!("{text} ({}){remedy}", plain(said.code().code()))
+}
+
+/// Returns the last cause of an error.
+fn cause(error: &Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let text = plain(&cause.to_string());
+    if text.contains("tls is not supported by server") || text.contains("server does not support TLS") {
+        return format!("{text}: it must be set up for it (ssl = on)");
+    }
+    text
+}
+
+/// Returns a server's text as one short line that does nothing to a terminal.
+fn plain(text: &str) -> String {
+    let harmless = |c: char| if c.is_control() || !c.is_ascii() && !c.is_alphanumeric() { ' ' } else { c };
+    text.chars().map(harmless).take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_text_is_one_short_line() {
+        assert_eq!(plain("a\nb\u{1b}[31m\u{202e}ü"), "a b [31m ü");
+        assert_eq!(plain(&"x".repeat(9_999)).len(), LONGEST);
+    }
+
+    #[test]
+    fn only_what_is_known_to_have_done_nothing_is_done_again() {
+        let refused = |code| Fault::Refused(code, String::new());
+        assert!(refused(SqlState::T_R_SERIALIZATION_FAILURE).met_another());
+        assert!(!refused(SqlState::QUERY_CANCELED).met_another());
+        assert!(!Fault::Lost(String::new()).met_another());
+    }
+}

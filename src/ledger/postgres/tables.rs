@@ -1,0 +1,176 @@
+//! The tables of ledgers in PostgreSQL, and every statement on them. Pure.
+//!
+//! Each statement is a transaction of its own and holds its whole condition, so nothing depends on the
+//! session: a pooler may give every statement another one.
+
+/// Makes the tables. All three or none: they are one message, which is one transaction.
+const MAKE: &str = "\
+create table if not exists {s}stead_summaries (
+  ledger text not null,
+  number bigint not null,
+  summary bytea not null,
+  written timestamptz not null default clock_timestamp(),
+  primary key (ledger, number)
+);
+create table if not exists {s}stead_lines (
+  ledger text not null,
+  number bigint not null,
+  epoch bigint not null,
+  line bytea not null,
+  written timestamptz not null default clock_timestamp(),
+  primary key (ledger, number)
+);
+create table if not exists {s}stead_leases (
+  ledger text primary key,
+  epoch bigint not null,
+  version bigint not null,
+  lease text not null,
+  written timestamptz not null
+);
+";
+
+/// Makes the transaction wait until it is on disk, also where a role or database is set not to: what was
+/// acknowledged must never be lost. `local` and the stricter settings stay.
+const DURABLE: &str = "\
+durable as materialized (
+  select set_config('synchronous_commit', case current_setting('synchronous_commit')
+    when 'off' then 'on' else current_setting('synchronous_commit') end, true) as how
+)";
+
+const LEASE: &str = "\
+select epoch, version, lease, extract(epoch from clock_timestamp() - written)::float8 as age
+from {s}stead_leases where ledger = $1";
+
+const NEW_LEASE: &str = "\
+with {d}
+insert into {s}stead_leases (ledger, epoch, version, lease, written)
+select $1, $2, 1, $3, clock_timestamp() from durable
+on conflict (ledger) do nothing
+returning epoch, version";
+
+const NEXT_LEASE: &str = "\
+with {d}
+update {s}stead_leases
+set epoch = $2, version = version + 1, lease = $3, written = clock_timestamp()
+from durable
+where ledger = $1 and epoch = $4 and version = $5 and epoch <= $2
+returning epoch, version";
+
+/// The lease's row is locked against another taker until the line is there: a displaced epoch writes
+/// nothing, however the two statements meet.
+const NEW_LINE: &str = "\
+with {d}
+insert into {s}stead_lines (ledger, number, epoch, line)
+select $1, $2, $3, $4 from {s}stead_leases as lease, durable
+where lease.ledger = $1 and lease.epoch = $3
+for share of lease
+on conflict (ledger, number) do nothing
+returning number";
+
+const LINES: &str = "\
+select number, line from {s}stead_lines where ledger = $1 and number > $2 order by number";
+
+const SUMMARIES: &str = "select number from {s}stead_summaries where ledger = $1 order by number";
+
+const SUMMARY: &str = "select summary from {s}stead_summaries where ledger = $1 and number = $2";
+
+const NEW_SUMMARY: &str = "\
+with {d}
+insert into {s}stead_summaries (ledger, number, summary) select $1, $2, $3 from durable
+on conflict (ledger, number) do nothing
+returning number";
+
+const PRUNE: &str = "\
+with old as (delete from {s}stead_summaries where ledger = $1 and number < $2)
+delete from {s}stead_lines where ledger = $1 and number <= $2";
+
+const IS_THERE: &str = "select to_regclass($1) is not null as is_there";
+
+/// The statements, for the schema of the tables.
+#[derive(Debug)]
+pub(super) struct Statements {
+    /// Makes the tables.
+    pub make: String,
+    /// `$1` ledger.
+    pub lease: String,
+    /// `$1` ledger, `$2` epoch, `$3` lease.
+    pub new_lease: String,
+    /// The same, `$4` and `$5` the epoch and version that it had.
+    pub next_lease: String,
+    /// `$1` ledger, `$2` number, `$3` epoch, `$4` line.
+    pub new_line: String,
+    /// `$1` ledger, `$2` the number before.
+    pub lines: String,
+    /// `$1` ledger.
+    pub summaries: String,
+    /// `$1` ledger, `$2` number.
+    pub summary: String,
+    /// `$1` ledger, `$2` number, `$3` summary.
+    pub new_summary: String,
+    /// `$1` ledger, `$2` number.
+    pub prune: String,
+    /// `$1` the name of a table.
+    pub is_there: &'static str,
+    /// The name of the leases' table.
+    pub leases: String,
+}
+
+impl Statements {
+    /// Returns the statements on the tables of a schema, whose name needs no quotes inside.
+    pub(super) fn new(schema: Option<&str>) -> Self {
+        let of = |text: &str| in_schema(text, schema);
+        Self {
+            make: of(MAKE),
+            lease: of(LEASE),
+            new_lease: of(NEW_LEASE),
+            next_lease: of(NEXT_LEASE),
+            new_line: of(NEW_LINE),
+            lines: of(LINES),
+            summaries: of(SUMMARIES),
+            summary: of(SUMMARY),
+            new_summary: of(NEW_SUMMARY),
+            prune: of(PRUNE),
+            is_there: IS_THERE,
+            leases: of("{s}stead_leases"),
+        }
+    }
+}
+
+fn in_schema(text: &str, schema: Option<&str>) -> String {
+    let schema = schema.map_or_else(String::new, |name| format!("\"{name}\"."));
+    text.replace("{s}", &schema).replace("{d}", DURABLE)
+}
+
+/// Returns what an administrator runs beforehand for a role that may make no tables.
+#[must_use]
+pub fn setup(schema: Option<&str>, role: &str) -> String {
+    let role = role.replace('"', "\"\"");
+    let usage = schema.map_or_else(String::new, |name| {
+        format!(
+            "create schema if not exists \"{name}\";\ngrant usage on schema \"{name}\" to \"{role}\";\n"
+        )
+    });
+    let grant = "grant select, insert, update on {s}stead_leases to \"{r}\";\n\
+                 grant select, insert, delete on {s}stead_lines, {s}stead_summaries to \"{r}\";\n";
+    format!("{usage}{}{}", in_schema(MAKE, schema), in_schema(grant, schema).replace("{r}", &role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_named_with_its_schema() {
+        let statements = format!("{:?}", Statements::new(Some("books")));
+        let mentions = statements.matches("stead_").count();
+        assert_eq!(statements.matches(r#"\"books\".stead_"#).count(), mentions, "{statements}");
+        assert!(!statements.contains('{') || statements.matches('{').count() == 1, "{statements}");
+    }
+
+    #[test]
+    fn the_set_up_grants_what_the_statements_need() {
+        let text = setup(Some("books"), "we\"ird");
+        assert!(text.starts_with("create schema if not exists \"books\";"), "{text}");
+        assert!(text.contains("on \"books\".stead_leases to \"we\"\"ird\";"), "{text}");
+    }
+}

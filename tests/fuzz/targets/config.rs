@@ -1,0 +1,97 @@
+//! Configuration: bytes of a file, through to the stack, its first plan, and all that is shown of them.
+
+use std::io;
+use std::path::Path;
+
+use jiff::Timestamp;
+use stead::config::load::{Request, load};
+use stead::config::stack::Stack;
+use stead::config::text::decode;
+use stead::kinds::REGISTRY;
+use stead::ledger::entry::{Identity, Ledger};
+use stead::model::catalog::Catalog;
+use stead::model::diagnostic::{Diagnostic, Severity};
+use stead::model::snapshot::Snapshot;
+use stead::model::source::{Source, SourceId, Sources};
+use stead::plan::make::{Inputs, Options, make};
+use stead::report::style::Style;
+use stead::report::{diagnostics, json, terminal};
+use uuid::Uuid;
+
+use super::output::{assert_harmless, assert_json};
+
+pub fn yaml(bytes: &[u8]) {
+    config("stead.yaml", bytes);
+}
+
+pub fn kdl(bytes: &[u8]) {
+    config("stead.kdl", bytes);
+}
+
+fn config(path: &str, bytes: &[u8]) {
+    let mut sources = Sources::default();
+    match decode(SourceId(0), bytes.to_vec()) {
+        Err(unreadable) => {
+            sources.add(Source::new(path, unreadable.shown));
+            show(&[unreadable.diagnostic], &sources);
+        }
+        Ok(text) => {
+            sources.add(Source::new(path, text));
+            match load(REGISTRY, sources, &Request::default(), &read) {
+                Err(rejected) => {
+                    let problems = &rejected.diagnostics;
+                    assert!(problems.iter().any(|problem| problem.severity == Severity::Error));
+                    show(problems, &rejected.sources);
+                }
+                Ok((stack, warnings)) => {
+                    assert!(warnings.iter().all(|problem| problem.severity == Severity::Warning));
+                    show(&warnings, &stack.sources);
+                    plan(&stack);
+                }
+            }
+        }
+    }
+}
+
+/// The files that a stack of this place may read.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match path.to_str() {
+        Some("key.pub") => Ok(b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB deploy@example\n".to_vec()),
+        Some("bytes") => Ok(vec![0xff, 0x00]),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    }
+}
+
+/// Every problem points into its text, and every way of showing it is harmless.
+fn show(problems: &[Diagnostic], sources: &Sources) {
+    for problem in problems {
+        let labels = problem.labels.iter().map(|label| label.span);
+        for span in labels.chain(problem.fix.iter().map(|fix| fix.span)) {
+            let source = sources.get(span.source).expect("a span is of one of the sources");
+            let text = source.text.get(span.start as usize..span.end as usize);
+            assert!(text.is_some(), "{span:?} is not in {:?}: {problem:?}", source.text);
+        }
+    }
+    assert_harmless(&diagnostics::page(problems, sources, Style::plain(80)));
+    assert_harmless(&diagnostics::lines(problems, sources, Style::plain(80)));
+    assert_json(&json::diagnostics(problems, sources), false);
+}
+
+/// The first plan of a stack in an empty world: whole, and harmless to show.
+fn plan(stack: &Stack) {
+    let ledger = Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let plan = make(&Inputs {
+        registry: REGISTRY,
+        stack,
+        ledger: &ledger,
+        snapshot: &Snapshot::default(),
+        catalog: &Catalog::default(),
+        pinned: None,
+        options: &Options::default(),
+        now: Timestamp::UNIX_EPOCH,
+        nonce: Uuid::nil(),
+    });
+    let facts = terminal::Facts::default();
+    assert_harmless(&terminal::plan(&plan, &facts, true, Style::plain(80)));
+    assert_json(&json::plan(&plan, REGISTRY, json::PlanOptions::default()), false);
+}

@@ -1,0 +1,94 @@
+//! Escaping: whatever the text is, what reaches a terminal, a log or a program is harmless.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use stead::apply::event::{Event, Outcome, StepError};
+use stead::cloud::client::Refusal;
+use stead::model::address::Address;
+use stead::model::diagnostic::Diagnostic;
+use stead::model::source::{Source, SourceId, Sources, Span};
+use stead::report::page::{Line, Page};
+use stead::report::style::{Role, Style};
+use stead::report::{diagnostics, escape, json, ndjson};
+
+use super::output::{assert_harmless, assert_json, is_hostile};
+
+pub fn escape(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let safe = escape::line(&text);
+    assert!(!safe.contains('\n'));
+    assert!(!safe.chars().any(is_hostile), "{safe:?}");
+    assert_eq!(escape::line(&safe), safe, "what is safe stays as it is");
+    let source = escape::source(&text);
+    assert_eq!(source.len(), text.len(), "every span still fits");
+    assert!(!source.chars().any(|c| !matches!(c, '\n' | '\t') && is_hostile(c)), "{source:?}");
+    assert_eq!(assert_json(&json::compact(&text), true), *text, "nothing is lost");
+    assert_eq!(assert_json(&json::pretty(&[&text]), false)[0], *text, "nothing is lost");
+    pages(&text);
+    events(&text);
+    problem(&text);
+}
+
+fn pages(text: &str) {
+    for width in [0, 40, 80] {
+        let style = Style::plain(width);
+        let line = || {
+            let line = Line::indent(2).say(text).put(Role::Danger, text).to_column(30);
+            line.ending_at(20, Role::Plain, text).at_end(Role::Faint, text)
+        };
+        let mut page = Page::new(style);
+        page.line(Line::indent(0).say(text));
+        page.line(line());
+        assert_harmless(&page.finish());
+        assert_harmless(&line().unwrapped(style));
+        assert_harmless(&line().cut(style));
+    }
+}
+
+fn events(text: &str) {
+    let web = Address::new("vm", "web");
+    let refusal = Refusal {
+        status: 409,
+        error: text.to_owned(),
+        message: text.to_owned(),
+        reason: Some(text.to_owned()),
+    };
+    let error = StepError::Refused(refusal);
+    let told = [
+        Event::Recovering { address: web.clone(), text: text.to_owned() },
+        Event::Retrying { step: Some(1), text: text.to_owned() },
+        Event::Succeeded {
+            step: 1,
+            address: web.clone(),
+            done: "created",
+            id: Some(text.into()),
+            took: Duration::MAX,
+        },
+        Event::Failed { step: 1, address: web.clone(), error: error.clone() },
+    ];
+    for event in &told {
+        assert_json(&ndjson::event(Timestamp::UNIX_EPOCH, event), true);
+    }
+    let ended = Outcome {
+        failed: vec![(web, error)],
+        questions: vec![text.to_owned()],
+        outputs: [(text.into(), text.into())].into(),
+        ..Outcome::default()
+    };
+    assert_json(&ndjson::outcome(Timestamp::UNIX_EPOCH, &ended, 6), true);
+}
+
+/// A problem about a hostile file whose name and words are hostile too.
+fn problem(text: &str) {
+    let mut sources = Sources::default();
+    let id: SourceId = sources.add(Source::new(text, text));
+    let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    let start = (0..=end / 2).rev().find(|at| text.is_char_boundary(*at as usize)).unwrap_or_default();
+    let problem =
+        Diagnostic::error("S0001", text).at(Span { source: id, start, end }, text).detail(text).help(text);
+    let problems = [problem];
+    assert_harmless(&diagnostics::page(&problems, &sources, Style::plain(80)));
+    assert_harmless(&diagnostics::lines(&problems, &sources, Style::plain(80)));
+    assert_json(&json::diagnostics(&problems, &sources), false);
+}

@@ -1,0 +1,43 @@
+//! Settings: flags, a line each, and environment variables, a line `NAME=VALUE` each.
+
+use clap::Parser;
+use stead::cli::args::{Cli, Global};
+use stead::cli::settings::{Cloud, Variables, merge};
+
+/// What stands in for a key: it must not come back in any message.
+const KEY: &str = "canary-key-7f3a";
+
+pub fn settings(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (variables, flags): (Vec<&str>, Vec<&str>) = text
+        .lines()
+        .filter(|line| !line.is_empty())
+        .partition(|line| line.contains('=') && !line.starts_with('-'));
+    let mut variables: Variables = variables
+        .into_iter()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    variables.insert("STEAD_API_KEY".to_owned(), KEY.to_owned());
+    check(Global::default(), &variables);
+    let line = std::iter::once("stead").chain(flags.into_iter().take(32));
+    match Cli::try_parse_from(line) {
+        Ok(cli) => check(cli.global, &variables),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn check(flags: Global, variables: &Variables) {
+    match merge(flags, variables) {
+        Ok(settings) => {
+            assert!(!format!("{settings:?}").contains(KEY));
+            if let Cloud::At(url) = &settings.cloud {
+                let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+                let host = host.expect("a key goes by http").split('/').next().unwrap_or_default();
+                assert!(!host.is_empty() && !host.contains('@') && !url.ends_with('/'), "{url}");
+                assert!(!url.contains(|c: char| c.is_whitespace() || c.is_control()), "{url:?}");
+            }
+        }
+        Err(error) => assert!(!error.to_string().contains(KEY)),
+    }
+}

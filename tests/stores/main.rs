@@ -1,0 +1,21 @@
+//! The shared places of ledgers, against the real servers: what a shelf promises, and races of real
+//! processes. Each module starts the servers that it needs and stops them at its end.
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise, and touches the machine"
+)]
+
+mod contract;
+mod postgres;
+mod server;
+mod moto;
+mod people;
+#[cfg(feature = "s3")]
+mod s3;
+mod wire;

@@ -1,0 +1,278 @@
+//! `PostgresShelf` against a real PostgreSQL, and through a real pgbouncer that gives every statement
+//! another session.
+
+use stead::ledger::postgres::PostgresShelf;
+use stead::ledger::shelf::{Mark, Shelf, ShelfError};
+use tokio_postgres::{Client, NoTls};
+
+use crate::contract::{is_conflict, keeps_its_word, lease};
+use crate::server::{Bouncer, Database};
+
+fn shelf(address: &str) -> PostgresShelf {
+    PostgresShelf::new(address, "shop", "prod").unwrap()
+}
+
+/// Runs statements as the administrator.
+async fn administer(address: &str, sql: &str) {
+    connected(address, async |client| client.batch_execute(sql).await.unwrap()).await;
+}
+
+/// Returns the first column of the first row, as text.
+async fn ask(address: &str, sql: &str) -> String {
+    connected(address, async |client| client.query_one(sql, &[]).await.unwrap().get(0)).await
+}
+
+async fn connected<T>(address: &str, work: impl AsyncFnOnce(&Client) -> T) -> T {
+    let (client, connection) = tokio_postgres::connect(address, NoTls).await.unwrap();
+    let task = tokio::task::LocalSet::new();
+    task.spawn_local(connection);
+    task.run_until(work(&client)).await
+}
+
+fn reason<T: std::fmt::Debug>(result: Result<T, ShelfError>) -> String {
+    match result {
+        Err(ShelfError::Failed { action, reason }) => format!("{action}: {reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn postgresql_keeps_its_word() {
+    let server = Database::shared();
+    let address = server.database("contract");
+    keeps_its_word(|| shelf(&address)).await;
+}
+
+#[tokio::test]
+async fn postgresql_behind_a_pooler_keeps_its_word() {
+    let server = Database::shared();
+    let pooler = Bouncer::start(&server);
+    let address = pooler.address(&server.database("pooled"));
+    keeps_its_word(|| shelf(&address)).await;
+}
+
+#[tokio::test]
+async fn reading_makes_nothing() {
+    let server = Database::shared();
+    let address = server.database("read");
+    let shelf = shelf(&address);
+    assert_eq!(shelf.lease().await.unwrap(), None);
+    assert_eq!(shelf.lines(0).await.unwrap(), vec![]);
+    assert_eq!(shelf.summaries().await.unwrap(), Vec::<u64>::new());
+    assert_eq!(shelf.summary(1).await.unwrap(), None);
+    let tables = ask(&address, "select count(*)::text from pg_tables where tablename like 'stead%'").await;
+    assert_eq!(tables, "0");
+}
+
+#[tokio::test]
+async fn ledgers_and_schemas_do_not_meet() {
+    let server = Database::shared();
+    let address = server.database("apart");
+    administer(&address, "create schema books").await;
+    let places = [
+        shelf(&address),
+        PostgresShelf::new(&address, "shop", "test").unwrap(),
+        PostgresShelf::new(&format!("{address}?schema=books"), "shop", "prod").unwrap(),
+    ];
+    for shelf in &places {
+        shelf.put_lease(&lease(1), None).await.unwrap();
+        shelf.put_line(1, 1, shelf.place().as_bytes()).await.unwrap();
+        shelf.put_summary(1, b"s").await.unwrap();
+    }
+    places[0].prune(2).await.unwrap();
+    assert_eq!(places[0].lines(0).await.unwrap(), vec![]);
+    for shelf in &places[1..] {
+        assert_eq!(shelf.lines(0).await.unwrap(), vec![(1, shelf.place().into_bytes())]);
+        assert_eq!(shelf.summaries().await.unwrap(), vec![1]);
+    }
+    assert_eq!(ask(&address, "select count(*)::text from books.stead_lines").await, "1");
+    let by_socket = shelf(&server.socket("apart"));
+    assert_eq!(by_socket.lease().await.unwrap().unwrap().lease, lease(1));
+}
+
+#[tokio::test]
+async fn a_displaced_epoch_writes_nothing_though_the_number_is_free() {
+    let server = Database::shared();
+    let address = server.database("epochs");
+    let (one, two) = (shelf(&address), shelf(&address));
+    let mark = one.put_lease(&lease(1), None).await.unwrap();
+    one.put_line(1, 1, b"a").await.unwrap();
+    two.put_lease(&lease(2), Some(&mark)).await.unwrap();
+    assert!(is_conflict(&one.put_line(2, 1, b"b").await));
+    assert!(is_conflict(&one.put_line(2, 3, b"b").await), "an epoch that was never taken");
+    two.put_line(2, 2, b"c").await.unwrap();
+    assert_eq!(one.lines(1).await.unwrap(), vec![(2, b"c".to_vec())]);
+    let older = two.put_lease(&lease(1), two.lease().await.unwrap().map(|s| s.mark).as_ref()).await;
+    assert!(is_conflict(&older), "an older epoch took the lease: {older:?}");
+}
+
+/// The taker's statement is under way, not committed, when the displaced one's arrives: it waits, and
+/// then finds its condition gone.
+#[tokio::test]
+async fn a_line_that_meets_a_take_over_waits_for_it() {
+    let server = Database::shared();
+    let address = server.database("meeting");
+    let one = shelf(&address);
+    one.put_lease(&lease(1), None).await.unwrap();
+    connected(&address, async |taker| {
+        taker.batch_execute("begin; update stead_leases set epoch = 2, version = 9").await.unwrap();
+        let write = one.put_line(1, 1, b"late");
+        let take = async {
+            let waiting = "select pg_stat_clear_snapshot()::text, (select count(*) from \
+                pg_locks where not granted)";
+            while taker.query_one(waiting, &[]).await.unwrap().get::<_, i64>(1) == 0 {
+                tokio::task::yield_now().await;
+            }
+            taker.batch_execute("commit").await.unwrap();
+        };
+        let (written, ()) = tokio::join!(write, take);
+        assert!(is_conflict(&written), "{written:?}");
+    })
+    .await;
+    assert_eq!(one.lines(0).await.unwrap(), vec![]);
+}
+
+#[tokio::test]
+async fn age_is_by_the_databases_clock() {
+    let server = Database::shared();
+    let address = server.database("age");
+    let shelf = shelf(&address);
+    shelf.put_lease(&lease(1), None).await.unwrap();
+    administer(&address, "update stead_leases set written = written - interval '1 hour'").await;
+    let age = shelf.lease().await.unwrap().unwrap().age.as_secs();
+    assert!((3_600..3_900).contains(&age), "{age}");
+    administer(&address, "update stead_leases set written = written + interval '2 hours'").await;
+    assert_eq!(shelf.lease().await.unwrap().unwrap().age.as_secs(), 0, "a clock that was set back");
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
+    let server = Database::shared();
+    let address = server.database("hasty");
+    let shelf = shelf(&address);
+    let mark = shelf.put_lease(&lease(1), None).await.unwrap();
+    administer(
+        &address,
+        "create table seen (place text, mode text);
+         create function see() returns trigger language plpgsql as $$ begin
+           insert into seen values (tg_table_name, current_setting('synchronous_commit')); return new;
+         end $$;
+         create trigger a after insert or update on stead_leases for each row execute function see();
+         create trigger a after insert on stead_lines for each row execute function see();
+         create trigger a after insert on stead_summaries for each row execute function see();
+         alter database hasty set synchronous_commit = off;
+         alter database hasty set default_transaction_isolation = 'serializable'",
+    )
+    .await;
+    let shelf = PostgresShelf::new(&address, "shop", "prod").unwrap();
+    shelf.put_lease(&lease(1), Some(&mark)).await.unwrap();
+    shelf.put_line(1, 1, b"a").await.unwrap();
+    shelf.put_summary(1, b"a").await.unwrap();
+    let seen = ask(&address, "select string_agg(place || '=' || mode, ' ' order by place) from seen").await;
+    assert_eq!(seen, "stead_leases=on stead_lines=on stead_summaries=on");
+}
+
+#[tokio::test]
+async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
+    let server = Database::shared();
+    let address = server.database("least");
+    administer(&address, "create role worker login").await;
+    let worker = address.replace("postgres@", "worker@");
+    let refused = reason(shelf(&worker).put_lease(&lease(1), None).await);
+    assert!(
+        refused.contains("permission denied for schema public (42501); let an administrator"),
+        "{refused}"
+    );
+    administer(&address, &stead::ledger::postgres::tables::setup(None, "worker")).await;
+    keeps_its_word(|| shelf(&worker)).await;
+}
+
+#[tokio::test]
+async fn connections_that_end_are_made_anew() {
+    let server = Database::start();
+    let address = server.database("broken");
+    let shelf = shelf(&address);
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'stead'";
+    let mark = shelf.put_lease(&lease(1), None).await.unwrap();
+    for number in 1..4 {
+        shelf.put_line(number, 1, b"a").await.unwrap();
+        administer(&address, end).await;
+        assert_eq!(shelf.lines(0).await.unwrap().len() as u64, number);
+    }
+    // Also for a write, when the end was heard before anything was sent.
+    administer(&address, end).await;
+    shelf.put_lease(&lease(1), Some(&mark)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_without_the_password() {
+    let server = Database::start();
+    let address = server.database("gone").replace("postgres@", "postgres:hunter2@");
+    let shelf = shelf(&address);
+    shelf.put_lease(&lease(1), None).await.unwrap();
+    drop(server);
+    let told = reason(shelf.put_line(1, 1, b"a").await) + &reason(shelf.lines(0).await) + &shelf.place();
+    assert!(told.contains("write line 1: no connection: "), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[tokio::test]
+async fn odd_tables_and_rows_are_refused() {
+    let server = Database::shared();
+    for (name, sql, wanted) in [
+        ("no_lines", "drop table stead_lines", "does not exist (42P01); the tables are not the ones"),
+        (
+            "no_key",
+            "alter table stead_lines drop constraint stead_lines_pkey",
+            "(42P10); the tables are not",
+        ),
+        ("no_column", "alter table stead_lines drop column line", "(42703); the tables are not"),
+        (
+            "text",
+            "alter table stead_lines alter line type text using 'x'",
+            "the column `line` is not what stead made",
+        ),
+        ("broken", "update stead_leases set lease = '{'", "read the lease: its row is damaged"),
+        ("forged", "update stead_leases set epoch = 7", "its row is damaged: two epochs"),
+        ("no_age", "alter table stead_leases alter written type text", "the tables are not"),
+        (
+            "view",
+            "drop table stead_lines; create view stead_lines as select 'shop/prod' as ledger, \
+            1::bigint as number, 1::bigint as epoch, 'x'::text as line",
+            "not what stead made",
+        ),
+        (
+            "below",
+            "insert into stead_lines values ('shop/prod', 1, 1, ''); update stead_leases set \
+            epoch = -1, lease = '{}'",
+            "its row is damaged",
+        ),
+    ] {
+        let address = server.database(name);
+        let shelf = shelf(&address);
+        shelf.put_lease(&lease(1), None).await.unwrap();
+        administer(&address, sql).await;
+        let mut told = Vec::new();
+        told.extend(shelf.lease().await.err());
+        told.extend(shelf.put_line(1, 1, b"x").await.err());
+        told.extend(shelf.lines(0).await.err());
+        let told: Vec<_> = told.into_iter().map(|error| error.to_string()).collect();
+        assert!(told.iter().any(|text| text.contains(wanted)), "{name}: {told:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_standby_and_strangers_are_told_apart() {
+    let server = Database::shared();
+    let address = server.database("standby");
+    administer(&address, "alter database standby set default_transaction_read_only = on").await;
+    let told = reason(shelf(&address).put_lease(&lease(1), None).await);
+    assert!(told.contains("name the server that takes writes"), "{told}");
+    let told = reason(shelf(&address.replace("standby", "nowhere")).lease().await);
+    assert!(told.contains("no connection: database \"nowhere\" does not exist (3D000)"), "{told}");
+    let told = reason(shelf(&format!("{address}?sslmode=require")).lease().await);
+    assert!(told.contains("ssl = on"), "{told}");
+    let bad = PostgresShelf::new("postgres://u:hunter2@db/x?sslmode=prefer", "a", "b").err().unwrap();
+    assert!(bad.to_string().contains("sslmode=verify-full") && !bad.to_string().contains("hunter2"));
+    assert!(is_conflict(&shelf(&address).put_lease(&lease(1), Some(&Mark("x".to_owned()))).await));
+}

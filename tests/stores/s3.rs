@@ -1,0 +1,294 @@
+//! Ledgers in S3: against a real server, and against ones that do not keep their word.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use stead::ledger::lease::Holder;
+use stead::ledger::record::Record;
+use stead::ledger::s3::S3Shelf;
+use stead::ledger::shared::{Opening, SharedStore};
+use stead::ledger::shelf::Shelf;
+use stead::ledger::store::{Store, StoreError};
+
+use crate::contract;
+use crate::people::{self, TestClock};
+use crate::wire::{self, Answer, Request};
+use crate::{moto, people::identity};
+
+const SECRET: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+
+fn variables(endpoint: &str) -> Vec<(String, String)> {
+    [
+        ("AWS_ENDPOINT_URL", endpoint),
+        ("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", SECRET),
+        ("AWS_SESSION_TOKEN", "FwoGZXIvYXdzEXAMPLE"),
+        ("PATH", "/bin"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+async fn shelf(endpoint: &str, bucket: &str) -> S3Shelf {
+    S3Shelf::open(bucket, "ledgers", ("shop", "prod"), variables(endpoint)).await.unwrap()
+}
+
+type Opened = Result<SharedStore<S3Shelf, TestClock>, StoreError>;
+
+async fn open(shelf: S3Shelf, session: u128) -> Opened {
+    open_as(shelf, &people::holder(session), None).await
+}
+
+async fn open_as(shelf: S3Shelf, holder: &Holder, force: Option<&str>) -> Opened {
+    let identity = identity();
+    let effect = Duration::from_mins(1);
+    let opening =
+        Opening { identity: &identity, holder: holder.clone(), effect, is_dead: &|_| false, force };
+    SharedStore::open(shelf, TestClock::default(), &opening).await
+}
+
+/// A server before moto that does something else now and then.
+fn before_moto(handle: impl Fn(Request) -> Answer + Send + Sync + 'static) -> String {
+    moto::address();
+    wire::serve(handle)
+}
+
+fn to_moto(request: &Request) -> Answer {
+    wire::forward(moto::address(), request)
+}
+
+fn account(name: &str) -> Record {
+    Record::Account { account: name.into() }
+}
+
+#[tokio::test]
+async fn a_bucket_keeps_its_word() {
+    moto::bucket("contract");
+    let shelves: Vec<_> = {
+        let mut shelves = Vec::new();
+        for _ in 0..8 {
+            shelves.push(shelf(moto::address(), "contract").await);
+        }
+        shelves
+    };
+    let shelves = Mutex::new(shelves);
+    contract::keeps_its_word(|| shelves.lock().unwrap().pop().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_ledger_is_begun_written_read_and_given_back() {
+    moto::bucket("story");
+    let new = || shelf(moto::address(), "story");
+    assert!(SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().is_none());
+    let store = open(new().await, 1).await.unwrap();
+    let held = open(new().await, 2).await.map(|_| ()).unwrap_err();
+    assert!(held.to_string().contains("ada@host"), "{held}");
+    store.append(&[account("a")]).await.unwrap();
+    let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+    store.condense(&ledger).await.unwrap();
+    store.release().await.unwrap();
+    let read = SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().unwrap();
+    assert_eq!((read.identity.account.as_deref(), read.epoch), (Some("a"), 1));
+    let foreign = SharedStore::<_, TestClock>::read(&new().await, "shop", "test").await;
+    assert!(matches!(foreign, Err(StoreError::Foreign { .. })));
+    let again = open(new().await, 2).await.unwrap();
+    again.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_was_displaced_writes_nothing() {
+    moto::bucket("displaced");
+    let new = || shelf(moto::address(), "displaced");
+    let first = open(new().await, 1).await.unwrap();
+    let second = open_as(new().await, &people::holder(2), Some("it hangs")).await.unwrap();
+    let refused = first.append(&[account("late")]).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Displaced { .. }), "{refused}");
+    second.append(&[account("mine")]).await.unwrap();
+    second.release().await.unwrap();
+    let read = SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().unwrap();
+    assert_eq!(read.identity.account.as_deref(), Some("mine"));
+}
+
+#[tokio::test]
+async fn a_store_without_a_condition_is_refused() {
+    for (bucket, header) in [("lax-new", "if-none-match"), ("lax-match", "if-match")] {
+        moto::bucket(bucket);
+        let address = before_moto(move |request| to_moto(&request.without(header)));
+        // Whoever finds no lease has no stale mark to prove `If-Match` with: the second one has.
+        let real = open(shelf(moto::address(), bucket).await, 1).await.unwrap();
+        real.release().await.unwrap();
+        let refused = open(shelf(&address, bucket).await, 2).await.map(|_| ()).unwrap_err();
+        assert!(matches!(refused, StoreError::Lax { .. }), "{header}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_says_yes_to_everything_is_refused() {
+    for tag in [true, false] {
+        let address = wire::serve(move |_| {
+            let answer = Answer::new(200, "").with("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+            let answer = answer.with("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+            if tag { answer.with("etag", "\"x\"") } else { answer }
+        });
+        assert!(open(shelf(&address, "any").await, 1).await.is_err(), "{tag}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_lags_hides_nothing() {
+    const EMPTY: &str = "<?xml version=\"1.0\"?><ListBucketResult><Name>lag</Name><KeyCount>0</KeyCount>\
+                         <MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated></ListBucketResult>";
+    moto::bucket("lag");
+    let address = before_moto(|request| match request.query("list-type") {
+        Some(_) => Answer::new(200, EMPTY).with("content-type", "application/xml"),
+        None => to_moto(&request),
+    });
+    let store = open(shelf(&address, "lag").await, 1).await.unwrap();
+    store.append(&[account("a")]).await.unwrap();
+    let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+    store.condense(&ledger).await.unwrap();
+    store.release().await.unwrap();
+    let behind = shelf(&address, "lag").await;
+    let full = shelf(moto::address(), "lag").await;
+    assert_eq!(behind.summaries().await.unwrap(), full.summaries().await.unwrap());
+    assert_eq!(behind.lines(0).await.unwrap(), full.lines(0).await.unwrap());
+    let read = SharedStore::<_, TestClock>::read(&behind, "shop", "prod").await.unwrap().unwrap();
+    assert_eq!((read.identity.account.as_deref(), read.holder), (Some("a"), None));
+    // Nobody begins anew over it.
+    let second = open(behind, 2).await.unwrap();
+    second.release().await.unwrap();
+}
+
+/// Each write fails once in some way before it goes well.
+async fn survives_each_write_failing_once(
+    bucket: &'static str,
+    fail: impl Fn(&Request) -> Answer + Send + Sync + 'static,
+) {
+    moto::bucket(bucket);
+    let puts = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&puts);
+    let seen = Mutex::new(std::collections::HashSet::new());
+    let address = before_moto(move |request| {
+        let is_new = request.method == "PUT" && {
+            let condition = request.header("if-match").unwrap_or_default();
+            seen.lock().unwrap().insert(format!("{} {condition}", request.target))
+        };
+        if is_new {
+            count.fetch_add(1, Ordering::Relaxed);
+            return fail(&request);
+        }
+        to_moto(&request)
+    });
+    for session in 1..=2 {
+        let store = open(shelf(&address, bucket).await, session).await.unwrap();
+        store.append(&[account("a")]).await.unwrap();
+        let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+        store.condense(&ledger).await.unwrap();
+        store.release().await.unwrap();
+    }
+    assert!(puts.load(Ordering::Relaxed) >= 10);
+    let read = SharedStore::<_, TestClock>::read(&shelf(&address, bucket).await, "shop", "prod").await;
+    assert_eq!(read.unwrap().unwrap().epoch, 2);
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_counts_once() {
+    survives_each_write_failing_once("lost", |request| {
+        to_moto(request);
+        Answer::lost()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_write_that_is_put_off_is_sent_again() {
+    survives_each_write_failing_once("busy", |_| Answer::new(503, "<Error><Code>SlowDown</Code></Error>"))
+        .await;
+}
+
+#[tokio::test]
+async fn a_write_that_meets_another_is_sent_again() {
+    survives_each_write_failing_once("meets", |_| {
+        Answer::new(409, "<Error><Code>ConditionalRequestConflict</Code></Error>")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_age_of_a_lease_is_by_the_stores_clock() {
+    moto::bucket("age");
+    let real = shelf(moto::address(), "age").await;
+    real.put_lease(&contract::lease(1), None).await.unwrap();
+    assert!(real.lease().await.unwrap().unwrap().age < Duration::from_mins(1));
+    let late = before_moto(|request| {
+        let date = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(10);
+        to_moto(&request).with("date", date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string())
+    });
+    let age = shelf(&late, "age").await.lease().await.unwrap().unwrap().age;
+    assert!(age > Duration::from_mins(9) && age < Duration::from_mins(12), "{age:?}");
+    let timeless = before_moto(|request| {
+        let mut answer = to_moto(&request);
+        answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
+        answer
+    });
+    let error = shelf(&timeless, "age").await.lease().await.unwrap_err().to_string();
+    assert!(error.contains("`Date`"), "{error}");
+}
+
+#[tokio::test]
+async fn errors_say_why_and_hold_no_key() {
+    let refusing = wire::serve(|request| {
+        let secrets = format!("{} {:?}", SECRET, request.headers);
+        Answer::new(403, format!("<Error><Code>AccessDenied</Code><Message>{secrets}</Message></Error>"))
+    });
+    let error = shelf(&refusing, "b").await.lease().await.unwrap_err().to_string();
+    assert!(error.contains("AccessDenied") && !error.contains("AKIA"), "{error}");
+    assert!(!error.contains(SECRET) && !error.contains("FwoG"), "{error}");
+    let missing = shelf(moto::address(), "no-such-bucket").await.lease().await.unwrap_err().to_string();
+    assert_eq!(missing, "cannot read the lease: there is no such bucket");
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let other = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&other);
+    let elsewhere = wire::serve(move |_| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        Answer::new(200, "{}")
+    });
+    for status in [300, 301, 302, 303, 304, 307, 308] {
+        let elsewhere = elsewhere.clone();
+        let address = wire::serve(move |_| Answer::new(status, "").with("location", elsewhere.clone()));
+        let shelf = shelf(&address, "b").await;
+        assert!(shelf.lease().await.is_err(), "{status}");
+        assert!(shelf.put_line(1, 1, b"x").await.is_err(), "{status}");
+    }
+    assert_eq!(other.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn settings_that_are_missing_or_unsafe_are_named() {
+    let all = [
+        ("AWS_REGION", "eu-west-1"),
+        ("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", SECRET),
+    ];
+    for (leave_out, set, wanted) in [
+        ("AWS_REGION", "", "AWS_REGION is missing"),
+        ("AWS_ACCESS_KEY_ID", "", "AWS_ACCESS_KEY_ID is missing"),
+        ("AWS_SECRET_ACCESS_KEY", "", "AWS_SECRET_ACCESS_KEY is missing"),
+        ("", "http://s3.example.com", "plain http is for this machine only"),
+        ("", "https://me:hunter2@s3.example.com", "it holds a user or a password"),
+    ] {
+        let kept = all.iter().filter(|(name, _)| *name != leave_out).copied();
+        let endpoint = Some(("AWS_ENDPOINT_URL", set)).filter(|(_, set)| !set.is_empty());
+        let variables = kept.chain(endpoint).map(|(n, v)| (n.to_owned(), v.to_owned()));
+        let error = S3Shelf::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(wanted), "{text}");
+        assert!(!text.contains(SECRET) && !text.contains("hunter2"), "{text}");
+    }
+    let odd = S3Shelf::open("b", "", ("../shop", "prod"), variables("http://127.0.0.1:1")).await;
+    assert!(matches!(odd, Err(StoreError::Shared { .. })));
+}
