@@ -1,11 +1,16 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
+mod books;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::books::{
+    Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
+};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -84,6 +89,9 @@ pub struct Global {
     /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
     #[arg(long, global = true, value_name = "PROJECT")]
     pub project: Option<Name>,
+    /// Where ledgers are kept: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
+    #[arg(long, global = true, value_name = "PLACE")]
+    pub backend: Option<String>,
     /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
     #[arg(long, global = true)]
     pub no_input: bool,
@@ -158,6 +166,14 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Rebuild a lost ledger from the configuration and the live objects
+    Recover(Recover),
+    /// List past applies: who, when, which commit and plan, how it ended
+    History(History),
+    /// See who has the ledger's lock, or break it
+    Lock(Lock),
+    /// Look at the ledger itself, copy it, move it, check and repair it
+    State(State),
     /// Serve the built-in cloud
     Emulator(Emulator),
     /// Write a completion script for a shell

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::backend;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
@@ -18,8 +19,10 @@ use crate::cloud::account::Account;
 use crate::cloud::client::Client;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::cloud::transport::{HttpCloud, Options, Roots};
+use crate::config::stack::Stack;
 use crate::emulator::server::Running;
 use crate::kinds::REGISTRY;
+use crate::ledger::place::Place;
 use crate::model::secret::Secret;
 
 /// The transport of every command.
@@ -30,7 +33,7 @@ pub(super) type Time = SystemClock;
 pub(super) type Chance = SystemRandom;
 
 /// The bounds of the embedded cloud: it runs in this process, so nothing is under way after a crash.
-const LOCAL_BOUNDS: Bounds = Bounds {
+pub(super) const LOCAL_BOUNDS: Bounds = Bounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
     sending: Duration::from_mins(2),
@@ -40,8 +43,8 @@ const LOCAL_BOUNDS: Bounds = Bounds {
 pub(super) struct Connection {
     /// The client.
     pub(super) client: Client<Http, Time, Chance>,
-    /// The directory of the stack's ledgers.
-    pub(super) ledgers: PathBuf,
+    /// Where the stack's ledger is kept.
+    pub(super) place: Place,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
     /// Timing assumptions that hold here.
@@ -55,7 +58,8 @@ impl Connection {
     ///
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
-    pub(super) fn open(settings: &Settings, directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(settings: &Settings, stack: &Stack, directory: &Path) -> Result<Self, Failure> {
+        let place = backend::place(settings, stack, directory)?;
         let data = directory.join(".stead");
         if settings.cloud == Cloud::Local && settings.untrusted {
             return Err(Failure::new(
@@ -68,7 +72,7 @@ impl Connection {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
                 client: client(&options)?,
-                ledgers: data.join("local"),
+                place,
                 lock_file: data.join("local").join("stead.lock"),
                 bounds: LOCAL_BOUNDS,
                 _emulator: emulator,
@@ -83,7 +87,7 @@ impl Connection {
         let options = options(settings, url, &key)?;
         Ok(Self {
             client: client(&options)?,
-            ledgers: data.join("ledger"),
+            place,
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
             _emulator: None,

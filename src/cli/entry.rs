@@ -57,7 +57,8 @@ fn run() -> Exit {
         ui.out(overview());
         return Exit::Done;
     };
-    let session = Session { who: who::am_i(&terminal.variables), settings, ui };
+    let variables = &terminal.variables;
+    let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui };
     match dispatch(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => complain(&session, &failure),
@@ -87,6 +88,10 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Resolve(args) => commands::resolve::run(session, args).await,
             Command::Login(args) => commands::login::login(session, args).await,
             Command::Whoami => commands::login::whoami(session).await,
+            Command::Recover(args) => commands::recover::run(session, args).await,
+            Command::History(args) => commands::history::run(session, args).await,
+            Command::Lock(args) => commands::lock::run(session, args).await,
+            Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Init(_)
             | Command::Validate

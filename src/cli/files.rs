@@ -18,6 +18,9 @@ use crate::model::source::{Source, SourceId, Sources};
 /// Largest file that `file(…)` or a variable file may be.
 const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
 
+/// Largest document of a ledger: far more than 100,000 resources need.
+const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
+
 /// The stack files of a directory, or what is wrong with them.
 #[derive(Debug, Default)]
 pub(super) struct StackFiles {
@@ -228,6 +231,18 @@ pub(super) fn read_hidden_line() -> io::Result<String> {
     let read = input.lock().read_line(&mut line);
     tcsetattr(&input, OptionalActions::Flush, &usual)?;
     read.map(|_| line)
+}
+
+/// Reads a file that stead wrote, however large; `None` when there is none.
+///
+/// # Errors
+/// When it is there but cannot be read.
+pub(super) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match read_named(path, MAX_LEDGER) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error, "read", path)),
+    }
 }
 
 /// Makes a directory of stead's own, and those above it, readable by its owner only.

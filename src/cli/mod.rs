@@ -1,6 +1,7 @@
 //! The commands: each wires the floors below and prints.
 
 pub mod args;
+mod backend;
 mod books;
 mod commands;
 mod connect;
@@ -16,6 +17,7 @@ mod interrupt;
 mod key_command;
 mod keys;
 mod local;
+mod origin;
 pub mod profile;
 mod project;
 mod questions;

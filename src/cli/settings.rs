@@ -11,6 +11,7 @@ use super::args::{CloudChoice, ColorChoice, Global, Output};
 use super::credentials;
 use super::key_command;
 use super::profile::{ProfileError, Profiles};
+use crate::ledger::place::without_password;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
@@ -108,6 +109,12 @@ pub enum SettingsError {
     /// The user's settings do not hold together.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A password stands where every user of the machine can read it.
+    #[error(
+        "--backend holds a password or options, and every user of this machine can read flags; \
+         set STEAD_BACKEND in place of it"
+    )]
+    Password,
     /// A variable is given twice by flag.
     #[error("--var {0} is given twice")]
     Twice(Name),
@@ -171,7 +178,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
         untrusted: false,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
-        backend: text("STEAD_BACKEND").or(profile.backend),
+        backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state(variables),
@@ -209,6 +216,15 @@ fn cloud(
     match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()).cloned().or(profile) {
         Some(url) => address(&url).map(Cloud::At),
         None => Ok(Cloud::Unset),
+    }
+}
+
+/// A flag is seen by every user of the machine, so it may hold no password.
+fn backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
+    match flag {
+        Some(text) if without_password(&text) != text => Err(SettingsError::Password),
+        Some(text) => Ok(Some(text)),
+        None => Ok(variable),
     }
 }
 

@@ -8,6 +8,8 @@ use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
 use super::http::{self, HttpStore};
 use super::lease::{Holder, Process};
+use super::lease::{Held, Holder, Process};
+use super::lock;
 use super::place::Place;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresShelf;
@@ -140,6 +142,40 @@ impl<K: Clock> AnyStore<K> {
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
         }
+    }
+}
+
+/// Whose ledger, and how a lease of it is judged.
+pub struct Looking<'a> {
+    /// The stack.
+    pub stack: &'a str,
+    /// The environment.
+    pub environment: &'a str,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+}
+
+/// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+    let Looking { stack, environment, effect, is_dead } = *looking;
+    match place {
+        Place::Directory(directory) => lock::held(directory, environment),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            shared::held(&postgres_shelf(address, stack, environment)?, effect, is_dead).await
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+            shared::held(&shelf, effect, is_dead).await
+        }
+        #[allow(unreachable_patterns, reason = "a build may have every place")]
+        _ => Err(unknown()),
     }
 }
 

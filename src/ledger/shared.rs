@@ -12,10 +12,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::entry::{Identity, Ledger};
-use super::lease::{Holder, LASTS, Lease, Process, RENEWED_EVERY, Standing, standing};
+use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY, Standing, standing};
 use super::line::{self, Head};
 use super::record::Record;
-use super::replay::{check_owner, load_ledger, same_owner};
+use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
 use super::store::{Store, StoreError};
 use super::summary;
@@ -201,6 +201,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         }
         let ledger = load_ledger(content.records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
         Ok(Some(ledger))
     }
 
@@ -308,8 +309,12 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
     }
 
     async fn keep(&self) -> StoreError {
+        // What is kept in turns is renewed in time all the same.
+        let since = self.clock.elapsed().saturating_sub(self.state.borrow().renewed);
+        let mut pause = RENEWED_EVERY.saturating_sub(since);
         loop {
-            self.clock.sleep(RENEWED_EVERY).await;
+            self.clock.sleep(pause).await;
+            pause = RENEWED_EVERY;
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
                 Err(ShelfError::Conflict) => return self.displaced().await,
@@ -418,6 +423,21 @@ fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError 
 
 fn failed<H: Shelf>(shelf: &H, action: &'static str, error: ShelfError) -> StoreError {
     StoreError::Shared { action, place: shelf.place(), reason: error.to_string() }
+}
+
+/// Tells who has a shelf's lease, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the lease cannot be read.
+pub async fn held<H: Shelf>(
+    shelf: &H,
+    effect: Duration,
+    is_dead: &dyn Fn(&Process) -> bool,
+) -> Result<Option<Held>, StoreError> {
+    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", error))?;
+    let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
+    let standing = standing(&lease, age, effect, is_dead);
+    Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
 }
 
 /// When the lease of a stored one was renewed last, for people: the store's age against our clock.

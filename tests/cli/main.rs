@@ -16,6 +16,8 @@ mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod ledgers;
 mod login;
+mod recovery;
 mod saved;
 mod untrusted;
