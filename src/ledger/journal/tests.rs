@@ -1,5 +1,7 @@
 //! Commits: legal or nothing, durable or poisoned.
 
+use std::rc::Rc;
+
 use futures_util::FutureExt;
 use proptest::prelude::*;
 
@@ -65,6 +67,53 @@ fn a_commit_that_is_dropped_half_way_poisons() {
     assert!(journal.commit(&[adopted(1, "x")]).now_or_never().is_none());
     assert!(matches!(now(journal.commit(&[adopted(2, "y")])), Err(StoreError::Poisoned)));
     assert!(journal.ledger().entries.is_empty());
+}
+
+/// A place that is held for a while, lost at once when it is kept, and given back.
+#[derive(Default)]
+struct Borrowed {
+    given_back: Rc<Cell<bool>>,
+}
+
+impl Store for Borrowed {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(vec![identity().birth()])
+    }
+
+    async fn append(&self, _records: &[Record]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        Some(Duration::from_mins(3))
+    }
+
+    async fn keep(&self) -> StoreError {
+        StoreError::Displaced { by: "someone".to_owned() }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        self.given_back.set(true);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_lost_place_ends_the_writing_and_lets_no_request_out() {
+    let journal = now(Journal::open(Borrowed::default())).unwrap();
+    assert_eq!(journal.held_for(), Some(Duration::from_mins(3)));
+    now(journal.commit(&[create(1, 1, false)])).unwrap();
+    assert!(matches!(now(journal.keep()), StoreError::Displaced { .. }));
+    assert_eq!(journal.held_for(), Some(Duration::ZERO));
+    assert!(matches!(now(journal.commit(&[bound(1, "x")])), Err(StoreError::Poisoned)));
+}
+
+#[test]
+fn a_closed_journal_gives_its_place_back() {
+    let store = Borrowed::default();
+    let given_back = Rc::clone(&store.given_back);
+    now(now(Journal::open(store)).unwrap().close()).unwrap();
+    assert!(given_back.get());
 }
 
 #[tokio::test]
