@@ -12,5 +12,8 @@
 )]
 
 mod contract;
+mod lax;
 mod postgres;
+mod races;
 mod server;
+mod tls;
