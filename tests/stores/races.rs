@@ -19,6 +19,8 @@ use stead::ledger::record::Record;
 use stead::ledger::store::{Store, StoreError};
 use stead::model::clock::{Clock, Random};
 
+use crate::server::{Bouncer, Database};
+
 /// What the environment calls the place that a child uses.
 const ROLE: &str = "STEAD_TEST_ROLE";
 
@@ -246,4 +248,23 @@ pub async fn a_sleeper_wakes_to_nothing(place: &str, environment: &[(&str, Strin
     let ours = std::process::id().to_string();
     let by_us = ledger.history.iter().filter(|run| run.who == ours).count();
     assert_eq!((ledger.history.len(), by_us), (3, 2));
+}
+
+#[tokio::test]
+async fn at_postgresql() {
+    let server = Database::shared();
+    let address = server.database("races");
+    one_of_two_gets_it(&address, &[]).await;
+    the_dead_are_succeeded_at_once(&address, &[]).await;
+    a_sleeper_wakes_to_nothing(&address, &[]).await;
+}
+
+#[tokio::test]
+async fn at_postgresql_behind_a_pooler() {
+    let server = Database::shared();
+    let pooler = Bouncer::start(&server);
+    let address = pooler.address(&server.database("pooled_races"));
+    one_of_two_gets_it(&address, &[]).await;
+    the_dead_are_succeeded_at_once(&address, &[]).await;
+    a_sleeper_wakes_to_nothing(&address, &[]).await;
 }
