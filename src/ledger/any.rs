@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
 use super::http::{self, HttpStore};
-use super::lease::{Holder, Process};
 use super::lease::{Held, Holder, Process};
 use super::lock;
 use super::place::Place;

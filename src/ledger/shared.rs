@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use self::content::{Content, summarise};
 use self::judge::{is_silent, takeable};
 use super::entry::{Identity, Ledger};
-use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY};
+use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY, standing};
 use super::line::{self, Head};
 use super::record::Record;
 use super::replay::{check_owner, here, load_ledger, same_owner};
@@ -411,8 +411,9 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
 
     async fn keep(&self) -> StoreError {
         // What is kept in turns is renewed in time all the same.
-        let since = self.clock.elapsed().saturating_sub(self.state.borrow().renewed);
-        let mut pause = RENEWED_EVERY.saturating_sub(since);
+        let renewed = self.state.borrow().renewed;
+        let since = renewed.map(|renewed| self.clock.elapsed().saturating_sub(renewed));
+        let mut pause = RENEWED_EVERY.saturating_sub(since.unwrap_or_default());
         let mut failures = 0_usize;
         loop {
             self.clock.sleep(pause).await;
@@ -497,7 +498,7 @@ pub async fn held<H: Shelf>(
     effect: Duration,
     is_dead: &dyn Fn(&Process) -> bool,
 ) -> Result<Option<Held>, StoreError> {
-    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", error))?;
+    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", &error))?;
     let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
     let standing = standing(&lease, age, effect, is_dead);
     Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
