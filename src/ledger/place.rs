@@ -99,7 +99,7 @@ pub fn without_password(text: &str) -> String {
     let Some((user, place)) = rest.rsplit_once('@') else {
         return format!("{scheme}://{}", rest.split('?').next().unwrap_or_default());
     };
-    let name = user.split([':', '/', '?']).next().unwrap_or_default();
+    let name = user.split([':', '/', '?', '@']).next().unwrap_or_default();
     // What stands after the last `@` may be the end of a parameter's password.
     let place = if user.contains('?') { "…" } else { place.split('?').next().unwrap_or_default() };
     format!("{scheme}://{name}@{place}")

@@ -36,6 +36,10 @@ const LONG: u64 = 64;
 /// Time before each further try of a line or a renewal whose answer did not come.
 const SOON: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
 
+/// Time in which nobody takes over, writes and sums up so often that the number a holder counts on is
+/// removed again. After more of it the lease is looked at once a line is written.
+const UNSEEN: Duration = Duration::from_secs(5);
+
 /// What opening a shared ledger for writing needs to know.
 pub struct Opening<'a> {
     /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
@@ -67,6 +71,8 @@ struct State {
     /// The clock's elapsed time before the last renewal was sent; `None` when the lease is not ours any
     /// more.
     renewed: Option<Duration>,
+    /// A moment at which the last line was known to be followed by none.
+    seen: Duration,
     /// The number of the last line.
     number: u64,
     head: Head,
@@ -94,6 +100,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             epoch,
             mark,
             renewed: Some(renewed),
+            seen: renewed,
             number: 0,
             head: line::first_head(),
             poisoned: false,
@@ -283,6 +290,22 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         }
     }
 
+    /// Makes sure that a line which was just written is the next one for everybody. It is not when someone
+    /// took over long ago, and the lines from then on were removed: then its number was free again.
+    /// Returns a moment at which it was the last.
+    async fn look_again(&self, sent: Duration) -> Result<Duration, StoreError> {
+        let looked = self.clock.elapsed();
+        let seen = self.state.borrow().renewed.max(Some(self.state.borrow().seen));
+        if seen.is_some_and(|seen| looked.saturating_sub(seen) <= UNSEEN) {
+            return Ok(sent);
+        }
+        match self.check_ours().await {
+            Ok(()) => Ok(looked),
+            Err(StoreError::Locked { .. }) => Err(self.displaced().await),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn displaced(&self) -> StoreError {
         let by = match self.shelf.lease().await {
             Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. }))
@@ -391,9 +414,12 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
             (state.number + 1, state.head)
         };
         let (text, head) = write_line(&self.shelf, records, &head)?;
+        let sent = self.clock.elapsed();
         self.put_line(number, &text).await?;
+        let seen = self.look_again(sent).await?;
         let mut state = self.state.borrow_mut();
-        (state.number, state.head, state.records, state.poisoned) = (number, head, None, false);
+        (state.number, state.head, state.seen) = (number, head, seen);
+        (state.records, state.poisoned) = (None, false);
         Ok(())
     }
 

@@ -47,8 +47,50 @@ async fn postgresql_keeps_its_word() {
 async fn postgresql_behind_a_pooler_keeps_its_word() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);
-    let address = pooler.address(&server.database("pooled"));
+    let direct = server.database("pooled");
+    let address = pooler.address(&direct);
+    administer(&direct, &stead::ledger::postgres::tables::setup(None, "postgres")).await;
+    administer(
+        &direct,
+        "create table seen (session int);
+         create function see() returns trigger language plpgsql as $$ begin
+           insert into seen values (pg_backend_pid()); return new;
+         end $$;
+         create trigger a after insert on stead_lines for each row execute function see()",
+    )
+    .await;
+    // One session is busy while a second is opened: from then on they take turns.
+    connected(&address, async |busy| {
+        busy.batch_execute("begin").await.unwrap();
+        shelf(&address).lease().await.unwrap();
+        busy.batch_execute("commit").await.unwrap();
+    })
+    .await;
     keeps_its_word(|| shelf(&address)).await;
+    assert_ne!(ask(&direct, "select count(distinct session)::text from seen").await, "1");
+}
+
+/// A sequence counts on where a transaction does not: so it tells how often a statement was tried.
+#[tokio::test]
+async fn a_write_whose_connection_breaks_is_not_tried_again() {
+    let server = Database::shared();
+    let address = server.database("lost");
+    let shelf = shelf(&address);
+    shelf.put_lease(&lease(1), None).await.unwrap();
+    administer(
+        &address,
+        "create sequence tries;
+         create function fall() returns trigger language plpgsql as $$ begin
+           perform nextval('tries'), pg_terminate_backend(pg_backend_pid()); return new;
+         end $$;
+         create trigger a after insert on stead_lines for each row execute function fall()",
+    )
+    .await;
+    let told = reason(shelf.put_line(1, 1, b"a").await);
+    assert!(told.contains("the connection was lost before the answer came"), "{told}");
+    assert_eq!(ask(&address, "select last_value::text from tries").await, "1");
+    administer(&address, "drop trigger a on stead_lines").await;
+    shelf.put_line(1, 1, b"a").await.unwrap();
 }
 
 #[tokio::test]
