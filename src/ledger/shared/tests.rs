@@ -349,3 +349,12 @@ fn summaries_shorten_what_is_read_and_ten_are_kept() {
     shelf.shelf.0.lines.borrow_mut().remove(&(line - 1));
     assert!(matches!(open_as(&shelf, 2, &[], None), Err(StoreError::Corrupt { .. })));
 }
+
+#[test]
+fn a_line_without_its_end_is_damage() {
+    let shelf = Between::default();
+    now(open(&shelf, 1).release()).unwrap();
+    shelf.shelf.0.lines.borrow_mut().last_entry().unwrap().get_mut().pop();
+    let Err(StoreError::Corrupt { reason, .. }) = open_as(&shelf, 2, &[], None) else { panic!("read") };
+    assert_eq!(reason, "its end is missing");
+}
