@@ -4,6 +4,8 @@
 //! the three become a `Plan`, the plan an `Outcome`, and reports show them. Each module may name only
 //! those that `tests/architecture.rs` lists for it.
 
+#![forbid(unsafe_code)]
+
 // In flow order, bottom floor first; blank lines keep the formatter from sorting them.
 
 pub mod model;

@@ -17,7 +17,7 @@
 //! they run one after the other.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +51,9 @@ type Queue = Arc<Mutex<()>>;
 pub(super) struct Baselines {
     lists: RefCell<BTreeMap<Place, Shared>>,
     queues: RefCell<BTreeMap<(Place, String), Queue>>,
+    /// Every id that a list showed, and when it first did. Ids are never used again: no later
+    /// creation makes one of them.
+    known: RefCell<BTreeMap<Place, HashMap<Name, Duration>>>,
 }
 
 struct List {
@@ -80,10 +83,28 @@ impl Baselines {
 
     /// Adds an object of ours, so that it is not taken for a later creation's.
     pub(super) async fn add(&self, kind: &'static Kind, scope: &Scope, expected: &Attributes, id: Name) {
+        // One request made it; no other did, whenever that one was sent.
+        self.learn(kind, scope, std::iter::once(id.clone()), Duration::ZERO);
         let list = self.list(kind, scope);
         if let Some(list) = list.lock().await.as_mut() {
             list.ids.entry(distinguished(kind, expected)).or_default().push(id);
         }
+    }
+
+    /// Tells whether an object was there before a time: a creation that was sent after it did not make it.
+    pub(super) fn knew(&self, kind: &'static Kind, scope: &Scope, id: &Name, before: Duration) -> bool {
+        let known = self.known.borrow();
+        let place = known.get(&(kind.name, scope.clone()));
+        place.and_then(|ids| ids.get(id)).is_some_and(|seen| *seen <= before)
+    }
+
+    fn learn(&self, kind: &'static Kind, scope: &Scope, ids: impl Iterator<Item = Name>, now: Duration) {
+        let mut known = self.known.borrow_mut();
+        let place = known.entry((kind.name, scope.clone())).or_default();
+        ids.for_each(|id| {
+            let seen = place.entry(id).or_insert(now);
+            *seen = now.min(*seen);
+        });
     }
 
     /// Drops a list that may be out of date.
@@ -110,6 +131,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let now = self.clock().elapsed();
         if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
             let (objects, date) = self.list_stable(kind, scope).await?;
+            let all = objects.iter().map(|object| object.id.clone());
+            self.baselines.learn(kind, scope, all, self.clock().elapsed());
             let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
             for object in objects {
                 ids.entry(distinguished(kind, &object.attributes)).or_default().push(object.id);

@@ -122,6 +122,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             deposes: birth.deposes,
         };
         let armed = self.intend(job, birth.scope.clone(), action).await?;
+        let before = self.clock().elapsed();
         let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
         let request = async |changes: Changes<'_, C, K, R>| {
             changes.create(job.kind, parent, project, birth.body.clone()).await
@@ -129,6 +130,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let ended = self.send(job, &armed, request).await?;
         let intent = armed.intent;
         match ended {
+            Mutation::Done(Some(object), _)
+                if self.baselines.knew(job.kind, &birth.scope, &object.id, before) =>
+            {
+                let oddity = format!("the answer names {}, which was there before", object.id);
+                Err(self.ask(&intent, vec![object.id], &oddity).await)
+            }
             Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
             Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
             Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,

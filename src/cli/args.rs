@@ -1,11 +1,16 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
+mod books;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::books::{
+    Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
+};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -54,6 +59,9 @@ pub const fn overview() -> &'static str {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
+    /// Profile of the user's settings.toml [env: STEAD_PROFILE] [default: default]
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub profile: Option<Name>,
     /// Environment of the stack [env: STEAD_ENV]
     #[arg(short, long, global = true, value_name = "NAME")]
     pub env: Option<Name>,
@@ -75,9 +83,15 @@ pub struct Global {
     /// Address of the service [env: STEAD_API_URL]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "cloud")]
     pub api_url: Option<String>,
+    /// File with certificates of authorities to trust besides the system's [env: STEAD_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
     /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
     #[arg(long, global = true, value_name = "PROJECT")]
     pub project: Option<Name>,
+    /// Where ledgers are kept: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
+    #[arg(long, global = true, value_name = "PLACE")]
+    pub backend: Option<String>,
     /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
     #[arg(long, global = true)]
     pub no_input: bool,
@@ -144,6 +158,22 @@ pub enum Command {
     Get(Get),
     /// Answer what only a human can: which object a lost request made
     Resolve(Resolve),
+    /// Store an API key for a service, once it was tried
+    Login(Login),
+    /// Forget the stored API key
+    #[command(after_help = "Example:\n  stead logout -p work")]
+    Logout,
+    /// Show what the service tells of the key in use; never the key
+    #[command(after_help = "Example:\n  stead whoami -p work --output json")]
+    Whoami,
+    /// Rebuild a lost ledger from the configuration and the live objects
+    Recover(Recover),
+    /// List past applies: who, when, which commit and plan, how it ended
+    History(History),
+    /// See who has the ledger's lock, or break it
+    Lock(Lock),
+    /// Look at the ledger itself, copy it, move it, check and repair it
+    State(State),
     /// Serve the built-in cloud
     Emulator(Emulator),
     /// Write a completion script for a shell
@@ -222,6 +252,10 @@ pub struct PlanArgs {
     /// Plan the removal of everything that is not protected
     #[arg(long)]
     pub destroy: bool,
+    /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
+    /// nothing, writes nothing, asks for no secret, and uses STEAD_READONLY_API_KEY if it is set
+    #[arg(long, conflicts_with = "out")]
+    pub untrusted: bool,
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
@@ -370,6 +404,17 @@ pub enum Answer {
         /// The live object's id
         id: Name,
     },
+}
+
+/// `login`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work\n  pass show stead | stead login --key-stdin"
+)]
+pub struct Login {
+    /// Read the key from standard input instead of asking for it
+    #[arg(long)]
+    pub key_stdin: bool,
 }
 
 /// `emulator`.

@@ -1,31 +1,60 @@
 //! The books of a stack: its ledger, its saved plans and its pinned catalog names, on the disk.
 
+use std::cell::Cell;
 use std::path::Path;
-use std::pin::pin;
+use std::time::Duration;
 
-use futures_util::future::{Either, select};
-
-use super::connect::Connection;
+use super::connect::{Connection, Time};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
+use super::interrupt::{self, Ended};
 use super::project::Project;
+use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
+use crate::ledger::any::{AnyStore, Opening};
 use crate::ledger::entry::{Identity, Ledger};
-use crate::ledger::file::{FileStore, Opening};
 use crate::ledger::journal::Journal;
-use crate::ledger::store::{Store, StoreError};
+use crate::ledger::lease::Holder;
+use crate::ledger::place::Place;
+use crate::ledger::process;
+use crate::ledger::store::StoreError;
 use crate::model::catalog::Catalog;
-use crate::model::clock::Clock;
+use crate::model::clock::{Clock, Random};
 use crate::plan::saved::SavedPlan;
+
+/// The store of every command.
+pub(super) type Shelf = AnyStore<Time>;
+/// The journal of every command.
+pub(super) type Book = Journal<Shelf>;
+
+/// How a ledger is opened for writing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// Whose ledger it is, if it is not there yet.
+    pub(super) identity: &'a Identity,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub(super) effect: Duration,
+    /// Takes the lock from whoever has it, for this reason.
+    pub(super) force: Option<&'a str>,
+}
+
+/// Reads the ledger as it is; `None` when there is none.
+///
+/// # Errors
+/// When it cannot be read or is damaged.
+pub(super) async fn find_ledger(project: &Project, place: &Place) -> Result<Option<Ledger>, Failure> {
+    let stack = &project.stack;
+    Ok(Shelf::read(place, &stack.name, &stack.environment.name).await?)
+}
 
 /// Reads the ledger as plans see it, without taking its lock; an empty one when there is none.
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
-pub(super) fn read_ledger(project: &Project, connection: &Connection) -> Result<Ledger, Failure> {
+pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> Result<Ledger, Failure> {
     let stack = &project.stack;
-    let found = FileStore::read(&connection.ledgers, &stack.name, &stack.environment.name)?;
+    let found = find_ledger(project, &connection.place).await?;
     let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
     Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
@@ -38,15 +67,36 @@ pub(super) async fn open_journal(
     project: &Project,
     connection: &Connection,
     who: &str,
-) -> Result<Journal<FileStore>, Failure> {
-    let stack = &project.stack;
-    let random = connection.client.random();
-    let store = FileStore::open(&Opening {
-        directory: &connection.ledgers,
-        identity: &Identity::fresh(&stack.name, &stack.environment.name, random),
-        who,
-        now: connection.client.clock().now(),
-    })?;
+) -> Result<Book, Failure> {
+    let terms = Terms { identity: &fresh(project), effect: connection.bounds.effect, force: None };
+    open_at(who, &connection.place, &terms).await
+}
+
+/// Returns the identity of a stack's ledger that is born now.
+pub(super) fn fresh(project: &Project) -> Identity {
+    Identity::fresh(&project.stack.name, &project.stack.environment.name, &SystemRandom)
+}
+
+/// Opens a ledger for writing wherever it is.
+///
+/// # Errors
+/// When it is locked, damaged, or cannot be written.
+pub(super) async fn open_at(who: &str, place: &Place, terms: &Terms<'_>) -> Result<Book, Failure> {
+    let now = SystemClock.now();
+    let opening = Opening {
+        identity: terms.identity,
+        holder: Holder {
+            session: SystemRandom.uuid(),
+            who: who.to_owned(),
+            process: process::this(),
+            since: now,
+        },
+        now,
+        effect: terms.effect,
+        is_dead: &process::is_dead,
+        force: terms.force,
+    };
+    let store = Shelf::open(place, SystemClock, &opening).await?;
     Ok(Journal::open(store).await?)
 }
 
@@ -54,21 +104,48 @@ pub(super) async fn open_journal(
 ///
 /// # Errors
 /// When the place is lost meanwhile.
-pub(super) async fn kept<S: Store, T>(
-    journal: &Journal<S>,
-    work: impl Future<Output = T>,
+pub(super) async fn kept<T>(journal: &Book, work: impl Future<Output = T>) -> Result<T, Failure> {
+    while_kept(journal, async { Ok(work.await) }).await
+}
+
+/// Does something while the ledger is open and nothing is sent: the lock is kept, and a stop signal
+/// ends the work where it stands.
+///
+/// # Errors
+/// When the lock is lost, a signal came, or the work fails.
+pub(super) async fn while_kept<T>(
+    journal: &Book,
+    work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    match select(pin!(work), pin!(journal.keep())).await {
-        Either::Left((done, _)) => Ok(done),
-        Either::Right((lost, _)) => Err(lost.into()),
+    let kept = async {
+        tokio::select! {
+            done = work => done,
+            lost = journal.keep() => Err(Failure::from(lost)),
+        }
+    };
+    let at_once = Cell::new(true);
+    match interrupt::watch(kept, &at_once, || {}, || {}).await.map_err(anyhow::Error::from)? {
+        Ended::Finished(done) => done,
+        Ended::Abandoned => Err(Failure::new(Exit::Interrupted, "interrupted").help("Nothing was sent.")),
     }
 }
 
-/// Sums the journal up, unless an earlier write failed: then everything was said already.
+/// Ends what was done under an open ledger: sums it up and gives the lock back, whatever came before.
+/// What went wrong first is what is told.
 ///
 /// # Errors
-/// When the summary cannot be written.
-pub(super) async fn close(journal: Journal<FileStore>) -> Result<(), Failure> {
+/// What went wrong before, or else while closing.
+pub(super) async fn close_after<T>(journal: Book, done: Result<T, Failure>) -> Result<T, Failure> {
+    let closed = close(journal).await;
+    done.and_then(|done| closed.map(|()| done))
+}
+
+/// Sums the journal up and gives the lock back; after a failed write only the latter, as far as that
+/// goes: then everything was said already.
+///
+/// # Errors
+/// When the summary cannot be written, or the lock not be given back.
+pub(super) async fn close(journal: Book) -> Result<(), Failure> {
     match journal.close().await {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),

@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::backend;
 use super::exit::Exit;
 use super::failure::Failure;
+use super::files;
+use super::keys;
 use super::local;
 use super::settings::{Cloud, Settings};
 use crate::apply::run::Bounds;
+use crate::cloud::account::Account;
 use crate::cloud::client::Client;
 use crate::cloud::system::{SystemClock, SystemRandom};
-use crate::cloud::transport::{HttpCloud, Options};
+use crate::cloud::transport::{HttpCloud, Options, Roots};
+use crate::config::stack::Stack;
 use crate::emulator::server::Running;
 use crate::kinds::REGISTRY;
+use crate::ledger::place::Place;
 use crate::model::secret::Secret;
 
 /// The transport of every command.
@@ -27,7 +33,7 @@ pub(super) type Time = SystemClock;
 pub(super) type Chance = SystemRandom;
 
 /// The bounds of the embedded cloud: it runs in this process, so nothing is under way after a crash.
-const LOCAL_BOUNDS: Bounds = Bounds {
+pub(super) const LOCAL_BOUNDS: Bounds = Bounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
     sending: Duration::from_mins(2),
@@ -37,8 +43,8 @@ const LOCAL_BOUNDS: Bounds = Bounds {
 pub(super) struct Connection {
     /// The client.
     pub(super) client: Client<Http, Time, Chance>,
-    /// The directory of the stack's ledgers.
-    pub(super) ledgers: PathBuf,
+    /// Where the stack's ledger is kept.
+    pub(super) place: Place,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
     /// Timing assumptions that hold here.
@@ -52,13 +58,21 @@ impl Connection {
     ///
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
-    pub(super) fn open(settings: &Settings, directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(settings: &Settings, stack: &Stack, directory: &Path) -> Result<Self, Failure> {
+        let place = backend::place(settings, stack, directory)?;
         let data = directory.join(".stead");
+        if settings.cloud == Cloud::Local && settings.untrusted {
+            return Err(Failure::new(
+                Exit::Usage,
+                "the built-in cloud writes its data, and --untrusted writes nothing",
+            )
+            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
+        }
         if settings.cloud == Cloud::Local {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
                 client: client(&options)?,
-                ledgers: data.join("local"),
+                place,
                 lock_file: data.join("local").join("stead.lock"),
                 bounds: LOCAL_BOUNDS,
                 _emulator: emulator,
@@ -69,19 +83,37 @@ impl Connection {
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
                 .help("or say --cloud local for the one in this program."));
         };
-        let Some(key) = settings.api_key.as_ref().and_then(Secret::expose) else {
-            return Err(Failure::new(Exit::Refused, "there is no API key for the account")
-                .help("Set STEAD_API_KEY. No flag takes it: flags can be seen by every process."));
-        };
-        let options = Options::new(url, Some(SecretString::from(key)));
+        let key = keys::find(settings, url)?;
+        let options = options(settings, url, &key)?;
         Ok(Self {
             client: client(&options)?,
-            ledgers: data.join("ledger"),
+            place,
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
             _emulator: None,
         })
     }
+}
+
+/// Asks the service at an address what it tells of a key.
+///
+/// # Errors
+/// When it refuses the key or does not answer.
+pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
+    let client = client(&options(settings, url, key)?)?;
+    Ok(client.account(key.expose().unwrap_or_default()).await?)
+}
+
+fn options(settings: &Settings, url: &str, key: &Secret) -> Result<Options, Failure> {
+    let mut options = Options::new(url, key.expose().map(SecretString::from));
+    if let Some(path) = &settings.ca_file {
+        let pem = files::read_bytes(path)?;
+        options.roots = Roots::parse(&pem).map_err(|why| {
+            Failure::new(Exit::Usage, format!("{} cannot be trusted: {why}", files::shown(path)))
+        })?;
+    }
+    options.only_looks = settings.untrusted.then_some(REGISTRY);
+    Ok(options)
 }
 
 fn client(options: &Options) -> Result<Client<Http, Time, Chance>, Failure> {

@@ -9,6 +9,8 @@ use super::args::{Cli, Command, Output, overview};
 use super::commands;
 use super::exit::Exit;
 use super::failure::Failure;
+use super::files;
+use super::hush;
 use super::session::Session;
 use super::settings;
 use super::term::Terminal;
@@ -19,6 +21,7 @@ use crate::report::{diagnostics, escape, json};
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    hush::prepare();
     run().into()
 }
 
@@ -28,13 +31,18 @@ fn run() -> Exit {
         Err(error) => return usage(&error),
     };
     let terminal = Terminal::look();
-    let settings = match settings::merge(cli.global, &terminal.variables) {
+    let merged = files::read_profiles(&terminal.variables)
+        .and_then(|profiles| Ok(settings::merge(cli.global, &terminal.variables, &profiles)?));
+    let mut settings = match merged {
         Ok(settings) => settings,
         Err(error) => {
-            Ui::complain(&format!("error: {error}"));
+            Ui::complain(&format!("error: {}", escape::line(&error.to_string())));
             return Exit::Usage;
         }
     };
+    if let Some(Command::Plan(args)) = &cli.command {
+        settings.trust(!args.untrusted);
+    }
     let ui = Ui {
         style: terminal.output_style(settings.color),
         message_style: terminal.error_style(settings.color),
@@ -49,7 +57,8 @@ fn run() -> Exit {
         ui.out(overview());
         return Exit::Done;
     };
-    let session = Session { who: who::am_i(&terminal.variables), settings, ui };
+    let variables = &terminal.variables;
+    let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui };
     match dispatch(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => complain(&session, &failure),
@@ -62,6 +71,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
         Command::Validate => return commands::validate::run(session),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
+        Command::Logout => return commands::login::logout(session),
         Command::Version => return Ok(commands::version::run(session)),
         online => online,
     };
@@ -76,11 +86,18 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Ls(args) => commands::ls::run(session, args).await,
             Command::Get(args) => commands::get::run(session, args).await,
             Command::Resolve(args) => commands::resolve::run(session, args).await,
+            Command::Login(args) => commands::login::login(session, args).await,
+            Command::Whoami => commands::login::whoami(session).await,
+            Command::Recover(args) => commands::recover::run(session, args).await,
+            Command::History(args) => commands::history::run(session, args).await,
+            Command::Lock(args) => commands::lock::run(session, args).await,
+            Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Init(_)
             | Command::Validate
             | Command::Show(_)
             | Command::Completions(_)
+            | Command::Logout
             | Command::Version => Ok(Exit::Done),
         }
     });

@@ -163,6 +163,7 @@ impl Exit {
             StoreError::Locked { .. } | StoreError::Displaced { .. } => Self::Locked,
             StoreError::Shared { .. }
             | StoreError::Lax { .. }
+            | StoreError::Moved { .. }
             | StoreError::Corrupt { .. }
             | StoreError::Foreign { .. }
             | StoreError::Io { .. }

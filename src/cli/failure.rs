@@ -16,6 +16,8 @@ pub(super) struct Failure {
     pub(super) message: String,
     /// What to do about it.
     pub(super) help: Vec<String>,
+    /// Where the ledger went, when that is the reason.
+    pub(super) moved: Option<String>,
     /// The configuration's problems, when that is the reason.
     pub(super) rejected: Option<Box<Rejected>>,
 }
@@ -23,7 +25,7 @@ pub(super) struct Failure {
 impl Failure {
     /// Returns a failure with an exit code and a message.
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), help: Vec::new(), rejected: None }
+        Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
     }
 
     /// Adds what to do about it.
@@ -48,15 +50,45 @@ impl From<anyhow::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = Exit::of_store(&error);
-        let help = match &error {
-            StoreError::Locked { .. } => "Wait for it to end. A process that died holds no lock.",
-            StoreError::Corrupt { .. } => {
-                "Nothing in it was acted on and nothing was sent. Put back a copy of the ledger's directory."
-            }
-            StoreError::Foreign { .. } => "Check -C and -e: a copied directory brings its ledger along.",
-            _ => "Nothing was sent.",
-        };
-        Self::new(exit, format!("{:#}", anyhow::Error::from(error))).help(help)
+        let (help, moved) = (remedies(&error), destination(&error));
+        let failure = Self::new(exit, format!("{:#}", anyhow::Error::from(error)));
+        Self { help: help.iter().map(|text| (*text).to_owned()).collect(), moved, ..failure }
+    }
+}
+
+/// Returns what can be done about a ledger that cannot be used.
+const fn remedies(error: &StoreError) -> &'static [&'static str] {
+    match error {
+        StoreError::Locked { .. } => &[
+            "Wait for it to end; a process that died on this machine stands in nobody's way.",
+            "stead lock status says more. If the holder is gone for good: stead lock break --reason TEXT",
+        ],
+        StoreError::Displaced { .. } => &[
+            "What was under way is recorded as open: the next apply finds out what became of it, or asks.",
+        ],
+        StoreError::Lax { .. } => &[
+            "Two could write the ledger there at the same time. Nothing was sent.",
+            "Use a place that enforces its conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
+        ],
+        StoreError::Shared { .. } => {
+            &["Nothing was sent. Check STEAD_BACKEND, what it needs to log in, and the network."]
+        }
+        StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new place."],
+        StoreError::Corrupt { .. } => &[
+            "Nothing in it was acted on and nothing was sent.",
+            "stead state verify shows all that is wrong, stead state repair gets back what can be got back.",
+        ],
+        StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
+        StoreError::Illegal(_) => &["Nothing was written."],
+        StoreError::Io { .. } => &["Nothing was sent."],
+        StoreError::Poisoned => &["The next run finds out what became of what was sent."],
+    }
+}
+
+fn destination(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::Moved { to } => Some(to.clone()),
+        _ => None,
     }
 }
 

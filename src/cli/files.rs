@@ -2,9 +2,13 @@
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::credentials;
+use super::profile::Profiles;
+use super::settings::Variables;
 use crate::config::discover;
 use crate::config::text;
 use crate::ledger::guarded::{Folder, read_bounded, read_named, remove_named};
@@ -13,6 +17,9 @@ use crate::model::source::{Source, SourceId, Sources};
 
 /// Largest file that `file(…)` or a variable file may be.
 const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
+
+/// Largest document of a ledger: far more than 100,000 resources need.
+const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The stack files of a directory, or what is wrong with them.
 #[derive(Debug, Default)]
@@ -165,6 +172,74 @@ pub(super) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error, "read", path)),
+    }
+}
+
+/// Reads a file that the user named.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(super) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read_named(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))
+}
+
+/// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
+/// be able to write it; links are the user's own.
+///
+/// # Errors
+/// When it cannot be read, others can write it, or something in it means nothing.
+pub(super) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
+    let Some(path) = credentials::directory(variables).map(|folder| folder.join("settings.toml")) else {
+        return Ok(Profiles::none("settings.toml"));
+    };
+    let place = shown(&path);
+    let fail = |error: io::Error| about(&error, "read", &path);
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Profiles::none(place)),
+        Err(error) => return Err(fail(error)),
+    };
+    let data = file.metadata().map_err(fail)?;
+    let owner = data.uid();
+    anyhow::ensure!(
+        data.is_file() && (owner == 0 || owner == rustix::process::geteuid().as_raw()),
+        "{place} is not used: it is no file, or belongs to another user"
+    );
+    anyhow::ensure!(
+        data.mode() & 0o022 == 0,
+        "{place} is not used: other users can write it; it names hosts and programs. Run: chmod go-w {place}"
+    );
+    let bytes = read_bounded(file, text::MAX_BYTES).map_err(fail)?;
+    let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text"))?;
+    Ok(Profiles::parse(&place, &text)?)
+}
+
+/// Reads a line from the terminal without showing it.
+///
+/// # Errors
+/// When standard input is no terminal, or cannot be read.
+pub(super) fn read_hidden_line() -> io::Result<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    let input = io::stdin();
+    let usual = tcgetattr(&input)?;
+    let mut hidden = usual.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&input, OptionalActions::Flush, &hidden)?;
+    let mut line = String::new();
+    let read = input.lock().read_line(&mut line);
+    tcsetattr(&input, OptionalActions::Flush, &usual)?;
+    read.map(|_| line)
+}
+
+/// Reads a file that stead wrote, however large; `None` when there is none.
+///
+/// # Errors
+/// When it is there but cannot be read.
+pub(super) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match read_named(path, MAX_LEDGER) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(about(&error, "read", path)),
     }

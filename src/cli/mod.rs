@@ -1,17 +1,24 @@
 //! The commands: each wires the floors below and prints.
 
 pub mod args;
+mod backend;
 mod books;
 mod commands;
 mod connect;
 pub mod consent;
+mod credentials;
 mod delivery;
 pub mod entry;
 pub mod exit;
 mod failure;
 mod files;
+pub mod hush;
 mod interrupt;
+mod key_command;
+mod keys;
 mod local;
+mod origin;
+pub mod profile;
 mod project;
 mod questions;
 mod reading;

@@ -1,5 +1,6 @@
 //! The stack of a command: its directory, its files, and what decides besides them.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
@@ -46,14 +47,22 @@ impl Project {
         }
         let request = request(settings)?;
         let root = directory.clone();
-        let read = move |path: &Path| files::read_below(&root, path);
+        let untrusted = settings.untrusted;
+        let read = move |path: &Path| {
+            if untrusted {
+                let why = "--untrusted reads no file but the stack's own";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+            files::read_below(&root, path)
+        };
         let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &read)?;
         Ok(Self { directory, stack, warnings })
     }
 }
 
 fn request(settings: &Settings) -> Result<Request, Failure> {
-    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, Trust::Full));
+    let trust = if settings.untrusted { Trust::None } else { Trust::Full };
+    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, trust));
     // Names pinned for the account; the embedded cloud's are not known before it runs.
     let pinned = match settings.cloud {
         Cloud::Local => reading::pinned(&settings.dir.join(".stead/local/stead.lock"))?,

@@ -1,13 +1,17 @@
 //! `Session`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
 
 use super::args::Scope;
+use super::backend;
 use super::connect::{Connection, Time};
+use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use super::project::Project;
 use super::settings::{Cloud, DEFAULT_DIR, Settings};
 use super::telling::Telling;
 use super::ui::Ui;
+use crate::ledger::place::Place;
+use crate::model::address::Name;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
 use crate::report::diagnostics;
@@ -18,8 +22,10 @@ pub(super) struct Session {
     pub(super) settings: Settings,
     /// Its voice.
     pub(super) ui: Ui,
-    /// `user@host`, for locks and journals.
+    /// `user@host`, and the job in CI, for locks and journals.
     pub(super) who: String,
+    /// The commit that the CI job says it checked out.
+    pub(super) commit: Option<Name>,
 }
 
 impl Session {
@@ -70,12 +76,39 @@ impl Session {
         Options { project: self.settings.project.clone(), ..Options::default() }
     }
 
+    /// Returns where the stack's ledger is kept.
+    ///
+    /// # Errors
+    /// When what was said names no place, or nothing was said and the stack demands it.
+    pub(super) fn place(&self, project: &Project) -> Result<Place, Failure> {
+        backend::place(&self.settings, &project.stack, &project.directory)
+    }
+
+    /// Asks whether to go on, unless it was said beforehand.
+    ///
+    /// # Errors
+    /// When nobody is there to answer.
+    pub(super) async fn sure(&self, yes: bool, question: &str) -> Result<bool, Failure> {
+        if yes {
+            return Ok(true);
+        }
+        if !self.ui.interactive {
+            return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
+                .help("Say it beforehand: --yes. Nothing was changed."));
+        }
+        let agreed = self.ui.agrees(question, None).await?;
+        if !agreed {
+            self.ui.say("Nothing was changed.");
+        }
+        Ok(agreed)
+    }
+
     /// Connects to the cloud that was asked for.
     ///
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
     pub(super) fn connect(&self, project: &Project) -> Result<Connection, Failure> {
-        Connection::open(&self.settings, &project.directory)
+        Connection::open(&self.settings, &project.stack, &project.directory)
     }
 
     /// Returns what tells of an apply while it runs.

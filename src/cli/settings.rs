@@ -1,5 +1,5 @@
-//! `Settings`: flags over environment variables over defaults, merged once. Pure: the variables are
-//! handed in.
+//! `Settings`: flags over environment variables over the user's profile over defaults, merged once.
+//! Pure: variables and profiles are handed in.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,6 +8,10 @@ use clap::ValueEnum;
 use thiserror::Error;
 
 use super::args::{CloudChoice, ColorChoice, Global, Output};
+use super::credentials;
+use super::key_command;
+use super::profile::{ProfileError, Profiles};
+use crate::ledger::place::without_password;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
@@ -20,6 +24,8 @@ pub type Variables = BTreeMap<String, String>;
 /// What holds for a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// The profile in use.
+    pub profile: Option<Name>,
     /// The environment asked for.
     pub env: Option<Name>,
     /// The stack's directory.
@@ -34,8 +40,20 @@ pub struct Settings {
     pub output: Output,
     /// Which service.
     pub cloud: Cloud,
-    /// The key, from `STEAD_API_KEY` only: a flag would show it to every user of the machine.
+    /// The key of `STEAD_API_KEY`: a flag would show it to every user of the machine.
     pub api_key: Option<Secret>,
+    /// The key of `STEAD_READONLY_API_KEY`, for stacks that are not trusted.
+    pub readonly_key: Option<Secret>,
+    /// The user's program that prints the key.
+    pub key_command: Option<Vec<String>>,
+    /// What that program sees of the environment.
+    pub helper_env: Variables,
+    /// The user's directory of settings and keys; `None` where nothing says which.
+    pub config_dir: Option<PathBuf>,
+    /// A file with further roots.
+    pub ca_file: Option<PathBuf>,
+    /// The stack is a stranger's.
+    pub untrusted: bool,
     /// The project of a stack without a project block.
     pub project: Option<Name>,
     /// Where the ledger is kept, as written.
@@ -88,17 +106,44 @@ pub enum SettingsError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The user's settings do not hold together.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A password stands where every user of the machine can read it.
+    #[error(
+        "--backend holds a password or options, and every user of this machine can read flags; \
+         set STEAD_BACKEND in place of it"
+    )]
+    Password,
     /// A variable is given twice by flag.
     #[error("--var {0} is given twice")]
     Twice(Name),
 }
 
-/// Merges flags and environment variables.
+impl Settings {
+    /// Says whether the stack is trusted. One that is not gets the key that can only read, where there
+    /// is one, and no variable of the environment: it could show it.
+    pub fn trust(&mut self, trusted: bool) {
+        if trusted {
+            return;
+        }
+        self.untrusted = true;
+        if let Some(key) = self.readonly_key.take() {
+            self.api_key = Some(key);
+        }
+        self.env_vars.clear();
+    }
+}
+
+/// Merges flags, environment variables and the user's profile.
 ///
 /// # Errors
-/// When a value is not one of those allowed.
-pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsError> {
+/// When a value is not one of those allowed, or there is no such profile.
+pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
+    let key = |name: &str| text(name).map(|key| Secret::new(key.trim()));
+    let profile =
+        profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
     let set = |name| switch(variables, name);
     let ci = set("CI")?;
     let mut vars = BTreeMap::new();
@@ -108,8 +153,8 @@ pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsE
         }
     }
     Ok(Settings {
-        cloud: cloud(flags.cloud, flags.api_url, variables)?,
-        env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)),
+        cloud: cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
+        env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)).or(profile.env),
         dir: flags
             .dir
             .or_else(|| text("STEAD_DIR").map(PathBuf::from))
@@ -122,9 +167,19 @@ pub fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsE
             flags.var_files
         },
         output: choice(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
-        api_key: text("STEAD_API_KEY").map(|key| Secret::new(key.trim())),
-        project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)),
-        backend: text("STEAD_BACKEND"),
+        api_key: key("STEAD_API_KEY"),
+        readonly_key: key("STEAD_READONLY_API_KEY"),
+        key_command: profile.key_command,
+        helper_env: key_command::GIVEN
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
+            .collect(),
+        config_dir: credentials::directory(variables),
+        ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
+        untrusted: false,
+        project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
+        backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
+        profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state(variables),
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
@@ -144,11 +199,13 @@ fn state(variables: &Variables) -> Option<PathBuf> {
         .or_else(|| path("HOME").map(|home| home.join(".local/state/stead")))
 }
 
-/// Either flag beats either variable; of the variables, `STEAD_CLOUD` beats `STEAD_API_URL`.
+/// Either flag beats either variable, and those beat the profile; of the variables, `STEAD_CLOUD` beats
+/// `STEAD_API_URL`.
 fn cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,
     variables: &Variables,
+    profile: Option<String>,
 ) -> Result<Cloud, SettingsError> {
     if let (None, Some(url)) = (flag, url) {
         return address(&url).map(Cloud::At);
@@ -156,9 +213,18 @@ fn cloud(
     if choice(flag, "STEAD_CLOUD", variables)? == Some(CloudChoice::Local) {
         return Ok(Cloud::Local);
     }
-    match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()) {
-        Some(url) => address(url).map(Cloud::At),
+    match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()).cloned().or(profile) {
+        Some(url) => address(&url).map(Cloud::At),
         None => Ok(Cloud::Unset),
+    }
+}
+
+/// A flag is seen by every user of the machine, so it may hold no password.
+fn backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
+    match flag {
+        Some(text) if without_password(&text) != text => Err(SettingsError::Password),
+        Some(text) => Ok(Some(text)),
+        None => Ok(variable),
     }
 }
 
@@ -248,6 +314,10 @@ fn without_user(url: &str) -> String {
 mod tests {
     use super::*;
 
+    fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsError> {
+        super::merge(flags, variables, &Profiles::none("settings.toml"))
+    }
+
     fn variables(given: &[(&str, &str)]) -> Variables {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
@@ -297,6 +367,58 @@ mod tests {
         assert_eq!(settings.var_files, [PathBuf::from("b.yaml")]);
         assert!(settings.quiet && !settings.verbose);
         assert!(!format!("{settings:?}").contains("key "), "a key is never shown");
+    }
+
+    #[test]
+    fn a_flag_beats_a_variable_beats_the_profile() {
+        let profiles = Profiles::parse(
+            "s.toml",
+            "[profiles.work]\napi_url = 'https://p.example.com'\nenv = 'p'\nproject = 'p'\nbackend = 'p'\nca_file = 'p'\nkey_command = ['p']",
+        )
+        .unwrap();
+        let get = |flags: Global, given: &[(&str, &str)]| {
+            let settings = super::merge(flags, &variables(given), &profiles).unwrap();
+            let text = |name: Option<Name>| name.map(|name| name.to_string());
+            let path = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
+            let Cloud::At(url) = settings.cloud else { return vec![] };
+            vec![
+                Some(url),
+                text(settings.env),
+                text(settings.project),
+                settings.backend,
+                path(settings.ca_file),
+            ]
+        };
+        let some = |texts: [&str; 5]| texts.map(|text| Some(text.to_owned())).to_vec();
+        let by_variables = [
+            ("STEAD_PROFILE", "work"),
+            ("STEAD_API_URL", "https://v.example.com"),
+            ("STEAD_ENV", "v"),
+            ("STEAD_PROJECT", "v"),
+            ("STEAD_BACKEND", "v"),
+            ("STEAD_CA_FILE", "v"),
+        ];
+        let flags = Global {
+            api_url: Some("https://f.example.com".to_owned()),
+            env: Some("f".into()),
+            project: Some("f".into()),
+            ca_file: Some("f".into()),
+            ..Global::default()
+        };
+        let named = Global { profile: Some("work".into()), ..Global::default() };
+        assert_eq!(get(named, &[]), some(["https://p.example.com", "p", "p", "p", "p"]));
+        assert_eq!(
+            get(Global::default(), &by_variables[..1]),
+            some(["https://p.example.com", "p", "p", "p", "p"])
+        );
+        assert_eq!(
+            get(Global::default(), &by_variables),
+            some(["https://v.example.com", "v", "v", "v", "v"])
+        );
+        assert_eq!(get(flags, &by_variables), some(["https://f.example.com", "f", "f", "v", "f"]));
+        assert!(get(Global::default(), &[]).is_empty(), "no profile holds by itself but the default one");
+        let none = super::merge(Global::default(), &variables(&[("STEAD_PROFILE", "wrk")]), &profiles);
+        assert!(none.unwrap_err().to_string().contains("did you mean `work`"));
     }
 
     #[test]

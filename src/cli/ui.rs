@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
+use super::failure::Failure;
 use crate::report::style::Style;
 
 /// How this process talks.
@@ -55,16 +56,25 @@ impl Ui {
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub(super) fn ask(self, typed: Option<&str>) -> io::Result<bool> {
+    pub(super) async fn agrees(self, question: &str, typed: Option<&str>) -> Result<bool, Failure> {
         let question = match typed {
             Some(word) => format!("Type {word} to go on: "),
-            None => "Apply this plan? [y/N] ".to_owned(),
+            None => format!("{question} [y/N] "),
         };
-        let answer = self.answer(&question)?;
+        let answer = self.asked(question).await?;
         Ok(match typed {
             Some(word) => answer == word,
             None => matches!(answer.as_str(), "y" | "Y" | "yes"),
         })
+    }
+
+    /// Asks a question while everything else goes on: locks are kept, signals are heard.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub(super) async fn asked(self, question: String) -> Result<String, Failure> {
+        let answer = tokio::task::spawn_blocking(move || self.answer(&question)).await;
+        Ok(answer.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
     }
 
     /// Lets a person choose; the first, where nobody is there or the answer is none of them.

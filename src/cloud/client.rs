@@ -164,10 +164,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         catalog::read(self, tables).await
     }
 
-    /// Lists all objects of a kind in a project or under a parent, each once.
-    ///
-    /// The list is the world at one instant, unless the service's pages are tiny or it tells no total;
-    /// `list_stable` leaves no doubt then either.
+    /// Lists all objects of a kind in a project or under a parent, each once, as they were at one
+    /// instant. That a first page holds all is believed; `list_stable` sees for itself.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
@@ -180,8 +178,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         paging::list(self, &paging::Scope { kind, parent, project }).await
     }
 
-    /// Lists what existed at one instant: a pass that proves it by itself, or two in a row that agree.
-    /// Also returns the service's `Date` at the start of the last pass.
+    /// Does the same, and returns the service's `Date` at the start of the last pass besides.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.

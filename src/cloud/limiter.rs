@@ -55,6 +55,12 @@ impl Default for Limiter {
 }
 
 impl Limiter {
+    /// Returns the requests a second that the service is taken to admit.
+    #[must_use]
+    pub fn rate(&self) -> u32 {
+        self.rate
+    }
+
     /// Admits one request now, or says how long to wait before asking again.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
 
+pub mod account;
 pub mod change;
 pub mod client;
 pub mod decode;

@@ -2,11 +2,12 @@
 //! clamps the limit, and `total` can be wrong.
 //!
 //! Neighbouring pages overlap by one row, that row must be the same in both, and all pages must say
-//! the same `total`. Lists are ordered by creation, newest first. So between the reads of two
-//! neighbours as many rows came (above the common row) as went above it, and none went below it:
-//! otherwise the row would have moved, or the total changed. From neighbour to neighbour, no page
-//! changed between the read of the first page and its own, in whatever order they were read: the pass
-//! shows the world as it was when the first page was read. What does not fit together is read again.
+//! the same `total`. Where the rows prove to be ordered by creation, newest first, none of them can
+//! change places. So between the reads of two neighbours as many rows came (above the common row) as
+//! went above it, and none went below it: otherwise the row would have moved, or the total changed.
+//! From neighbour to neighbour, no page changed between the read of the first page and its own, in
+//! whatever order they were read: the pass shows the world as it was when the first page was read.
+//! What does not fit together is read again; what proves nothing is believed when it is seen twice.
 
 use std::collections::HashSet;
 
@@ -70,21 +71,14 @@ struct Pass {
     date: Option<Name>,
     /// Rows of a full page; zero before the first page.
     size: usize,
+    /// Rows of the first page.
+    first: usize,
+    /// That the first page holds all must be seen on a second one.
+    confirms: bool,
     pages: usize,
     /// Two pages had no row in common.
     gaps: bool,
     ended: bool,
-}
-
-/// How far a finished pass can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    /// It is the world at one instant.
-    Instant,
-    /// It fits together as far as can be told, without common rows or without a total.
-    Whole,
-    /// It fits together, but `total` says another number.
-    Doubtful,
 }
 
 impl Pass {
@@ -125,7 +119,7 @@ impl Pass {
         if common.is_some() && rows.next().map(|row| row.id) != common {
             return Err(Shifted);
         }
-        self.gaps |= overlap == 0;
+        self.gaps |= overlap == 0 && rows.len() > 0;
         let count = rows.len() + overlap;
         let known = self.rows.len();
         self.add(rows)?;
@@ -146,7 +140,8 @@ impl Pass {
         let short = part.rows.len() < LIMIT;
         self.add(part.rows.into_iter())?;
         let all = self.total.is_some_and(|total| self.rows.len() >= total);
-        self.ended = self.rows.is_empty() || (short && all);
+        self.first = self.rows.len();
+        self.ended = self.rows.is_empty() || (short && all && !self.confirms);
         Ok(())
     }
 
@@ -161,12 +156,10 @@ impl Pass {
         Ok(())
     }
 
-    fn trust(&self) -> Trust {
-        match self.total {
-            Some(total) if total != self.rows.len() => Trust::Doubtful,
-            Some(_) if !self.gaps => Trust::Instant,
-            _ => Trust::Whole,
-        }
+    /// Tells whether the pass proves by itself that it shows the world at one instant.
+    fn is_instant(&self) -> bool {
+        let whole = self.total == Some(self.rows.len());
+        whole && (self.first == self.rows.len() || (!self.gaps && are_ordered(&self.rows)))
     }
 
     fn same_rows(&self, other: &Self) -> bool {
@@ -174,37 +167,56 @@ impl Pass {
     }
 }
 
-/// Lists everything that was there: at one instant, unless the service's pages or totals are odd.
+/// Tells whether rows are ordered by what never changes: by creation, newest first, and those of one
+/// moment by their ids, in either direction. Such a list cannot be put into another order.
+fn are_ordered(rows: &[Object]) -> bool {
+    let (mut rising, mut falling) = (false, false);
+    for (above, below) in rows.iter().zip(rows.iter().skip(1)) {
+        match above.created_at.as_ref().zip(below.created_at.as_ref()) {
+            Some((newer, older)) if newer > older => {}
+            Some((one, other)) if one == other => {
+                rising |= above.id < below.id;
+                falling |= above.id > below.id;
+            }
+            _ => return false,
+        }
+    }
+    !(rising && falling)
+}
+
+/// Lists what was there at one instant. A first page that holds as many rows as it says there are is
+/// believed to hold all: only a service that both gives smaller pages than it is asked for and counts
+/// each page by itself leaves something out so.
 pub(super) async fn list<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<Vec<Object>, ReadError> {
-    collect(client, scope, |pass| pass.trust() != Trust::Doubtful).await.map(|pass| pass.rows)
+    collect(client, scope, false).await.map(|pass| pass.rows)
 }
 
-/// Lists what was there at one instant. Ids are never used again, so what two passes in a row saw
-/// was there between them.
+/// Lists what was there at one instant, whatever the service says of totals, with the service's `Date`
+/// at its beginning.
 pub(super) async fn list_stable<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-    let pass = collect(client, scope, |pass| pass.trust() == Trust::Instant).await?;
-    Ok((pass.rows, pass.date))
+    collect(client, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
-/// Reads passes until one is good by itself, or two in a row agree.
+/// Reads passes until one proves that it shows the world at one instant, or two in a row agree. Ids are
+/// never used again, so what two passes saw was there between them.
 async fn collect<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
-    good: impl Fn(&Pass) -> bool,
+    confirms: bool,
 ) -> Result<Pass, ReadError> {
     let mut before: Option<Pass> = None;
     for _ in 0..MOST_PASSES {
-        let Ok(pass) = read_pass(client, scope).await? else {
+        let Ok(pass) = read_pass(client, scope, confirms).await? else {
             before = None;
             continue;
         };
-        if good(&pass) || before.as_ref().is_some_and(|before| before.same_rows(&pass)) {
+        if pass.is_instant() || before.as_ref().is_some_and(|before| before.same_rows(&pass)) {
             return Ok(pass);
         }
         before = Some(pass);
@@ -218,8 +230,9 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
 async fn read_pass<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
+    confirms: bool,
 ) -> Result<Result<Pass, Shifted>, ReadError> {
-    let mut pass = Pass::default();
+    let mut pass = Pass { confirms, ..Pass::default() };
     while !pass.ended && pass.rows.len() <= MOST_ROWS {
         let offsets = pass.wanted();
         let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
@@ -251,6 +264,9 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
     Ok(Part { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
 }
 
+#[cfg(test)]
+#[path = "paging/oracle.rs"]
+mod oracle;
 #[cfg(test)]
 #[path = "paging/tests.rs"]
 mod tests;

@@ -46,7 +46,8 @@ pub fn is_id(text: &str) -> bool {
 #[must_use]
 pub fn is_segment(text: &str) -> bool {
     let dots = text == "." || text == "..";
-    let hostile = |c: char| c.is_control() || c == '/' || c == '\\';
+    // Encoded it would be harmless; something on the way that decodes twice makes a slash of `%2f`.
+    let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     !text.is_empty() && text.len() <= LONGEST && !dots && !text.chars().any(hostile)
 }
 
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn refuses_what_could_leave() {
-        for id in ["", ".", "..", "../api-keys", "a/b", "a\\b", "a\r\nb", "\0"] {
+        for id in ["", ".", "..", "../api-keys", "..%2fapi-keys", "a/b", "a\\b", "a\r\nb", "\0"] {
             assert!(fill(USERS, Some(id), Some("db1")).is_err(), "{id:?}");
             assert!(fill(USERS, Some("x"), Some(id)).is_err(), "{id:?}");
         }

@@ -11,14 +11,16 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, Response, Url, redirect, retry};
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls_platform_verifier::{BuilderVerifierExt, Verifier};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use super::decode::LARGEST_BODY;
 use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
 use crate::model::address::Name;
-use crate::model::schema::Method;
+use crate::model::schema::{Method, Registry};
 
 /// Where the service is, and the key to it. Comes from flags, the environment or the user's own
 /// settings, never from a stack's files.
@@ -30,13 +32,52 @@ pub struct Options {
     pub api_key: Option<SecretString>,
     /// Time allowed for connecting.
     pub connect_timeout: Duration,
+    /// Roots that are trusted besides the platform's.
+    pub roots: Roots,
+    /// For a stack that is not trusted: nothing is sent but reads, and of these tables' reads none
+    /// whose answer holds a secret.
+    pub only_looks: Option<Registry>,
+}
+
+/// Certificates of authorities, from a file of the user's.
+#[derive(Debug, Clone, Default)]
+pub struct Roots(Vec<CertificateDer<'static>>);
+
+impl Roots {
+    /// Reads certificates in PEM form.
+    ///
+    /// # Errors
+    /// When there is none, or one of them is damaged.
+    pub fn parse(pem: &[u8]) -> Result<Self, &'static str> {
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        match all {
+            Ok(all) if !all.is_empty() => Ok(Self(all)),
+            Ok(_) => Err("it holds no certificate in PEM form"),
+            Err(_) => Err("a certificate in it is damaged"),
+        }
+    }
+}
+
+/// Returns the origin of an address: scheme, host and port, and nothing else. A stored key belongs to
+/// one.
+///
+/// # Errors
+/// When the address is one that no key may be sent to.
+pub fn origin(base_url: &str) -> Result<String, SetupError> {
+    Ok(self::base_url(base_url)?.origin().ascii_serialization())
 }
 
 impl Options {
     /// Returns options with the usual time to connect.
     #[must_use]
     pub fn new(base_url: impl Into<String>, api_key: Option<SecretString>) -> Self {
-        Self { base_url: base_url.into(), api_key, connect_timeout: Duration::from_secs(10) }
+        Self {
+            base_url: base_url.into(),
+            api_key,
+            connect_timeout: Duration::from_secs(10),
+            roots: Roots::default(),
+            only_looks: None,
+        }
     }
 }
 
@@ -65,6 +106,7 @@ pub struct HttpCloud {
     /// `host:port`, for messages.
     host: String,
     key: Option<HeaderValue>,
+    only_looks: Option<Registry>,
     /// Reads: connections are kept.
     reads: Client,
     /// Changes: every request has its own connection, because a kept one that turns out closed is
@@ -89,13 +131,14 @@ impl HttpCloud {
             value.set_sensitive(true);
             Ok(value)
         });
-        let tls = tls(&base)?;
+        let tls = tls(&base, &options.roots)?;
         let builder = || client_builder(&base, tls.clone(), options.connect_timeout);
         let started =
             |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
         Ok(Self {
             host,
             key: key.transpose()?,
+            only_looks: options.only_looks,
             reads: started(builder().pool_idle_timeout(Duration::from_secs(30)))?,
             changes: started(builder().pool_max_idle_per_host(0))?,
             base,
@@ -127,6 +170,15 @@ impl HttpCloud {
         Some(headers)
     }
 
+    /// Tells whether a request is one that a client which only looks may send.
+    fn may_send(&self, request: &Request) -> bool {
+        let Some(registry) = self.only_looks else { return true };
+        let mut endpoints = registry.kinds.iter().flat_map(|kind| kind.endpoints());
+        let secret = endpoints
+            .any(|known| known.secret && known.method == request.method && known.fits(&request.path));
+        !request.method.mutates() && !secret
+    }
+
     fn not_sent(&self, reason: impl Into<String>) -> ExchangeError {
         ExchangeError::NotSent { host: self.host.clone(), reason: reason.into() }
     }
@@ -156,6 +208,9 @@ impl HttpCloud {
 
 impl Cloud for HttpCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        if !self.may_send(request) {
+            return Err(self.not_sent("a plan of an untrusted stack only looks"));
+        }
         let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
         let headers =
             self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
@@ -191,14 +246,22 @@ fn method(method: Method) -> reqwest::Method {
     }
 }
 
-/// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
-fn tls(base: &Url) -> Result<rustls::ClientConfig, SetupError> {
+/// Returns the TLS settings: the platform's roots, and the user's. Plain http needs none, and works
+/// without them.
+fn tls(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
+    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| SetupError::Tls(error.into()))?;
     if base.scheme() == "http" {
         return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
+    }
+    if !roots.0.is_empty() {
+        let verifier = Verifier::new_with_extra_roots(roots.0.iter().cloned(), provider)
+            .map_err(|error| SetupError::Tls(error.into()))?;
+        // Not less than usual is verified: the same verifier, with more roots.
+        let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+        return Ok(builder.with_no_client_auth());
     }
     let verified = builder.with_platform_verifier().map_err(|error| SetupError::Tls(error.into()))?;
     Ok(verified.with_no_client_auth())

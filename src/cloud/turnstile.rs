@@ -37,6 +37,11 @@ impl Turnstile {
         self.limiter.borrow_mut().learn(answer, clock.elapsed(), random.fraction());
     }
 
+    /// Returns the requests a second that the service is taken to admit.
+    pub(super) fn rate(&self) -> u32 {
+        self.limiter.borrow().rate()
+    }
+
     /// Returns how long nothing will pass, after a refusal.
     pub(super) fn held(&self, clock: &impl Clock) -> Duration {
         self.limiter.borrow().held(clock.elapsed())

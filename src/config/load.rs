@@ -10,7 +10,7 @@ use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{Environment, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{codes, digest, kdl, order, rules, yaml};
+use super::{codes, digest, kdl, masks, order, rules, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -74,22 +74,27 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
+    let first_of_vars = sources.next();
     let files = match parse(&registry, &mut sources, request) {
         Ok(files) => files,
         // A file that cannot be parsed hides declarations: going on would report what is there.
-        Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
+        Err(diagnostics) => {
+            sources.hide_values_from(first_of_vars);
+            return Err(Box::new(Rejected { sources, diagnostics }));
+        }
     };
     resolve(registry, sources, &files, request, read)
 }
 
 fn resolve(
     registry: Registry,
-    sources: Sources,
+    mut sources: Sources,
     files: &Files,
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
     let outcome = outcome(registry, &sources, files, request, read);
+    sources.hide(&masks::secrets(&files.stack, &files.vars));
     let failed = outcome.problems.any_error();
     let diagnostics = outcome.problems.into_diagnostics();
     if failed {

@@ -24,6 +24,7 @@ mod header;
 mod index;
 mod lifecycle;
 mod locals;
+mod masks;
 mod merge;
 mod names;
 mod order;

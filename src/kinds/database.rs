@@ -240,12 +240,16 @@ static ACTIONS: &[Action] = &[
             .answers(Envelope::Database),
         summary: "Restores a backup, over the database or as a new one.",
     },
-    post(
-        "rotate-credentials",
-        "/api/v1/databases/{id}/credentials/rotate",
-        "Makes a new password for the owner.",
-    ),
-    get("connection", "/api/v1/databases/{id}/connection", "Hosts, ports and addresses to connect to."),
+    Action {
+        name: "rotate-credentials",
+        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/credentials/rotate").secret(),
+        summary: "Makes a new password for the owner.",
+    },
+    Action {
+        name: "connection",
+        endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{id}/connection").secret(),
+        summary: "Hosts, ports and addresses to connect to.",
+    },
     get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters."),
     get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time."),
     get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka)."),

@@ -13,7 +13,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
     scope: Scope::Child { of: "database", collection: "users" },
     api: Api {
         id: "name",
-        create: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users"),
+        create: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users").secret(),
         read: None,
         list: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/databases/{parent}/users/{id}"),
@@ -42,12 +42,14 @@ pub(super) static DATABASE_USER: Kind = Kind {
     actions: &[
         Action {
             name: "rotate-password",
-            endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users/{id}/rotate"),
+            endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users/{id}/rotate")
+                .secret(),
             summary: "Makes a new password.",
         },
         Action {
             name: "password",
-            endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users/{id}/password"),
+            endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users/{id}/password")
+                .secret(),
             summary: "Shows the password.",
         },
     ],

@@ -135,3 +135,21 @@ fn defaults_have_the_type_of_their_attribute() {
         }
     }
 }
+
+/// What answers with a secret is marked, so that a plan for a stranger never asks for it; and no plan
+/// needs it.
+#[test]
+fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
+    for kind in REGISTRY.kinds {
+        let plain = [Some(kind.api.list), kind.api.read, Some(kind.api.delete)];
+        for endpoint in plain.into_iter().flatten().chain(kind.calls().map(|call| call.endpoint)) {
+            assert!(!endpoint.secret, "{}: {}", kind.name, endpoint.path);
+        }
+        assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
+        for action in kind.actions {
+            let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
+            let tells = telling.iter().any(|word| action.name.contains(word) || action.endpoint.path.contains(word));
+            assert_eq!(action.endpoint.secret, tells, "{}: {}", kind.name, action.name);
+        }
+    }
+}

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 
 use super::entry::{Identity, Ledger};
 use super::file::{self, FileStore};
+use super::http::{self, HttpStore};
 use super::lease::{Holder, Process};
+use super::lease::{Held, Holder, Process};
+use super::lock;
 use super::place::Place;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresShelf;
@@ -47,6 +50,17 @@ impl<'a> Opening<'a> {
             force: self.force,
         }
     }
+
+    /// Returns the same for a state server.
+    #[must_use]
+    pub fn http(&self) -> http::Opening<'a> {
+        http::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            is_dead: self.is_dead,
+            force: self.force,
+        }
+    }
 }
 
 /// A ledger open for writing, in any place.
@@ -59,6 +73,8 @@ pub enum AnyStore<K> {
     /// In a bucket.
     #[cfg(feature = "s3")]
     S3(Box<SharedStore<S3Shelf, K>>),
+    /// On a state server.
+    Http(Box<HttpStore<K>>),
 }
 
 impl<K: Clock> AnyStore<K> {
@@ -91,6 +107,12 @@ impl<K: Clock> AnyStore<K> {
                 let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
                 Ok(Self::S3(Box::new(store)))
             }
+            Place::Http(address) => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let settings = http::Settings::new(address, owner, http::variables());
+                let store = HttpStore::open(&settings, clock, &opening.http()).await?;
+                Ok(Self::Http(Box::new(store)))
+            }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
         }
@@ -113,9 +135,47 @@ impl<K: Clock> AnyStore<K> {
                 let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
                 SharedStore::<_, K>::read(&shelf, stack, environment).await
             }
+            Place::Http(address) => {
+                let settings = http::Settings::new(address, (stack, environment), http::variables());
+                HttpStore::<K>::read(&settings, stack, environment).await
+            }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
         }
+    }
+}
+
+/// Whose ledger, and how a lease of it is judged.
+pub struct Looking<'a> {
+    /// The stack.
+    pub stack: &'a str,
+    /// The environment.
+    pub environment: &'a str,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+}
+
+/// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+    let Looking { stack, environment, effect, is_dead } = *looking;
+    match place {
+        Place::Directory(directory) => lock::held(directory, environment),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            shared::held(&postgres_shelf(address, stack, environment)?, effect, is_dead).await
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+            shared::held(&shelf, effect, is_dead).await
+        }
+        #[allow(unreachable_patterns, reason = "a build may have every place")]
+        _ => Err(unknown()),
     }
 }
 
@@ -144,6 +204,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.load().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.load().await,
+            Self::Http(store) => store.load().await,
         }
     }
 
@@ -154,6 +215,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.append(records).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.append(records).await,
+            Self::Http(store) => store.append(records).await,
         }
     }
 
@@ -164,6 +226,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.condense(ledger).await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.condense(ledger).await,
+            Self::Http(store) => store.condense(ledger).await,
         }
     }
 
@@ -174,6 +237,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.held_for(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.held_for(),
+            Self::Http(store) => store.held_for(),
         }
     }
 
@@ -184,6 +248,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.keep().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.keep().await,
+            Self::Http(store) => store.keep().await,
         }
     }
 
@@ -194,6 +259,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.release().await,
             #[cfg(feature = "s3")]
             Self::S3(store) => store.release().await,
+            Self::Http(store) => store.release().await,
         }
     }
 
@@ -204,6 +270,7 @@ impl<K: Clock> Store for AnyStore<K> {
             Self::Postgres(store) => store.is_strict(),
             #[cfg(feature = "s3")]
             Self::S3(store) => store.is_strict(),
+            Self::Http(store) => store.is_strict(),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::history::Run;
+use super::history::{Incident, Run};
 use super::lease::Holder;
 use super::record::Record;
 use crate::model::address::{Address, Name};
@@ -39,6 +39,12 @@ pub struct Ledger {
     /// The last applies, oldest first.
     #[serde(default)]
     pub history: VecDeque<Run>,
+    /// What happened to the ledger itself, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub incidents: VecDeque<Incident>,
+    /// Where it is kept now, if not here any more: nothing is recorded here then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
     /// The epoch of the lease under which the last records were written; 0 where there is no lease.
     #[serde(default)]
     pub epoch: u64,
@@ -211,6 +217,8 @@ impl Ledger {
             applied_plans: BTreeSet::new(),
             last_applied: None,
             history: VecDeque::new(),
+            incidents: VecDeque::new(),
+            moved_to: None,
             epoch: 0,
             holder: None,
         }

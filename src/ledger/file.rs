@@ -7,8 +7,8 @@
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
 
 use std::cell::RefCell;
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -17,8 +17,9 @@ use rustix::fs::OFlags;
 use super::entry::{Identity, Ledger};
 use super::guarded::{Folder, failed};
 use super::line::{self, Head};
+use super::lock;
 use super::record::Record;
-use super::replay::{check_owner, load_ledger, same_owner};
+use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::store::{Store, StoreError};
 use super::summary;
 use crate::model::address::is_legal_segment;
@@ -78,7 +79,7 @@ impl FileStore {
     pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
         let place = place(opening.directory, &opening.identity.environment)?;
         let directory = Folder::make(&place).map_err(failed("use", &place))?;
-        let lock = take_lock(&directory, opening)?;
+        let lock = lock::take(&directory, opening.who, opening.now)?;
         let content = read_content(&directory)?;
         let name = journal_name(content.serial);
         let mut state = State {
@@ -123,6 +124,7 @@ impl FileStore {
         }
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
         Ok(Some(ledger))
     }
 }
@@ -171,7 +173,8 @@ impl State {
     }
 }
 
-fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+/// Returns the directory of an environment's ledger.
+pub(super) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
     let place = directory.join(environment);
     if is_legal_segment(environment) {
         return Ok(place);
@@ -179,32 +182,6 @@ fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
     let source =
         io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
     Err(failed("use", &place)(source))
-}
-
-/// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
-fn take_lock(directory: &Folder, opening: &Opening<'_>) -> Result<File, StoreError> {
-    let path = directory.path().join("lock");
-    let fail = || failed("lock", &path);
-    let mut lock = directory.open("lock", OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = (&lock).take(200).read_to_string(&mut holder);
-            let holder: String = holder.lines().next().unwrap_or_default().to_owned();
-            let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
-            return Err(StoreError::Locked { holder });
-        }
-        Err(TryLockError::Error(error)) => return Err(fail()(error)),
-    }
-    let since = opening.now.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let holder = format!("{}, process {}, since {since}\n", opening.who, std::process::id());
-    lock.set_len(0)
-        .and_then(|()| lock.seek(SeekFrom::Start(0)))
-        .and_then(|_| lock.write_all(holder.as_bytes()))
-        .and_then(|()| lock.sync_data())
-        .map_err(failed("write", &path))?;
-    Ok(lock)
 }
 
 /// Opens the journal for appending; `whole` cuts off a torn end.
@@ -264,7 +241,7 @@ fn read_summary(directory: &Folder, serial: u64) -> Result<(Ledger, Head), Store
 }
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
-fn write_summary(directory: &Folder, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
+pub(super) fn write_summary(directory: &Folder, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
     let name = summary_name(ledger.serial);
     let write = |file: &mut File| summary::write(file, ledger, head).map(drop);
     directory.replace(&name, 0o600, write).map_err(failed("write", &directory.path().join(&name)))
@@ -289,15 +266,15 @@ fn prune(directory: &Folder) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn journal_name(serial: u64) -> String {
+pub(super) fn journal_name(serial: u64) -> String {
     format!("journal-{serial}.log")
 }
 
-fn summary_name(serial: u64) -> String {
+pub(super) fn summary_name(serial: u64) -> String {
     format!("ledger-{serial}.json")
 }
 
-fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
+pub(super) fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
     name.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
 }
 

@@ -1,4 +1,5 @@
-//! `Run`: one apply as the ledger remembers it: who, from which commit, which plan, how it ended.
+//! `Run`: one apply as the ledger remembers it: who, from which commit, which plan, how it ended; and
+//! `Incident`: what happened to the ledger itself.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -65,4 +66,45 @@ pub struct Tally {
     pub skipped: usize,
     /// Questions that were open at the end.
     pub questions: usize,
+}
+
+/// Something that happened to the ledger itself, by a human's will.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Incident {
+    /// When.
+    pub at: Timestamp,
+    /// Who, as `user@host`.
+    pub who: String,
+    /// What.
+    pub what: Happening,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What happened to a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Happening {
+    /// Its lock was broken.
+    Broken {
+        /// Who had it, as far as is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+    },
+    /// It was damaged, and what could be got back was.
+    Repaired {
+        /// Records that could not be.
+        lost: usize,
+    },
+    /// It was lost, and rebuilt from the configuration and the live objects.
+    Recovered {
+        /// Objects that were found again.
+        objects: usize,
+    },
+    /// Another copy of it was put in its place.
+    Pushed {
+        /// The copy's number of records.
+        serial: u64,
+    },
 }

@@ -139,7 +139,7 @@ impl<S: Store> Journal<S> {
 
 impl Ledger {
     /// Returns a small ledger with everything that the legality of these records depends on.
-    fn excerpt(&self, records: &[Record]) -> Ledger {
+    pub(super) fn excerpt(&self, records: &[Record]) -> Ledger {
         let mut addresses: BTreeSet<&Address> = BTreeSet::new();
         let mut ops: BTreeSet<Uuid> = BTreeSet::new();
         let mut plans: BTreeSet<Uuid> = BTreeSet::new();
@@ -169,6 +169,9 @@ impl Ledger {
                 | Record::Born { .. }
                 | Record::Account { .. }
                 | Record::Took { .. }
+                | Record::Pushed { .. }
+                | Record::Noted(_)
+                | Record::MovedAway { .. }
                 | Record::Released { .. } => {}
             }
         }
@@ -180,6 +183,7 @@ impl Ledger {
             serial: self.serial,
             epoch: self.epoch,
             holder: self.holder.clone(),
+            moved_to: self.moved_to.clone(),
             ..Ledger::new(self.identity.clone())
         };
         let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);

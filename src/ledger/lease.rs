@@ -91,6 +91,17 @@ pub fn standing(
     }
 }
 
+/// Who holds a ledger, as far as someone who only looks can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Who.
+    pub holder: Holder,
+    /// What that means for someone else who wants it.
+    pub standing: Standing,
+    /// How long ago the lease was renewed; `None` where a lock lasts as long as its process.
+    pub renewed: Option<Duration>,
+}
+
 impl Holder {
     /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
     #[must_use]

@@ -12,7 +12,7 @@ use super::record::Record;
 pub(super) type Head = [u8; 32];
 
 /// Characters before the JSON: length, space, digest, space.
-const PREFIX: usize = 8 + 1 + 64 + 1;
+pub(super) const PREFIX: usize = 8 + 1 + 64 + 1;
 
 /// What a journal holds.
 #[derive(Debug)]
@@ -83,7 +83,8 @@ fn is_torn(line: &[u8]) -> bool {
     }
 }
 
-fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+/// Returns a line's length, digest and JSON.
+pub(super) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let (prefix, json) = line.split_at_checked(PREFIX)?;
     let (length, digest) = (prefix.get(..8)?, prefix.get(9..PREFIX - 1)?);
     let spaced = prefix.get(8) == Some(&b' ') && prefix.last() == Some(&b' ');
@@ -92,7 +93,8 @@ fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     (spaced && lower).then_some((length, digest, json))
 }
 
-fn digest(before: &Head, json: &[u8]) -> Head {
+/// Returns the digest after a line.
+pub(super) fn digest(before: &Head, json: &[u8]) -> Head {
     Sha256::new().chain_update(before).chain_update(json).finalize().into()
 }
 

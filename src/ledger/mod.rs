@@ -2,12 +2,15 @@
 
 pub mod any;
 pub mod check;
+pub mod document;
 pub mod entry;
 pub mod file;
 pub mod guarded;
 pub mod history;
+pub mod http;
 pub mod journal;
 pub mod lease;
+pub mod lock;
 pub mod memory;
 pub mod memory_shelf;
 pub mod place;
@@ -16,6 +19,7 @@ pub mod postgres;
 pub mod process;
 pub mod question;
 pub mod record;
+pub mod repair;
 pub mod replay;
 pub mod resolve;
 #[cfg(feature = "s3")]
@@ -23,10 +27,13 @@ pub mod s3;
 pub mod salvage;
 pub mod shared;
 pub mod shelf;
+pub mod soundness;
 pub mod store;
+pub mod verify;
 
 mod https;
 mod line;
+mod pieces;
 mod summary;
 
 #[cfg(test)]

@@ -55,6 +55,18 @@ impl Place {
     }
 }
 
+impl std::fmt::Display for Place {
+    /// Writes it as settings say it, without a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Directory(directory) => write!(f, "file:{}", directory.display()),
+            Self::S3 { bucket, prefix } if prefix.is_empty() => write!(f, "s3://{bucket}"),
+            Self::S3 { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+            Self::Postgres(url) | Self::Http(url) => f.write_str(&without_password(url)),
+        }
+    }
+}
+
 fn bucket(rest: &str) -> Result<Place, &'static str> {
     let rest = rest.strip_prefix("//").ok_or("write s3://bucket/prefix")?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));

@@ -71,16 +71,15 @@ impl PostgresShelf {
         params: &[Param<'_>],
         size: usize,
     ) -> Result<Option<Vec<Row>>, Fault> {
-        let fault = match link.read(sql, params, size).await {
-            Ok(rows) => return Ok(Some(rows)),
-            Err(fault) if fault.has_no_table() => fault,
-            Err(fault) => return Err(fault),
-        };
-        // The tables are made together: one that is missing alone was removed.
+        match link.read(sql, params, size).await {
+            Err(fault) if fault.has_no_table() => {}
+            done => return done.map(Some),
+        }
+        // The tables are made together: one that is missing alone was removed, or all are being made.
         let leases: Param<'_> = (&self.statements.leases, Type::TEXT);
         let rows = link.read(self.statements.is_there, &[leases], 0).await?;
         let is_there = rows.first().is_some_and(|row| row.try_get("is_there").unwrap_or(true));
-        if is_there { Err(fault) } else { Ok(None) }
+        if is_there { link.read(sql, params, size).await.map(Some) } else { Ok(None) }
     }
 
     /// Writes under a condition: exactly one row, or someone else was there.

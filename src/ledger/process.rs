@@ -22,10 +22,23 @@ pub fn is_dead(process: &Process) -> bool {
     // A table that cannot be read proves nothing.
     here && started(std::process::id()).is_some()
         && match fs::exists(format!("/proc/{}", process.id)) {
-            Ok(false) => true,
+            Ok(false) => is_gone(process.id),
             Ok(true) => started(process.id).is_some_and(|started| started != process.started),
             Err(_) => false,
         }
+}
+
+/// Tells whether a number is free. The table may hide other people's processes (`hidepid`); a signal that
+/// is only tried finds them.
+#[cfg(unix)]
+fn is_gone(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process(id) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_gone(_id: u32) -> bool {
+    false
 }
 
 fn boot() -> Option<Name> {
@@ -60,5 +73,7 @@ mod tests {
         let dead = Process { id, started: started(id).unwrap(), ..me };
         child.wait().unwrap();
         assert!(is_dead(&dead));
+        assert!(!is_gone(1) && is_gone(id), "someone else's process is no free number");
+        assert!(!is_dead(&Process { id: 0, ..this().unwrap() }) && !is_gone(u32::MAX));
     }
 }

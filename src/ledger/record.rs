@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::entry::{Entry, Intent, Ledger, Owned, Question};
-use super::history::{Origin, Tally};
+use super::history::{Incident, Origin, Tally};
 use super::lease::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
@@ -132,6 +132,22 @@ pub enum Record {
         op: Uuid,
         /// What was said.
         answer: Answer,
+    },
+    /// Another copy of the ledger takes this one's place: everything in it holds from here on.
+    Pushed {
+        /// The copy.
+        ledger: Box<Ledger>,
+        /// Who, as `user@host`.
+        who: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// Something happened to the ledger itself.
+    Noted(Incident),
+    /// The ledger is kept elsewhere from now on: nothing follows but the lease's return.
+    MovedAway {
+        /// Where, without a password.
+        to: String,
     },
     /// An apply ended.
     Ended {

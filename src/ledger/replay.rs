@@ -1,14 +1,15 @@
 //! Replay: what a record does to a ledger, and which records are legal. Pure.
 
+use jiff::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
 use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, key_as_hex};
-use super::history::{End, REMEMBERED, Run};
+use super::history::{End, Happening, Incident, REMEMBERED, Run};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::store::StoreError;
 use crate::model::address::Address;
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// A record that is no legal move from where the ledger stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -47,8 +48,15 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     Ok(ledger)
 }
 
-/// Checks whose ledger records are.
+/// Checks whose ledger records are, and that it still is kept here.
 pub(super) fn check_owner(records: &[Record], identity: &Identity) -> Result<(), StoreError> {
+    for record in records {
+        match record {
+            Record::MovedAway { to } => return Err(StoreError::Moved { to: to.clone() }),
+            Record::Condensed(ledger) => here(ledger)?,
+            _ => {}
+        }
+    }
     let (stack, environment) = match records.first() {
         Some(Record::Born { stack, environment, .. }) => (stack, environment),
         Some(Record::Condensed(ledger)) => (&ledger.identity.stack, &ledger.identity.environment),
@@ -59,7 +67,7 @@ pub(super) fn check_owner(records: &[Record], identity: &Identity) -> Result<(),
 }
 
 /// Checks that a stack and an environment are the wanted ones.
-pub(super) fn same_owner(
+pub fn same_owner(
     stack: &str,
     environment: &str,
     wanted: &str,
@@ -72,6 +80,14 @@ pub(super) fn same_owner(
         found: format!("{stack}/{environment}"),
         wanted: format!("{wanted}/{wanted_in}"),
     })
+}
+
+/// Checks that a ledger still is kept where it was read.
+pub(super) fn here(ledger: &Ledger) -> Result<(), StoreError> {
+    match &ledger.moved_to {
+        Some(to) => Err(StoreError::Moved { to: to.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn born_as(born: &Record) -> Option<Identity> {
@@ -100,6 +116,9 @@ impl Ledger {
 
     /// Says which records are legal: the one place that knows.
     fn check(&self, record: &Record) -> Result<(), &'static str> {
+        if self.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
+            return Err("the ledger is kept elsewhere");
+        }
         match record {
             Record::Condensed(_) | Record::Born { .. } => {
                 Err("only the first record says whose ledger it is")
@@ -149,12 +168,31 @@ impl Ledger {
                 allow(*open == question.intent, "the question is about another request")
             }
             Record::Answered { op, answer } => self.check_answered(*op, answer),
+            Record::Took { .. }
+            | Record::Released { .. }
+            | Record::Pushed { .. }
+            | Record::Noted(_)
+            | Record::MovedAway { .. }
+            | Record::Ended { .. } => self.check_of_itself(record),
+        }
+    }
+
+    /// What a record says of the ledger itself: its lease, its place, its copies.
+    fn check_of_itself(&self, record: &Record) -> Result<(), &'static str> {
+        match record {
             Record::Took { epoch, .. } => allow(*epoch > self.epoch, "the lease is an older one"),
             Record::Released { epoch } => {
                 let held = self.holder.is_some() && *epoch == self.epoch;
                 allow(held, "the lease that is given back is not the one that is held")
             }
-            Record::Ended { .. } => Ok(()),
+            Record::Pushed { ledger, .. } => {
+                let (copy, mine) = (&ledger.identity, &self.identity);
+                let same = copy.lineage == mine.lineage
+                    && (&copy.stack, &copy.environment) == (&mine.stack, &mine.environment);
+                allow(same, "the copy is another ledger's")?;
+                allow(ledger.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
+            }
+            _ => Ok(()),
         }
     }
 
@@ -251,20 +289,14 @@ impl Ledger {
                 let (who, origin) = (who.clone(), origin.clone());
                 self.remember(Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
             }
-            Record::Took { epoch, holder, proven, .. } => {
-                self.epoch = *epoch;
-                self.holder = Some(holder.clone());
-                if !proven {
-                    self.intents.values_mut().for_each(|intent| intent.foreign = true);
-                }
-            }
-            Record::Released { .. } => self.holder = None,
-            Record::Account { account } => self.identity.account = Some(account.clone()),
             Record::Intent(intent) => {
                 self.intents.insert(intent.op, intent.clone());
             }
             Record::Bound { op, object } => {
                 let intent = self.intents.remove(op);
+                // What was only found may be somebody else's, and ours still to come.
+                let found = intent.clone().filter(|_| object.provisional);
+                self.watched.extend(found.map(|intent| (*op, intent)));
                 self.bind(intent, object);
             }
             Record::Closed { op, outcome } => self.close(*op, *outcome),
@@ -278,16 +310,7 @@ impl Ledger {
                     *known = Entry { current, deposed, ..(**entry).clone() };
                 }
             }
-            Record::Merged { address, attributes } => {
-                let Some(entry) = self.entries.get_mut(address) else { return };
-                for (name, value) in attributes {
-                    if *value == Value::Null {
-                        entry.applied.remove(name);
-                    } else {
-                        entry.applied.insert(name.clone(), value.clone());
-                    }
-                }
-            }
+            Record::Merged { address, attributes } => self.merge(address, attributes),
             Record::Adopted { address, entry } => self.settle_in(address, (**entry).clone()),
             Record::Forgotten { address } => {
                 self.entries.remove(address);
@@ -299,6 +322,12 @@ impl Ledger {
                 self.questions.insert(question.intent.op, (**question).clone());
             }
             Record::Answered { op, answer } => self.answer(*op, answer),
+            Record::Took { .. }
+            | Record::Released { .. }
+            | Record::Pushed { .. }
+            | Record::Noted(_)
+            | Record::Account { .. }
+            | Record::MovedAway { .. } => self.follow_of_itself(record),
             Record::Ended { run, plan, complete, at, tally } => {
                 self.applied_plans.insert(*plan);
                 if *complete {
@@ -312,11 +341,57 @@ impl Ledger {
         }
     }
 
+    /// Does what a legal record says of the ledger itself.
+    fn follow_of_itself(&mut self, record: &Record) {
+        match record {
+            Record::Took { epoch, holder, proven, reason } => {
+                self.epoch = *epoch;
+                let before = self.holder.replace(holder.clone());
+                if reason.is_some() {
+                    let what = Happening::Broken { from: before.map(|before| before.who) };
+                    let (at, who, reason) = (holder.since, holder.who.clone(), reason.clone());
+                    self.happened(Incident { at, who, what, reason });
+                }
+                if !proven {
+                    self.intents.values_mut().for_each(|intent| intent.foreign = true);
+                }
+            }
+            Record::Released { .. } => self.holder = None,
+            Record::Pushed { ledger, who, at } => self.become_copy(ledger, who, *at),
+            Record::Account { account } => self.identity.account = Some(account.clone()),
+            Record::Noted(incident) => self.happened(incident.clone()),
+            Record::MovedAway { to } => self.moved_to = Some(to.clone()),
+            _ => {}
+        }
+    }
+
     fn remember(&mut self, run: Run) {
         if self.history.len() >= REMEMBERED {
             self.history.pop_front();
         }
         self.history.push_back(run);
+    }
+
+    fn happened(&mut self, incident: Incident) {
+        if self.incidents.len() >= REMEMBERED {
+            self.incidents.pop_front();
+        }
+        self.incidents.push_back(incident);
+    }
+
+    /// Takes everything from a copy but what belongs to this place: its own number of records, its
+    /// lease, and what happened here.
+    fn become_copy(&mut self, copy: &Ledger, who: &str, at: Timestamp) {
+        let (epoch, holder) = (self.epoch, self.holder.take());
+        let serial = self.serial.max(copy.serial + 1);
+        let before = std::mem::take(&mut self.incidents);
+        *self = Ledger { serial, epoch, holder, ..copy.clone() };
+        // A place that was empty has nothing to tell; one that was not knows of more than the copy.
+        if before.len() > self.incidents.len() {
+            self.incidents = before;
+        }
+        let what = Happening::Pushed { serial: copy.serial };
+        self.happened(Incident { at, who: who.to_owned(), what, reason: None });
     }
 
     fn answer(&mut self, op: Uuid, answer: &Answer) {
@@ -342,6 +417,17 @@ impl Ledger {
                 }
             }
             Answer::Dropped => {}
+        }
+    }
+
+    fn merge(&mut self, address: &Address, attributes: &Attributes) {
+        let Some(entry) = self.entries.get_mut(address) else { return };
+        for (name, value) in attributes {
+            if *value == Value::Null {
+                entry.applied.remove(name);
+            } else {
+                entry.applied.insert(name.clone(), value.clone());
+            }
         }
     }
 

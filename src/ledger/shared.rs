@@ -10,22 +10,31 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::Mutex;
 
+use self::content::{Content, summarise};
+use self::judge::{is_silent, takeable};
 use super::entry::{Identity, Ledger};
-use super::lease::{Holder, LASTS, Lease, Process, RENEWED_EVERY, Standing, standing};
+use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY};
 use super::line::{self, Head};
 use super::record::Record;
-use super::replay::{check_owner, load_ledger, same_owner};
+use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
 use super::store::{Store, StoreError};
 use super::summary;
 use crate::model::clock::Clock;
 
-/// Summaries that are kept, with their lines.
-const KEPT: usize = 10;
+mod content;
+mod judge;
 
 /// How often a write is tried that someone else's write came before.
 const TRIES: usize = 20;
+
+/// Lines after which opening sums them up: applies that change nothing write lines too.
+const LONG: u64 = 64;
+
+/// Time before each further try of a line or a renewal whose answer did not come.
+const SOON: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
 
 /// What opening a shared ledger for writing needs to know.
 pub struct Opening<'a> {
@@ -46,27 +55,24 @@ pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
     holder: Holder,
+    /// Held by the write of the lease that is under way: two of ours would take each other for a
+    /// stranger's.
+    turn: Mutex<()>,
     state: RefCell<State>,
 }
 
 struct State {
     epoch: u64,
     mark: Mark,
-    /// The clock's elapsed time before the last renewal was sent.
-    renewed: Duration,
+    /// The clock's elapsed time before the last renewal was sent; `None` when the lease is not ours any
+    /// more.
+    renewed: Option<Duration>,
     /// The number of the last line.
     number: u64,
     head: Head,
     poisoned: bool,
     /// What opening read, for the first load.
     records: Option<Vec<Record>>,
-}
-
-/// What a shelf holds.
-struct Content {
-    records: Vec<Record>,
-    number: u64,
-    head: Head,
 }
 
 impl<H: Shelf, K: Clock> SharedStore<H, K> {
@@ -77,35 +83,25 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or
     /// holds another stack's ledger.
     pub async fn open(shelf: H, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
-        let found = shelf.lease().await.map_err(|error| failed(&shelf, "read", error))?;
-        takeable(found.as_ref(), opening)?;
+        let found = shelf.lease().await.map_err(|error| failed(&shelf, "read", &error))?;
+        let forced = takeable(found.as_ref(), opening)?;
+        let epoch = found.as_ref().map_or(0, |found| found.lease.epoch) + 1;
+        let holder = opening.holder.clone();
         let renewed = clock.elapsed();
-        let lease = Lease {
-            epoch: found.as_ref().map_or(0, |found| found.lease.epoch) + 1,
-            holder: Some(opening.holder.clone()),
-            lasts_seconds: LASTS.as_secs(),
+        let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LASTS.as_secs() };
+        let mark = take(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
+        let state = State {
+            epoch,
+            mark,
+            renewed: Some(renewed),
+            number: 0,
+            head: line::first_head(),
+            poisoned: false,
+            records: None,
         };
-        let mark = match shelf.put_lease(&lease, found.as_ref().map(|found| &found.mark)).await {
-            Ok(mark) => mark,
-            Err(ShelfError::Conflict) => return Err(outrun(&shelf).await),
-            Err(error) => return Err(failed(&shelf, "lock", error)),
-        };
-        let store = Self {
-            holder: opening.holder.clone(),
-            state: RefCell::new(State {
-                epoch: lease.epoch,
-                mark,
-                renewed,
-                number: 0,
-                head: line::first_head(),
-                poisoned: false,
-                records: None,
-            }),
-            shelf,
-            clock,
-        };
+        let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
         // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
-        match store.begin(&lease, found.as_ref(), opening).await {
+        match store.begin(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
             Err(error) => {
                 // The first error is the one to tell.
@@ -117,59 +113,113 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     async fn begin(
         &self,
-        lease: &Lease,
         before: Option<&Stored>,
+        forced: bool,
         opening: &Opening<'_>,
     ) -> Result<(), StoreError> {
-        self.probe_lease(lease, before.map(|before| &before.mark)).await?;
-        let took = |ledger: Option<&Ledger>| Record::Took {
-            epoch: lease.epoch,
-            holder: opening.holder.clone(),
-            proven: ledger.is_none_or(|ledger| is_silent(ledger, before, opening)),
-            reason: opening.force.map(str::to_owned),
-        };
+        self.probe_lease(before.map(|before| &before.mark)).await?;
+        let reason = opening.force.filter(|_| forced);
         for _ in 0..TRIES {
-            let content = read_content(&self.shelf).await?;
+            let content = Content::read(&self.shelf).await?;
             check_owner(&content.records, opening.identity)?;
-            let mut records = Vec::new();
-            if content.records.is_empty() {
-                records.extend([opening.identity.birth(), took(None)]);
-            } else {
-                let ledger = load_ledger(content.records.iter().cloned())?;
-                records.push(took(Some(&ledger)));
-            }
+            let is_new = content.records.is_empty();
+            let mut records = if is_new { vec![opening.identity.birth()] } else { Vec::new() };
+            let known = if is_new { records.clone() } else { content.records };
+            let mut ledger = load_ledger(known)?;
+            self.outnumber(ledger.epoch).await?;
+            let took = Record::Took {
+                epoch: self.state.borrow().epoch,
+                holder: opening.holder.clone(),
+                proven: is_silent(&ledger, before, opening),
+                reason: reason.map(str::to_owned),
+            };
+            ledger.record(&took)?;
+            records.push(took);
             let (text, head) = write_line(&self.shelf, &records, &content.head)?;
             let number = content.number + 1;
-            match self.put_line(number, &text).await {
+            match self.try_line(number, &text).await {
                 Ok(()) => {
-                    let all = content.records.into_iter().chain(records).collect();
-                    {
-                        let mut state = self.state.borrow_mut();
-                        (state.number, state.head, state.records) = (number, head, Some(all));
+                    self.at(number, head);
+                    self.probe_line(number, &text).await?;
+                    if content.lines >= LONG {
+                        // One that fails is made the next time.
+                        let _ = self.sum_up(&ledger).await;
                     }
-                    return self.probe_line(number, &text).await;
+                    self.state.borrow_mut().records = Some(vec![Record::Condensed(Box::new(ledger))]);
+                    return self.freshen().await;
                 }
-                // A displaced holder got a line in before: it is read, and the next number tried.
-                Err(StoreError::Displaced { .. }) => {}
+                // A displaced holder got a line in before, or we are displaced ourselves.
+                Err(StoreError::Displaced { .. }) => self.check_ours().await?,
                 Err(error) => return Err(error),
             }
         }
         Err(outrun(&self.shelf).await)
     }
 
+    /// Makes sure that the lease's number is higher than any in the ledger. It is not when someone took
+    /// the lease after us, or when the lease was lost and the lines were not: then it counts on from them.
+    async fn outnumber(&self, epoch: u64) -> Result<(), StoreError> {
+        if self.state.borrow().epoch > epoch {
+            return Ok(());
+        }
+        self.check_ours().await?;
+        let holder = Some(self.holder.clone());
+        let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LASTS.as_secs() };
+        let mark = self.state.borrow().mark.clone();
+        let mark = take(&self.shelf, &lease, Some(&mark)).await?;
+        let mut state = self.state.borrow_mut();
+        (state.epoch, state.mark) = (lease.epoch, mark);
+        Ok(())
+    }
+
+    /// Fails when the lease is someone else's.
+    async fn check_ours(&self) -> Result<(), StoreError> {
+        let found = self.shelf.lease().await.map_err(|error| failed(&self.shelf, "read", &error))?;
+        let ours = |found: &Stored| {
+            found.lease.epoch == self.state.borrow().epoch && is_held_by(&found.lease, &self.holder)
+        };
+        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(outrun(&self.shelf).await) }
+    }
+
+    /// Reading may have taken long.
+    async fn freshen(&self) -> Result<(), StoreError> {
+        if self.held_for().is_some_and(|left| left > LASTS - RENEWED_EVERY) {
+            return Ok(());
+        }
+        self.renew_at_once("lock").await
+    }
+
+    async fn renew_at_once(&self, action: &'static str) -> Result<(), StoreError> {
+        match self.renew(Some(&self.holder)).await {
+            Ok(()) => Ok(()),
+            Err(ShelfError::Conflict) => Err(outrun(&self.shelf).await),
+            Err(error) => Err(failed(&self.shelf, action, &error)),
+        }
+    }
+
     /// Proves that a lease is written only under its condition.
-    async fn probe_lease(&self, lease: &Lease, before: Option<&Mark>) -> Result<(), StoreError> {
+    async fn probe_lease(&self, before: Option<&Mark>) -> Result<(), StoreError> {
         let lax = |what| StoreError::Lax { place: self.shelf.place(), what };
-        match self.shelf.put_lease(lease, None).await {
+        let probed = |error| failed(&self.shelf, "probe", &error);
+        let lease = self.lease(Some(&self.holder));
+        match self.shelf.put_lease(&lease, None).await {
             Err(ShelfError::Conflict) => {}
             Ok(_) => return Err(lax("it made anew what was there already")),
-            Err(error) => return Err(failed(&self.shelf, "probe", error)),
+            Err(error) => return Err(probed(error)),
         }
-        let Some(stale) = before else { return Ok(()) };
-        match self.shelf.put_lease(lease, Some(stale)).await {
+        let stale = match before {
+            Some(mark) => mark.clone(),
+            // The first lease of all becomes stale by its renewal.
+            None => {
+                let mark = self.state.borrow().mark.clone();
+                self.renew_at_once("probe").await?;
+                mark
+            }
+        };
+        match self.shelf.put_lease(&lease, Some(&stale)).await {
             Err(ShelfError::Conflict) => Ok(()),
             Ok(_) => Err(lax("it replaced what had changed since it was read")),
-            Err(error) => Err(failed(&self.shelf, "probe", error)),
+            Err(error) => Err(probed(error)),
         }
     }
 
@@ -182,7 +232,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                 place: self.shelf.place(),
                 what: "it wrote over a line that was there already",
             }),
-            Err(error) => Err(failed(&self.shelf, "probe", error)),
+            Err(error) => Err(failed(&self.shelf, "probe", &error)),
         }
     }
 
@@ -191,59 +241,121 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
     pub async fn read(shelf: &H, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
-        let content = read_content(shelf).await?;
+        let content = Content::read(shelf).await?;
         if content.records.is_empty() {
             return Ok(None);
         }
         let ledger = load_ledger(content.records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
         Ok(Some(ledger))
+    }
+
+    /// Writes a line; again when no answer came. That is safe: a number holds one line forever, so the
+    /// line is there once, or someone else's is.
+    async fn put_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
+        let mut put = self.try_line(number, text).await;
+        for pause in SOON {
+            match put {
+                Err(StoreError::Shared { .. }) if self.held_for() > Some(pause) => {
+                    self.clock.sleep(pause).await;
+                    put = self.try_line(number, text).await;
+                }
+                done => return done,
+            }
+        }
+        put
     }
 
     /// Writes a line. A number that is taken is ours all the same if it holds this very line: the
     /// answer to an earlier try was lost.
-    async fn put_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
+    async fn try_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
             Ok(()) => Ok(()),
             Err(ShelfError::Conflict) => {
                 let lines = self.shelf.lines(number - 1).await;
-                let lines = lines.map_err(|error| failed(&self.shelf, "read", error))?;
+                let lines = lines.map_err(|error| failed(&self.shelf, "read", &error))?;
                 let ours = lines.first().is_some_and(|(at, found)| *at == number && found == text);
                 if ours { Ok(()) } else { Err(self.displaced().await) }
             }
-            Err(error) => Err(failed(&self.shelf, "write", error)),
+            Err(error) => Err(failed(&self.shelf, "write", &error)),
         }
     }
 
     async fn displaced(&self) -> StoreError {
         let by = match self.shelf.lease().await {
-            Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
+            Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. }))
+                if holder.session != self.holder.session =>
+            {
+                holder.in_words()
+            }
             _ => "someone else".to_owned(),
         };
         StoreError::Displaced { by }
     }
 
-    /// Writes the lease anew, if it still is ours.
+    fn lease(&self, holder: Option<&Holder>) -> Lease {
+        let epoch = self.state.borrow().epoch;
+        Lease { epoch, holder: holder.cloned(), lasts_seconds: LASTS.as_secs() }
+    }
+
+    /// Writes the lease anew, if it still is ours. `None` gives it back.
     async fn renew(&self, holder: Option<&Holder>) -> Result<(), ShelfError> {
-        let (epoch, mark) = {
-            let state = self.state.borrow();
-            (state.epoch, state.mark.clone())
+        let _turn = self.turn.lock().await;
+        let lease = self.lease(holder);
+        let mark = self.state.borrow().mark.clone();
+        let mut sent = self.clock.elapsed();
+        let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
+            Err(ShelfError::Conflict) => match self.shelf.lease().await? {
+                // The answer to an earlier renewal was lost, or not waited for.
+                Some(found)
+                    if found.lease.epoch == lease.epoch && is_held_by(&found.lease, &self.holder) =>
+                {
+                    sent = self.clock.elapsed();
+                    self.shelf.put_lease(&lease, Some(&found.mark)).await?
+                }
+                Some(found) if found.lease == lease && holder.is_none() => found.mark,
+                _ => return Err(ShelfError::Conflict),
+            },
+            done => done?,
         };
-        let lease = Lease { epoch, holder: holder.cloned(), lasts_seconds: LASTS.as_secs() };
-        let sent = self.clock.elapsed();
-        let mark = self.shelf.put_lease(&lease, Some(&mark)).await?;
         let mut state = self.state.borrow_mut();
-        (state.mark, state.renewed) = (mark, sent);
+        (state.mark, state.renewed) = (mark, holder.map(|_| sent));
         Ok(())
     }
 
     async fn give_back(&self) -> Result<(), StoreError> {
         match self.renew(None).await {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.lose();
+                Ok(())
+            }
             Err(ShelfError::Conflict) => Err(self.displaced().await),
-            Err(error) => Err(failed(&self.shelf, "unlock", error)),
+            Err(error) => Err(failed(&self.shelf, "unlock", &error)),
         }
+    }
+
+    async fn sum_up(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        let (number, head) = {
+            let state = self.state.borrow();
+            (state.number, state.head)
+        };
+        let bytes = summary::write(Vec::new(), ledger, &head);
+        let bytes = bytes.map_err(|error| unwritable(&self.shelf, &error))?;
+        let done = summarise(&self.shelf, number, &bytes).await;
+        done.map_err(|error| failed(&self.shelf, "write", &error))
+    }
+
+    fn at(&self, number: u64, head: Head) {
+        let mut state = self.state.borrow_mut();
+        (state.number, state.head) = (number, head);
+    }
+
+    /// The lease is not ours any more: nothing is written.
+    fn lose(&self) {
+        let mut state = self.state.borrow_mut();
+        (state.renewed, state.poisoned) = (None, true);
     }
 
     fn poison(&self) -> Result<(), StoreError> {
@@ -259,12 +371,21 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         let read = self.state.borrow_mut().records.take();
         match read {
             Some(records) => Ok(records),
-            None => Ok(read_content(&self.shelf).await?.records),
+            None => Ok(Content::read(&self.shelf).await?.records),
         }
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         self.poison()?;
+        if self.held_for() == Some(Duration::ZERO) {
+            // Whoever slept too long learns here whether someone else came, also where the numbers that
+            // it counts on were written and removed meanwhile.
+            match self.renew(Some(&self.holder)).await {
+                Ok(()) => {}
+                Err(ShelfError::Conflict) => return Err(self.displaced().await),
+                Err(error) => return Err(failed(&self.shelf, "lock", &error)),
+            }
+        }
         let (number, head) = {
             let state = self.state.borrow();
             (state.number + 1, state.head)
@@ -278,76 +399,68 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         self.poison()?;
-        let (number, head) = {
-            let state = self.state.borrow();
-            (state.number, state.head)
-        };
-        let bytes = summary::write(Vec::new(), ledger, &head);
-        let bytes = bytes.map_err(|error| unwritable(&self.shelf, &error))?;
-        let write = |error| failed(&self.shelf, "write", error);
-        match self.shelf.put_summary(number, &bytes).await {
-            // A summary of the same lines says the same.
-            Ok(()) | Err(ShelfError::Conflict) => {}
-            Err(error) => return Err(write(error)),
-        }
-        let summaries = self.shelf.summaries().await.map_err(write)?;
-        if let Some(at) = summaries.len().checked_sub(KEPT) {
-            self.shelf.prune(summaries[at]).await.map_err(write)?;
-        }
+        self.sum_up(ledger).await?;
         self.state.borrow_mut().poisoned = false;
         Ok(())
     }
 
     fn held_for(&self) -> Option<Duration> {
-        let state = self.state.borrow();
-        Some((state.renewed + LASTS).saturating_sub(self.clock.elapsed()))
+        let renewed = self.state.borrow().renewed;
+        Some(renewed.map_or(Duration::ZERO, |at| (at + LASTS).saturating_sub(self.clock.elapsed())))
     }
 
     async fn keep(&self) -> StoreError {
+        // What is kept in turns is renewed in time all the same.
+        let since = self.clock.elapsed().saturating_sub(self.state.borrow().renewed);
+        let mut pause = RENEWED_EVERY.saturating_sub(since);
+        let mut failures = 0_usize;
         loop {
-            self.clock.sleep(RENEWED_EVERY).await;
+            self.clock.sleep(pause).await;
             match self.renew(Some(&self.holder)).await {
-                Ok(()) => {}
-                Err(ShelfError::Conflict) => return self.displaced().await,
+                Ok(()) => failures = 0,
+                Err(ShelfError::Conflict) => {
+                    self.lose();
+                    return self.displaced().await;
+                }
                 Err(error) if self.held_for() == Some(Duration::ZERO) => {
-                    return failed(&self.shelf, "lock", error);
+                    return failed(&self.shelf, "lock", &error);
                 }
                 // There is time for another try.
-                Err(_) => {}
+                Err(_) => failures += 1,
             }
+            let soon = failures.checked_sub(1).map(|at| SOON[at.min(SOON.len() - 1)]);
+            pause = soon.unwrap_or(RENEWED_EVERY);
         }
     }
 
     async fn release(&self) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
-        if !self.state.borrow().poisoned {
-            self.append(&[Record::Released { epoch }]).await?;
+        if self.state.borrow().poisoned {
+            return self.give_back().await;
         }
-        self.give_back().await
+        match self.append(&[Record::Released { epoch }]).await {
+            Err(displaced @ StoreError::Displaced { .. }) => Err(displaced),
+            // A lease that is given back says the same.
+            written => self.give_back().await.and(written),
+        }
     }
 }
 
-/// Says whether a lease may be taken.
-fn takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<(), StoreError> {
-    let Some(Stored { lease, age, .. }) = found else { return Ok(()) };
-    match standing(lease, *age, opening.effect, opening.is_dead) {
-        Standing::Held(left) if opening.force.is_none() => {
-            let holder = lease.holder.as_ref().map(Holder::in_words).unwrap_or_default();
-            let left = left.as_secs();
-            Err(StoreError::Locked { holder: format!("{holder}; at the latest it runs out in {left} s") })
-        }
-        _ => Ok(()),
+/// Takes the lease, or finds that it did though no answer said so.
+async fn take<H: Shelf>(shelf: &H, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, StoreError> {
+    let refused = match shelf.put_lease(lease, mark).await {
+        Ok(mark) => return Ok(mark),
+        Err(error) => error,
+    };
+    match (shelf.lease().await, refused) {
+        (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
+        (_, ShelfError::Conflict) => Err(outrun(shelf).await),
+        (_, error) => Err(failed(shelf, "lock", &error)),
     }
 }
 
-/// Tells whether the last one who wrote the ledger is known to send nothing any more: it said so, gave
-/// its own lease back, or is proven dead. A lease that is free says nothing by itself: someone may have
-/// taken it over, and given it back before the first line.
-fn is_silent(ledger: &Ledger, before: Option<&Stored>, opening: &Opening<'_>) -> bool {
-    let Some(holder) = &ledger.holder else { return true };
-    let gave_back =
-        before.is_some_and(|before| before.lease.holder.is_none() && before.lease.epoch == ledger.epoch);
-    gave_back || holder.process.as_ref().is_some_and(opening.is_dead)
+fn is_held_by(lease: &Lease, who: &Holder) -> bool {
+    lease.holder.as_ref().is_some_and(|holder| holder.session == who.session)
 }
 
 /// Returns who was quicker.
@@ -357,47 +470,6 @@ async fn outrun<H: Shelf>(shelf: &H) -> StoreError {
         _ => "someone who was quicker".to_owned(),
     };
     StoreError::Locked { holder }
-}
-
-/// Reads the newest summary and the lines after it. Someone may prune meanwhile: then once more.
-async fn read_content<H: Shelf>(shelf: &H) -> Result<Content, StoreError> {
-    let mut content = try_content(shelf).await;
-    for _ in 0..3 {
-        match content {
-            Err(StoreError::Corrupt { .. }) => content = try_content(shelf).await,
-            done => return done,
-        }
-    }
-    content
-}
-
-async fn try_content<H: Shelf>(shelf: &H) -> Result<Content, StoreError> {
-    let read = |error| failed(shelf, "read", error);
-    let corrupt = |what: String, reason: &str| StoreError::Corrupt {
-        place: format!("{}, {what}", shelf.place()),
-        reason: reason.to_owned(),
-    };
-    let newest = shelf.summaries().await.map_err(read)?.last().copied();
-    let mut content = Content { records: Vec::new(), number: 0, head: line::first_head() };
-    if let Some(number) = newest {
-        let bytes = shelf.summary(number).await.map_err(read)?.unwrap_or_default();
-        let (ledger, head) =
-            summary::parse(&bytes).map_err(|reason| corrupt(format!("summary {number}"), reason))?;
-        content = Content { records: vec![Record::Condensed(Box::new(ledger))], number, head };
-    }
-    for (number, text) in shelf.lines(content.number).await.map_err(read)? {
-        let at = || format!("line {number}");
-        if number != content.number + 1 {
-            return Err(corrupt(at(), "the line before it is missing"));
-        }
-        let lines = line::read(&text, content.head).map_err(|damage| corrupt(at(), damage.reason))?;
-        if lines.whole != text.len() {
-            return Err(corrupt(at(), "its end is missing"));
-        }
-        content.records.extend(lines.records);
-        (content.number, content.head) = (number, lines.head);
-    }
-    Ok(content)
 }
 
 fn write_line<H: Shelf>(
@@ -412,8 +484,23 @@ fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError 
     StoreError::Shared { action: "write", place: shelf.place(), reason: error.to_string() }
 }
 
-fn failed<H: Shelf>(shelf: &H, action: &'static str, error: ShelfError) -> StoreError {
+fn failed<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
     StoreError::Shared { action, place: shelf.place(), reason: error.to_string() }
+}
+
+/// Tells who has a shelf's lease, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the lease cannot be read.
+pub async fn held<H: Shelf>(
+    shelf: &H,
+    effect: Duration,
+    is_dead: &dyn Fn(&Process) -> bool,
+) -> Result<Option<Held>, StoreError> {
+    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", error))?;
+    let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
+    let standing = standing(&lease, age, effect, is_dead);
+    Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
 }
 
 /// When the lease of a stored one was renewed last, for people: the store's age against our clock.

@@ -102,6 +102,12 @@ pub enum StoreError {
         /// Who, as far as is known.
         by: String,
     },
+    /// It is kept elsewhere now.
+    #[error("the ledger was moved to {to}; nothing is read or recorded here any more")]
+    Moved {
+        /// Where.
+        to: String,
+    },
     /// The place lets two write at the same time: it is not used.
     #[error("{place} does not keep its word: {what}")]
     Lax {

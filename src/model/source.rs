@@ -69,6 +69,23 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Hides the characters at the offsets that are chosen; blanks and line breaks stay.
+    fn hide(&mut self, mut chosen: impl FnMut(usize) -> bool) {
+        let mut hidden = String::with_capacity(self.text.len());
+        for (at, c) in self.text.char_indices() {
+            // Asked for each character: the choice may go along the text.
+            let choice = chosen(at);
+            if choice && !c.is_ascii_whitespace() {
+                hidden.extend(std::iter::repeat_n('*', c.len_utf8()));
+            } else {
+                hidden.push(c);
+            }
+        }
+        self.text = hidden.into();
+    }
+}
+
 fn clamp(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -103,6 +120,46 @@ impl Sources {
         self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp(i)), s))
     }
 
+    /// Hides these parts: each of their characters becomes stars of the same length in bytes, so that
+    /// every other span still fits.
+    pub fn hide(&mut self, spans: &[Span]) {
+        for (number, source) in self.all.iter_mut().enumerate() {
+            let inside = spans.iter().filter(|span| span.source.0 as usize == number);
+            let mut parts: Vec<_> = inside.map(|span| (span.start as usize, span.end as usize)).collect();
+            if parts.is_empty() {
+                continue;
+            }
+            parts.sort_unstable();
+            let mut parts = parts.into_iter().peekable();
+            source.hide(|at| {
+                while parts.next_if(|(_, end)| *end <= at).is_some() {}
+                parts.peek().is_some_and(|(start, _)| *start <= at)
+            });
+        }
+    }
+
+    /// Hides all values of the files from a number on, which could not be parsed: what follows the
+    /// first word of each line.
+    pub fn hide_values_from(&mut self, first: SourceId) {
+        for source in self.all.iter_mut().skip(first.0 as usize) {
+            let text = source.text.clone();
+            let mut line = 0;
+            let mut value = None;
+            source.hide(|at| {
+                let rest = &text[at..];
+                if at == 0 || text.as_bytes()[at - 1] == b'\n' {
+                    line = at;
+                    value = None;
+                }
+                let word = !text[line..at].trim_start().is_empty();
+                if value.is_none() && word && rest.starts_with([':', ' ', '\t']) {
+                    value = Some(at + 1);
+                }
+                value.is_some_and(|value| at >= value)
+            });
+        }
+    }
+
     /// Returns where a span starts, in words.
     #[must_use]
     pub fn place(&self, span: Span) -> Option<Place> {
@@ -115,6 +172,18 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_parts_keep_their_length() {
+        let mut sources = Sources::default();
+        let id = sources.add(Source::new("a.yaml", "a: 'sécret'\nb: |\n  x y\nc: 1\n"));
+        let span = |start, end| Span { source: id, start, end };
+        sources.hide(&[span(16, 24), span(3, 12)]);
+        assert_eq!(&*sources.get(id).unwrap().text, "a: *********\nb: *\n  * *\nc: 1\n");
+        let id = sources.add(Source::new("v.yaml", "a: [1, é\n  b:x y\n\nkey value\n"));
+        sources.hide_values_from(id);
+        assert_eq!(&*sources.get(id).unwrap().text, "a: *** **\n  b:* *\n\nkey *****\n");
+    }
 
     #[test]
     fn columns_count_characters_not_bytes() {

@@ -15,7 +15,7 @@ use crate::model::value::Value;
 
 /// Where an object stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Home {
+pub(super) enum Home {
     /// In the account.
     Account,
     /// In this project, or under this parent.
@@ -23,7 +23,7 @@ enum Home {
 }
 
 /// What cannot be shared: kind, where (project or parent), and the values.
-type Taken<'a> = (&'a str, Home, String);
+pub(super) type Taken<'a> = (&'a str, Home, String);
 
 /// Returns pairs of subjects: the first goes, and only then can the second be made, because the two
 /// cannot share a name.
@@ -210,7 +210,7 @@ fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> 
 }
 
 /// Returns where an object stands.
-fn place(kind: &Kind, object: &Object) -> Option<Home> {
+pub(super) fn place(kind: &Kind, object: &Object) -> Option<Home> {
     match kind.scope {
         Scope::Account => Some(Home::Account),
         Scope::Project => object.project.clone().map(Home::In),
@@ -219,7 +219,7 @@ fn place(kind: &Kind, object: &Object) -> Option<Home> {
 }
 
 /// Returns where a new object will stand; `None` where that does not exist yet.
-fn home(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Home> {
+pub(super) fn home(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Home> {
     let at = |address| {
         let other = &survey.subjects[*survey.index.get(address)?];
         other.object().map(|object| Home::In(object.id.clone()))
@@ -233,7 +233,8 @@ fn home(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Op
     }
 }
 
-fn taken<'v>(
+/// Returns what an object takes that cannot be shared; `None` where a value is not known.
+pub(super) fn taken<'v>(
     kind: &'static Kind,
     home: Option<Home>,
     values: impl Iterator<Item = Option<&'v Value>>,

@@ -20,6 +20,7 @@ pub mod make;
 mod names;
 mod order;
 mod project;
+pub mod recovery;
 mod replace;
 mod rules;
 pub mod saved;

@@ -8,7 +8,7 @@ use super::names::Names;
 use crate::config::stack::Resource;
 use crate::ledger::entry::{Entry, IntentAction, Owned};
 use crate::ledger::resolve;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, Scope, Type};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
@@ -212,13 +212,22 @@ fn adopted<'a>(
     recovered: &HashMap<&'a Address, (&'a Object, &'a Entry)>,
 ) -> (Live<'a>, Option<Adoption<'a>>) {
     if let Some(id) = inputs.options.adopt.get(address) {
-        let found = inputs.snapshot.of_kind(kind.name).find(|object| object.id == *id);
+        let parent = kind.child_of().and_then(|_| parent_id(inputs, address));
+        let key = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: id.clone() };
+        let found = inputs.snapshot.objects.get(&key);
         return found.map_or((Live::None, None), |object| (Live::Present(object), Some(Adoption::Asked)));
     }
     match recovered.get(address) {
         Some((object, entry)) => (Live::Present(object), Some(Adoption::Recovered(entry))),
         None => (Live::None, None),
     }
+}
+
+/// Returns the id of the object under which a child stands.
+fn parent_id<'a>(inputs: &Inputs<'a>, address: &Address) -> Option<&'a Name> {
+    let parent = inputs.stack.resources.get(address)?.parent.as_ref()?;
+    let owned = inputs.ledger.entries.get(parent).and_then(|entry| entry.current.as_ref());
+    owned.map(|owned| &owned.id).or_else(|| inputs.options.adopt.get(parent))
 }
 
 /// Returns what open creations are known to have made: exactly one object could have come of it.

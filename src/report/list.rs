@@ -88,6 +88,30 @@ pub fn unmanaged(objects: &[Listed]) -> Table {
     Table { rows: objects.iter().map(row).collect(), columns }
 }
 
+/// Returns the table of owned objects as the ledger has them.
+#[must_use]
+pub fn owned(objects: &[Listed]) -> Table {
+    let columns = vec![
+        Column::text("address"),
+        Column::text("kind"),
+        Column::text("id"),
+        Column::text("note"),
+        Column::text("project"),
+        Column::text("created_at"),
+    ];
+    let row = |object: &Listed| {
+        vec![
+            Cell::text(object.address.as_ref().map(Address::as_str)),
+            Cell::Text(object.kind.to_string()),
+            Cell::Text(object.id.to_string()),
+            Cell::text(object.status.as_ref()),
+            Cell::text(object.project.as_ref()),
+            Cell::text(object.created_at.as_ref()),
+        ]
+    };
+    Table { rows: objects.iter().map(row).collect(), columns }
+}
+
 /// Returns the table of one object's attributes: what was applied, and what is live.
 #[must_use]
 pub fn attributes(applied: &Attributes, live: &Attributes) -> Table {

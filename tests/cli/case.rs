@@ -119,7 +119,7 @@ impl Case {
 }
 
 impl Run {
-    fn of(output: &Output) -> Self {
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout.clone()).unwrap(),
@@ -172,6 +172,11 @@ impl Emulator {
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let text = |name: &str| said[name].as_str().unwrap().to_owned();
         Self { child, url: text("url"), key: text("api_key") }
+    }
+
+    /// The process's number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Deletes an object behind the client's back.

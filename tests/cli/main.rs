@@ -11,8 +11,13 @@
 )]
 
 mod bad_input;
+mod canary;
 mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod ledgers;
+mod login;
+mod recovery;
 mod saved;
+mod untrusted;

@@ -9,9 +9,7 @@ use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::emulator::world::{self, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Intent, IntentAction};
-use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
-use stead::ledger::store::{Store, StoreError};
 use stead::model::schema::Method;
 
 use super::disaster::Outside;
@@ -113,6 +111,8 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
         },
         wall(now),
     );
+    let body =
+        if outside.lag.is_zero() { response.body } else { lagged(outside, request, now, response.body) };
     let date = wall(now).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     Answer {
         status: response.status,
@@ -120,8 +120,27 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
         limit: None,
         remaining: None,
         date: Some(date.as_str().into()),
-        body: response.body,
+        body,
     }
+}
+
+/// Remembers what is made, and takes out of lists what is too young for them.
+fn lagged(outside: &Outside, request: &Request, now: Duration, body: Vec<u8>) -> Vec<u8> {
+    let mut json: Json = serde_json::from_slice(&body).unwrap();
+    let made = json.get("data").or_else(|| json.get("database")).and_then(|data| data.get("id")?.as_str());
+    if let Some(id) = made.filter(|_| request.method.mutates()) {
+        outside.born.borrow_mut().entry(id.to_owned()).or_insert(now);
+    }
+    let Some(rows) = json["data"].as_array_mut() else { return body };
+    let born = outside.born.borrow();
+    let shown = |row: &Json| {
+        let at = row["id"].as_str().and_then(|id| born.get(id));
+        at.is_none_or(|at| *at + outside.lag <= now)
+    };
+    rows.retain(shown);
+    let total = rows.len();
+    json["total"] = total.into();
+    json.to_string().into_bytes()
 }
 
 /// No request that changes something leaves before its intent is durable.
@@ -153,24 +172,4 @@ fn means(intent: &Intent, request: &Request) -> bool {
         _ => true,
     };
     endpoint.method == request.method && path == request.path && named
-}
-
-/// The journal's place: memory that outlives the process.
-pub struct SimStore(pub Rc<Outside>);
-
-impl Store for SimStore {
-    async fn load(&self) -> Result<Vec<Record>, StoreError> {
-        Ok(self.0.records.borrow().clone())
-    }
-
-    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
-        self.0.point("before an append").await;
-        if self.0.append_fails() {
-            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
-            return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
-        }
-        self.0.records.borrow_mut().extend(records.iter().cloned());
-        self.0.point("after an append").await;
-        Ok(())
-    }
 }

@@ -2,11 +2,13 @@
 //! point. The world and the journal at each point are what a kill there leaves behind.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use stead::cloud::exchange::Request;
 use stead::emulator::world::World;
+use stead::ledger::memory_shelf::{Contents, MemoryShelf};
 use stead::ledger::record::Record;
 
 use super::machine::Machine;
@@ -23,6 +25,22 @@ pub struct Remains {
     pub records: Vec<Record>,
     /// Requests that had left and not arrived.
     pub in_flight: Vec<Request>,
+    pub shelf: Option<MemoryShelf>,
+    pub lag: Duration,
+    pub born: BTreeMap<String, Duration>,
+    pub strangers: BTreeSet<String>,
+}
+
+/// Returns a shelf with the same on it.
+fn copied(shelf: &MemoryShelf) -> MemoryShelf {
+    let Contents { lease, lines, summaries, now, .. } = &*shelf.0;
+    MemoryShelf(Rc::new(Contents {
+        lease: lease.clone(),
+        lines: lines.clone(),
+        summaries: summaries.clone(),
+        now: now.clone(),
+        ..Contents::default()
+    }))
 }
 
 /// The outside of one process.
@@ -54,6 +72,14 @@ pub struct Outside {
     /// What each point leaves behind, when it is wanted.
     pub remains: Option<RefCell<Vec<Remains>>>,
     frozen: RefCell<Option<Rc<Vec<u8>>>>,
+    /// The ledger is on a shelf that many share.
+    pub shelf: Option<MemoryShelf>,
+    /// A list shows a new object only after this.
+    pub lag: Duration,
+    /// When objects were made; kept where lists lag.
+    pub born: RefCell<BTreeMap<String, Duration>>,
+    /// Ids of objects that people made.
+    pub strangers: RefCell<BTreeSet<String>>,
 }
 
 impl Outside {
@@ -76,13 +102,23 @@ impl Outside {
             kill_at: None,
             remains: None,
             frozen: RefCell::default(),
+            shelf: None,
+            lag: Duration::ZERO,
+            born: RefCell::default(),
+            strangers: RefCell::default(),
         }
     }
 
     /// Returns what a kill left behind, as a new process finds it some time later.
     pub fn after(remains: &Remains, pause: Duration) -> Self {
         let world = serde_json::from_slice(&remains.world).unwrap();
-        Self::new(Machine::at(remains.now + pause), world, remains.records.clone())
+        Self {
+            shelf: remains.shelf.as_ref().map(copied),
+            lag: remains.lag,
+            born: RefCell::new(remains.born.clone()),
+            strangers: RefCell::new(remains.strangers.clone()),
+            ..Self::new(Machine::at(remains.now + pause), world, remains.records.clone())
+        }
     }
 
     /// Passes a point, alive or not. Whoever passes none after a kill has no effect any more.
@@ -114,6 +150,10 @@ impl Outside {
             world,
             records: self.records.borrow().clone(),
             in_flight: self.in_flight.borrow().clone(),
+            shelf: self.shelf.as_ref().map(copied),
+            lag: self.lag,
+            born: self.born.borrow().clone(),
+            strangers: self.strangers.borrow().clone(),
         }
     }
 

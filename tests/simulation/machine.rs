@@ -69,6 +69,22 @@ impl Machine {
         waker.wake();
     }
 
+    /// Returns when the first sleeper wakes.
+    pub fn first(&self) -> Option<Duration> {
+        self.sleepers.borrow().first_key_value().map(|((until, _), _)| *until)
+    }
+
+    /// Moves the time on, and wakes everyone whose time has come.
+    pub fn advance_to(&self, now: Duration) {
+        self.now.set(self.now.get().max(now));
+        while self.first().is_some_and(|first| first <= self.now.get()) {
+            let first = self.sleepers.borrow_mut().pop_first();
+            if let Some((_, waker)) = first {
+                waker.wake();
+            }
+        }
+    }
+
     pub fn sleep(self: &Rc<Self>, duration: Duration) -> Sleep {
         let number = self.next.get();
         self.next.set(number + 1);
@@ -129,6 +145,21 @@ pub struct SimRandom(pub Cell<u64>);
 impl SimRandom {
     pub fn new(seed: u64) -> Self {
         Self(Cell::new(seed))
+    }
+
+    /// Returns a number below a bound.
+    pub fn below(&self, bound: u64) -> u64 {
+        self.number() % bound.max(1)
+    }
+
+    /// Says yes once in so many times.
+    pub fn once_in(&self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Returns one of several.
+    pub fn pick<'a, T>(&self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
     }
 
     pub fn number(&self) -> u64 {

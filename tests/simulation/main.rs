@@ -14,14 +14,19 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
+    clippy::use_debug,
     reason = "a test stops at the first surprise"
 )]
 
+mod books;
 mod cloud;
+mod crash;
 mod disaster;
+mod disk;
 mod machine;
 mod process;
 mod protocol;
+mod seeds;
 mod stack;
 
 use std::cell::RefCell;
@@ -29,10 +34,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::apply::run::Bounds;
-use stead::ledger::replay::load_ledger;
 
 use disaster::{Outside, Remains};
-use machine::SimRandom;
 use process::{Aim, assert_converged, assert_still, beginning, process};
 use stack::{edited, shop};
 
@@ -53,38 +56,11 @@ fn recorded(mut outside: Outside, aim: &Aim, story: &str) -> (Rc<Outside>, Vec<R
     (outside, remains)
 }
 
-/// Returns how many requests had no recorded outcome.
-fn open_intents(left: &Remains) -> usize {
-    load_ledger(left.records.iter().cloned()).unwrap().intents.len()
-}
-
 /// A world in which the shop stands, as its builder left it.
 fn standing() -> Outside {
     let outside = Rc::new(beginning(&shop()));
     converge(&outside, &Aim::build(shop()), 900, "the shop");
     Outside::after(&outside.left_behind(0, "standing"), Duration::from_mins(5))
-}
-
-/// Kills at each point, with what was on the way lost, or arriving late but within the bound.
-fn kill_everywhere(remains: &[Remains], aim: &Aim, what: &str) {
-    let chance = SimRandom::new(42);
-    for left in remains {
-        for late in [false, true] {
-            if late && left.in_flight.is_empty() {
-                continue;
-            }
-            let story = format!("{what}, killed at point {} ({}), late {late}", left.number, left.label);
-            let pause = Duration::from_millis(chance.number() % 5_000);
-            let outside = Outside::after(left, pause);
-            if late {
-                let within = Bounds::default().effect.as_millis() as u64;
-                let arrives = || left.now + Duration::from_millis(chance.number() % within);
-                let requests = left.in_flight.iter().map(|request| (arrives(), request.clone()));
-                outside.late.replace(requests.collect());
-            }
-            converge(&Rc::new(outside), aim, 1_000, &story);
-        }
-    }
 }
 
 /// What the simulations do, each from where it begins.
@@ -109,54 +85,6 @@ fn an_undisturbed_apply_does_everything_once() {
         let outside = Rc::new(outside);
         converge(&outside, &aim, 1, what);
     }
-}
-
-#[test]
-fn a_kill_at_any_await_of_a_creation_leaves_no_duplicate_and_no_orphan() {
-    let (outside, aim) = building();
-    let (_, remains) = recorded(outside, &aim, "building");
-    assert!(remains.len() > 200, "{}", remains.len());
-    kill_everywhere(&remains, &aim, "building");
-}
-
-#[test]
-fn a_kill_at_any_await_of_a_change_leaves_no_duplicate_and_no_orphan() {
-    let (outside, aim) = editing();
-    let (_, remains) = recorded(outside, &aim, "editing");
-    kill_everywhere(&remains, &aim, "editing");
-}
-
-#[test]
-fn a_kill_at_any_await_of_a_deletion_leaves_no_orphan() {
-    let (outside, aim) = destroying();
-    let (_, remains) = recorded(outside, &aim, "destroying");
-    kill_everywhere(&remains, &aim, "destroying");
-}
-
-#[test]
-fn a_kill_in_the_middle_of_a_recovery_changes_nothing() {
-    let (outside, aim) = building();
-    let (_, first) = recorded(outside, &aim, "building");
-    let chance = SimRandom::new(4_711);
-    let mut pairs = 0;
-    for left in first.iter().filter(|left| open_intents(left) > 0).step_by(5) {
-        let pause = Duration::from_millis(chance.number() % 5_000);
-        let mut again = Outside::after(left, pause);
-        again.remains = Some(RefCell::default());
-        let again = Rc::new(again);
-        process(&again, &aim, 1_000).unwrap();
-        let second = again.remains.as_ref().unwrap().take();
-        // The first points of the second run are its recovery; one of the others is as good as another.
-        let early = usize::try_from(chance.number() % 12).unwrap();
-        let any = usize::try_from(chance.number()).unwrap_or(usize::MAX) % second.len();
-        for number in [early.min(second.len() - 1), any] {
-            let (one, two) = (&left.label, &second[number].label);
-            let story = format!("killed at {} ({one}), then at {number} ({two})", left.number);
-            converge(&Rc::new(Outside::after(&second[number], pause)), &aim, 2_000, &story);
-            pairs += 1;
-        }
-    }
-    assert!(pairs > 40, "{pairs}");
 }
 
 #[test]

@@ -16,16 +16,18 @@ use stead::ledger::entry::Identity;
 use stead::ledger::history::Origin;
 use stead::ledger::journal::Journal;
 use stead::ledger::replay::load_ledger;
-use stead::model::address::Address;
+use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
 use stead::plan::change::Plan;
 use stead::plan::make::{Inputs, Options, make, wanted};
+use stead::plan::saved::SavedPlan;
 use uuid::Uuid;
 
-use super::cloud::{KEY, SimCloud, SimStore, deliver_late};
+use super::books::SimBooks;
+use super::cloud::{KEY, SimCloud, deliver_late};
 use super::disaster::Outside;
 use super::machine::{Machine, SimClock, SimRandom, wall};
 
@@ -44,6 +46,10 @@ pub struct Aim {
     pub strict: bool,
     /// What happens between the plan and the apply.
     pub meanwhile: Option<fn(&Outside)>,
+    /// Live objects to adopt, by id.
+    pub adopt: BTreeMap<Address, Name>,
+    /// The plan is saved, and applied so much later.
+    pub saved_for: Option<Duration>,
     catalog: Rc<OnceCell<Catalog>>,
 }
 
@@ -57,6 +63,8 @@ impl Aim {
             sink_is_full: false,
             strict: false,
             meanwhile: None,
+            adopt: BTreeMap::new(),
+            saved_for: None,
             catalog: Rc::default(),
         }
     }
@@ -84,17 +92,22 @@ pub struct Run {
     pub sent: u32,
 }
 
-/// Returns an empty cloud and the ledger of a stack that was never applied.
-pub fn beginning(stack: &Stack) -> Outside {
-    let setup = Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard };
-    let world = World::new(&setup, wall(Duration::ZERO));
-    let identity = Identity {
+/// Returns whose ledger it is.
+pub fn identity(stack: &Stack) -> Identity {
+    Identity {
         lineage: Uuid::from_u128(1),
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
         account: None,
         key: FingerprintKey([7; 32]),
-    };
+    }
+}
+
+/// Returns an empty cloud and the ledger of a stack that was never applied.
+pub fn beginning(stack: &Stack) -> Outside {
+    let setup = Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let world = World::new(&setup, wall(Duration::ZERO));
+    let identity = identity(stack);
     Outside::new(Machine::at(Duration::ZERO), world, vec![identity.birth()])
 }
 
@@ -108,7 +121,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let stack = &aim.stack;
     let clock = SimClock(Rc::clone(&outside.machine));
     let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
-    let journal = Journal::open(SimStore(Rc::clone(outside))).await.unwrap();
+    let journal = Journal::open(SimBooks::open(outside, stack).await.unwrap()).await.unwrap();
     let (stop, events) = (Cell::new(false), RefCell::new(Vec::new()));
     let delivered = RefCell::new(Vec::new());
     let context = Context {
@@ -136,7 +149,12 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         bounds: Bounds::default(),
     };
     recover(&context).await.unwrap();
-    let options = Options { allow_deletes: true, destroy: aim.destroy, ..Options::default() };
+    let options = Options {
+        allow_deletes: true,
+        destroy: aim.destroy,
+        adopt: aim.adopt.clone(),
+        ..Options::default()
+    };
     let ledger = journal.ledger().clone();
     let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
@@ -159,6 +177,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         now: client.clock().now(),
         nonce: client.random().uuid(),
     });
+    let plan = saved(outside, aim, plan).await;
     if let Some(meanwhile) = aim.meanwhile {
         meanwhile(outside);
     }
@@ -166,7 +185,18 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let outcome = run(&context, &plan).await;
     let took = client.clock().elapsed() - begun;
     let sent = client.count().sent - snapshot.requests.sent;
+    if outside.shelf.is_some() {
+        journal.close().await.unwrap();
+    }
     Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
+}
+
+/// Returns the plan as it is after it was saved for a while, if it is to be.
+async fn saved(outside: &Outside, aim: &Aim, plan: Plan) -> Plan {
+    let Some(time) = aim.saved_for else { return plan };
+    let text = SavedPlan::new(plan, "sim").to_text().unwrap();
+    outside.machine.sleep(time).await;
+    SavedPlan::parse(&text).unwrap().plan
 }
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.
@@ -192,6 +222,17 @@ pub fn assert_converged(outside: &Rc<Outside>, aim: &Aim, run: &Run, story: &str
     let mut live = live(outside);
     for ids in owned.values_mut().chain(live.values_mut()) {
         ids.sort_unstable();
+    }
+    let strangers = outside.strangers.borrow();
+    let is_ours = |id: &String| {
+        !strangers.contains(id)
+            || ledger
+                .entries
+                .values()
+                .any(|entry| entry.current.as_ref().is_some_and(|owned| owned.id == **id))
+    };
+    for ids in live.values_mut() {
+        ids.retain(&is_ours);
     }
     let live: BTreeMap<&str, Vec<String>> = live.into_iter().filter(|(_, ids)| !ids.is_empty()).collect();
     assert_eq!(owned, live, "{story}: what is owned is live, and nothing else");

@@ -12,6 +12,11 @@ use stead::model::value::Value;
 
 const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
+/// Returns a setting that stands nowhere.
+pub fn setting(expression: Expression) -> Setting {
+    Setting { expression, span: NOWHERE, set_by: None }
+}
+
 /// Builds a stack, one resource after the other.
 pub struct Builder {
     resources: Vec<Resource>,
@@ -59,15 +64,12 @@ impl Builder {
         attributes: &[(&str, Expression)],
     ) {
         let kind = REGISTRY.kind(kind).unwrap();
-        let setting = |expression: &Expression| Setting {
-            expression: expression.clone(),
-            span: NOWHERE,
-            set_by: None,
-        };
-        let mut all: BTreeMap<_, _> =
-            attributes.iter().map(|(name, expression)| ((*name).into(), setting(expression))).collect();
+        let mut all: BTreeMap<_, _> = attributes
+            .iter()
+            .map(|(name, expression)| ((*name).into(), setting(expression.clone())))
+            .collect();
         if kind.attribute("name").is_some() {
-            all.entry("name".into()).or_insert_with(|| setting(&text(name)));
+            all.entry("name".into()).or_insert_with(|| setting(text(name)));
         }
         self.resources.push(Resource {
             address,
@@ -103,7 +105,7 @@ impl Builder {
     }
 }
 
-const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKHEChLAFY9VYXIZ0Qk2lBfbPrZrnkRTsBbBjwqSVxSs";
+pub const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKHEChLAFY9VYXIZ0Qk2lBfbPrZrnkRTsBbBjwqSVxSs";
 
 /// The stack that is built, killed and built on.
 pub fn shop() -> Stack {
@@ -143,8 +145,7 @@ pub fn shop() -> Stack {
 pub fn edited() -> Stack {
     let mut stack = shop();
     let mut set = |address: &str, name: &str, expression: Expression| {
-        let setting = Setting { expression, span: NOWHERE, set_by: None };
-        stack.resources[address].attributes.insert(name.into(), setting);
+        stack.resources[address].attributes.insert(name.into(), setting(expression));
     };
     set("vm.a", "plan", text("std-2c-4g"));
     set("vm.a", "console_require_mfa", Expression::Value(Value::Bool(true)));

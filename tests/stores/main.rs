@@ -12,10 +12,16 @@
 )]
 
 mod contract;
-mod postgres;
-mod server;
+mod http;
+mod lax;
 mod moto;
 mod people;
+mod postgres;
+mod races;
+mod races_elsewhere;
 #[cfg(feature = "s3")]
 mod s3;
+mod server;
+mod state_server;
+mod tls;
 mod wire;

@@ -13,12 +13,12 @@ fn shelf(address: &str) -> PostgresShelf {
 }
 
 /// Runs statements as the administrator.
-async fn administer(address: &str, sql: &str) {
+pub async fn administer(address: &str, sql: &str) {
     connected(address, async |client| client.batch_execute(sql).await.unwrap()).await;
 }
 
 /// Returns the first column of the first row, as text.
-async fn ask(address: &str, sql: &str) -> String {
+pub async fn ask(address: &str, sql: &str) -> String {
     connected(address, async |client| client.query_one(sql, &[]).await.unwrap().get(0)).await
 }
 

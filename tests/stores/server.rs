@@ -84,6 +84,11 @@ impl Database {
         format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
     }
 
+    /// Returns the directory of its data and its socket.
+    pub fn folder(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Returns the address of a database through the server's socket.
     pub fn socket(&self, name: &str) -> String {
         format!("postgres://postgres@/{name}?host={}&port={}", self.directory.path().display(), self.port)
@@ -191,6 +196,13 @@ fn other_user() -> Option<(u32, u32)> {
         Some((numbers.next()?, numbers.next()?))
     };
     (me == 0).then(|| find("postgres").or_else(|| find("nobody")).expect(INSTALL))
+}
+
+/// Makes a file the server's own.
+pub fn give(file: &Path) {
+    if let Some((user, group)) = other_user() {
+        std::os::unix::fs::chown(file, Some(user), Some(group)).unwrap();
+    }
 }
 
 fn nobody(command: &mut Command) -> &mut Command {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
+use crate::cli::books::{Book, Shelf};
 use crate::cli::commands::plan as planning;
 use crate::cli::connect::{Chance, Connection, Http, Time};
 use crate::cli::exit::Exit;
@@ -17,18 +18,16 @@ use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::telling::Telling;
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, questions, reading};
+use crate::cli::{books, consent, delivery, origin, questions, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
-use crate::ledger::file::FileStore;
 use crate::ledger::history::Origin;
-use crate::ledger::journal::Journal;
 use crate::ledger::record::Record;
 use crate::ledger::salvage::salvaged;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::plan::change::{Action, Block, Plan};
-use crate::plan::saved::Facts;
+use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
 
@@ -82,36 +81,10 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     }
     let project = session.open()?;
     confirmed(order, &project)?;
-    let options = session.options(order.scope, order.destroy);
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply::new(session, &project, &connection, &journal, order.running);
-    if let Some(exit) = apply.recover().await? {
-        return Ok(exit);
-    }
-    let pinned = reading::pinned(&connection.lock_file)?;
-    let clock = connection.client.clock();
-    let start = clock.elapsed();
-    let ledger = journal.ledger().clone().for_plans();
-    let plan = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref());
-    let (plan, world) = books::kept(&journal, plan).await??;
-    let facts = planning::facts(&ledger, clock, start, &world);
-    let blocked = !plan.blocks.iter().all(Block::only_freezes);
-    if blocked || !(session.ui.json || session.ui.ndjson) {
-        planning::show(session, &plan, &facts);
-    }
-    if blocked {
-        return Ok(Exit::Blocked);
-    }
-    expected(order, &plan)?;
-    if !plan.changes.is_empty() && !books::kept(&journal, agreed(session, &project, &plan, order)).await?? {
-        session.ui.say("Nothing was applied.");
-        return Ok(Exit::Failed);
-    }
-    let exit = apply.run(&plan).await?;
-    books::close(journal).await?;
-    books::pin(&project, &connection, &world.catalog, pinned.as_ref())?;
-    Ok(exit)
+    let done = Apply::new(session, &project, &connection, &journal, order.running).planned(order).await;
+    books::close_after(journal, done).await
 }
 
 async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result<Exit, Failure> {
@@ -119,26 +92,8 @@ async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply::new(session, &project, &connection, &journal, running);
-    if let Some(exit) = apply.recover().await? {
-        return Ok(exit);
-    }
-    let ledger = journal.ledger().clone().for_plans();
-    let snapshot = books::kept(&journal, connection.client.refresh(&saved.wanted(REGISTRY))).await??;
-    let facts = Facts {
-        registry: REGISTRY,
-        stack: &project.stack.name,
-        environment: &project.stack.environment.name,
-        config: &project.stack.digest,
-        ledger: &ledger,
-        snapshot: &snapshot,
-    };
-    saved.check(&facts).map_err(|stale| {
-        Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
-    })?;
-    let exit = apply.run(&saved.plan).await?;
-    books::close(journal).await?;
-    Ok(exit)
+    let done = Apply::new(session, &project, &connection, &journal, running).saved(&saved).await;
+    books::close_after(journal, done).await
 }
 
 fn confirmed(order: &Order<'_>, project: &Project) -> Result<(), Failure> {
@@ -189,10 +144,7 @@ async fn agreed(
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    let (ui, typed) = (session.ui, typed.map(str::to_owned));
-    // A person may take longer than a lease lasts: it is renewed meanwhile.
-    let asked = tokio::task::spawn_blocking(move || ui.ask(typed.as_deref())).await;
-    Ok(asked.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
+    session.ui.agrees("Apply this plan?", typed).await
 }
 
 const fn word(action: Action) -> &'static str {
@@ -209,23 +161,78 @@ struct Apply<'a> {
     session: &'a Session,
     project: &'a Project,
     connection: &'a Connection,
-    journal: &'a Journal<FileStore>,
+    journal: &'a Book,
     running: &'a Running,
     rescue: Rescue,
 }
 
-type Inside<'a> = Context<'a, Http, Time, Chance, FileStore>;
+type Inside<'a> = Context<'a, Http, Time, Chance, Shelf>;
 
 impl<'a> Apply<'a> {
     fn new(
         session: &'a Session,
         project: &'a Project,
         connection: &'a Connection,
-        journal: &'a Journal<FileStore>,
+        journal: &'a Book,
         running: &'a Running,
     ) -> Self {
         let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
         Self { session, project, connection, journal, running, rescue }
+    }
+
+    /// Plans, shows, asks and runs, under the open ledger.
+    async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
+        let Self { session, project, connection, journal, .. } = self;
+        if let Some(exit) = self.recover().await? {
+            return Ok(exit);
+        }
+        let options = session.options(order.scope, order.destroy);
+        let pinned = reading::pinned(&connection.lock_file)?;
+        let clock = connection.client.clock();
+        let start = clock.elapsed();
+        let ledger = journal.ledger().clone().for_plans();
+        let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let (plan, world) = books::while_kept(journal, reading).await?;
+        let facts = planning::facts(&ledger, clock, start, &world);
+        let blocked = !plan.blocks.iter().all(Block::only_freezes);
+        if blocked || !(session.ui.json || session.ui.ndjson) {
+            planning::show(session, &plan, &facts);
+        }
+        if blocked {
+            return Ok(Exit::Blocked);
+        }
+        expected(order, &plan)?;
+        let asking = agreed(session, project, &plan, order);
+        if !plan.changes.is_empty() && !books::while_kept(journal, asking).await? {
+            session.ui.say("Nothing was applied.");
+            return Ok(Exit::Failed);
+        }
+        let exit = self.run(&plan).await?;
+        books::pin(project, connection, &world.catalog, pinned.as_ref())?;
+        Ok(exit)
+    }
+
+    /// Checks a saved plan against the live world and runs it, under the open ledger.
+    async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
+        if let Some(exit) = self.recover().await? {
+            return Ok(exit);
+        }
+        let wanted = saved.wanted(REGISTRY);
+        let snapshot = books::kept(self.journal, self.connection.client.refresh(&wanted)).await??;
+        let ledger = self.journal.ledger().clone().for_plans();
+        let stack = &self.project.stack;
+        let facts = Facts {
+            registry: REGISTRY,
+            stack: &stack.name,
+            environment: &stack.environment.name,
+            config: &stack.digest,
+            ledger: &ledger,
+            snapshot: &snapshot,
+        };
+        saved.check(&facts).map_err(|stale| {
+            Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+        })?;
+        self.run(&saved.plan).await
     }
 
     /// Settles what an earlier run left open; an exit code when it was interrupted.
@@ -237,7 +244,7 @@ impl<'a> Apply<'a> {
             return Ok(None);
         }
         let telling = self.session.telling(self.connection, None);
-        match self.watched(&telling, async |context| run::recover(context).await).await? {
+        match self.watched(&telling, &Origin::default(), async |context| run::recover(context).await).await? {
             Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
             Ended::Abandoned => Ok(Some(self.leave().await)),
         }
@@ -290,7 +297,8 @@ impl<'a> Apply<'a> {
         let clock = self.connection.client.clock();
         let start = clock.elapsed();
         let telling = self.session.telling(self.connection, Some(plan));
-        let ended = self.watched(&telling, async |context| run::run(context, plan).await).await?;
+        let origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
         let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };
         self.remember_waterline();
@@ -322,6 +330,7 @@ impl<'a> Apply<'a> {
     async fn watched<T>(
         &self,
         telling: &Telling<'_, Time>,
+        origin: &Origin,
         work: impl AsyncFnOnce(&Inside<'_>) -> T,
     ) -> Result<Ended<T>, Failure> {
         let stop = Cell::new(false);
@@ -334,7 +343,7 @@ impl<'a> Apply<'a> {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
-            origin: &Origin::default(),
+            origin,
             strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,
             secrets: &secrets,
             deliver: &deliver,

@@ -19,7 +19,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let project = session.open()?;
     let options = session.looking();
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;

@@ -19,7 +19,7 @@ use crate::report::{json, list};
 pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     let address = &args.address;
     let found = ledger.entries.get(address).and_then(|entry| Some((entry, entry.current.as_ref()?)));
     let Some((entry, owned)) = found else {

@@ -25,7 +25,7 @@ use crate::report::list::{self, Listed};
 pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let options = session.looking();

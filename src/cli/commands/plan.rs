@@ -27,7 +27,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let project = session.open()?;
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::cli::args::{Answer, Resolve};
-use crate::cli::books;
+use crate::cli::books::{self, Book};
 use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -11,7 +11,7 @@ use crate::cli::session::Session;
 use crate::ledger::entry::{Intent, IntentAction, Ledger, Owned};
 use crate::ledger::question;
 use crate::ledger::record::{Answer as Said, Record};
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::report::escape;
 use crate::report::json::{self, Asked};
@@ -26,7 +26,7 @@ const WATCHED: &str = "presumed without effect, and watched for a late one";
 pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
     let Some(asked) = &args.operation else {
         session.ui.out(&if session.ui.json { document(&ledger) } else { page(&ledger) });
         return Ok(Exit::Done);
@@ -37,14 +37,25 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let ledger = journal.ledger().clone();
-    let intent = intent(&ledger, op)?;
-    let answer = books::kept(&journal, said(&connection, &ledger, &intent, &answer)).await??;
-    journal.commit(&[Record::Answered { op, answer }]).await?;
-    books::close(journal).await?;
-    session.ui.say(&format!("Recorded. {} is no longer frozen.", intent.address));
+    let done = record(&connection, &journal, op, &answer).await;
+    let address = books::close_after(journal, done).await?;
+    session.ui.say(&format!("Recorded. {address} is no longer frozen."));
     session.next("plan", "");
     Ok(Exit::Done)
+}
+
+/// Records an answer; returns for which resource the request was.
+async fn record(
+    connection: &Connection,
+    journal: &Book,
+    op: Uuid,
+    answer: &Answer,
+) -> Result<Address, Failure> {
+    let ledger = journal.ledger().clone();
+    let intent = intent(&ledger, op)?;
+    let answer = books::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
+    journal.commit(&[Record::Answered { op, answer }]).await?;
+    Ok(intent.address)
 }
 
 fn found(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {

@@ -12,9 +12,11 @@ use crate::cloud::fake::{answer, client, error, page, run};
 type World = BTreeMap<&'static str, Vec<Json>>;
 
 fn records(prefix: &str, count: usize) -> Vec<Json> {
-    (0..count)
-        .map(|n| json!({"id": format!("{prefix}-{n}"), "name": format!("n{n}"), "project_id": "p1"}))
-        .collect()
+    let record = |n| {
+        let created_at = format!("{:06}", count - n);
+        json!({"id": format!("{prefix}-{n}"), "name": format!("n{n}"), "project_id": "p1", "created_at": created_at})
+    };
+    (0..count).map(record).collect()
 }
 
 fn world() -> World {

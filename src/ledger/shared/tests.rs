@@ -1,93 +1,27 @@
-//! The shared ledger on a shelf in memory: takings, displacement, lost answers, lax places, poison.
+//! Shared ledgers: taking and losing leases, places that do not keep their word, lost answers.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::collections::VecDeque;
 
 use futures_util::FutureExt;
 use uuid::Uuid;
 
 use super::*;
-use crate::ledger::fixture::{create, identity, op};
+use crate::ledger::fixture::*;
+use crate::ledger::history::Origin;
 use crate::ledger::memory_shelf::{Laxity, MemoryShelf};
 
-/// A shelf with hands in between: slow, deaf, or someone else comes first.
-#[derive(Clone, Default)]
-struct Between {
+#[path = "tests/interleaved.rs"]
+mod interleaved;
+
+/// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
+#[derive(Clone)]
+struct Hand {
     shelf: MemoryShelf,
-    /// How long writing the lease takes.
-    takes: Rc<Cell<Duration>>,
-    /// Lines are written, and their writer is told that someone else was there.
-    denies: Rc<Cell<bool>>,
-    /// What happens right before the next line.
-    before_line: Rc<RefCell<Option<Box<dyn FnOnce()>>>>,
-    /// When the lease was written.
-    renewals: Rc<RefCell<Vec<Duration>>>,
-    /// Renewals after which the place goes down.
-    lasts_for: Rc<Cell<Option<usize>>>,
+    naps: std::rc::Rc<Cell<usize>>,
 }
 
-impl Shelf for Between {
-    fn place(&self) -> String {
-        self.shelf.place()
-    }
-
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
-        self.shelf.lease().await
-    }
-
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
-        if self.lasts_for.get() == Some(self.renewals.borrow().len()) {
-            self.shelf.0.down.set(true);
-        }
-        let written = self.shelf.put_lease(lease, mark).await;
-        if written.is_ok() {
-            self.renewals.borrow_mut().push(self.shelf.0.now.get());
-        }
-        self.pass(self.takes.get());
-        written
-    }
-
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
-        self.shelf.lines(after).await
-    }
-
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
-        let meddle = self.before_line.borrow_mut().take();
-        meddle.into_iter().for_each(|meddle| meddle());
-        self.shelf.put_line(number, epoch, line).await?;
-        if self.denies.get() { Err(ShelfError::Conflict) } else { Ok(()) }
-    }
-
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
-        self.shelf.summaries().await
-    }
-
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
-        self.shelf.summary(number).await
-    }
-
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
-        self.shelf.put_summary(number, summary).await
-    }
-
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
-        self.shelf.prune(before).await
-    }
-}
-
-impl Between {
-    fn pass(&self, time: Duration) {
-        let now = &self.shelf.0.now;
-        now.set(now.get() + time);
-    }
-
-    fn ledger(&self) -> Ledger {
-        now(SharedStore::<_, Hand>::read(self, "shop", "prod")).unwrap().unwrap()
-    }
-}
-
-/// A clock that goes with the shelf's; whoever sleeps lets time pass.
-impl Clock for Between {
+impl Clock for Hand {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH + self.elapsed()
     }
@@ -97,257 +31,484 @@ impl Clock for Between {
     }
 
     async fn sleep(&self, duration: Duration) {
-        self.pass(duration);
+        if self.naps.get() == 0 {
+            std::future::pending::<()>().await;
+        }
+        self.naps.set(self.naps.get() - 1);
+        self.shelf.0.now.set(self.elapsed() + duration);
     }
 }
 
-type Hand = Between;
-type Held = SharedStore<Between, Hand>;
-
-const EFFECT: Duration = Duration::from_mins(1);
-
-fn now<T>(future: impl Future<Output = T>) -> T {
-    future.now_or_never().expect("memory answers at once")
+/// What becomes of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Done,
+    NoEffect,
+    AnswerLost,
 }
 
-fn holder(number: u32) -> Holder {
-    let process = Process { boot: "b".into(), namespace: "n".into(), id: number, started: 1 };
+/// A shelf whose next writes have their fates.
+#[derive(Clone, Default)]
+struct Lossy {
+    inner: MemoryShelf,
+    fates: std::rc::Rc<RefCell<VecDeque<Fate>>>,
+}
+
+impl Lossy {
+    fn next(&self, fates: impl IntoIterator<Item = Fate>) {
+        self.fates.borrow_mut().extend(fates);
+    }
+
+    async fn write<T>(&self, write: impl Future<Output = Result<T, ShelfError>>) -> Result<T, ShelfError> {
+        let lost = || ShelfError::Failed { action: "write".to_owned(), reason: "no answer".to_owned() };
+        let fate = self.fates.borrow_mut().pop_front().unwrap_or(Fate::Done);
+        match fate {
+            Fate::Done => write.await,
+            Fate::NoEffect => Err(lost()),
+            Fate::AnswerLost => write.await.and_then(|_| Err(lost())),
+        }
+    }
+}
+
+impl Shelf for Lossy {
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+
+    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+        self.inner.lease().await
+    }
+
+    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        self.write(self.inner.put_lease(lease, mark)).await
+    }
+
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+        self.inner.lines(after).await
+    }
+
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+        self.write(self.inner.put_line(number, epoch, line)).await
+    }
+
+    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+        self.inner.summaries().await
+    }
+
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.inner.summary(number).await
+    }
+
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+        self.write(self.inner.put_summary(number, summary)).await
+    }
+
+    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+        self.write(self.inner.prune(before)).await
+    }
+}
+
+type Kept = SharedStore<Lossy, Hand>;
+
+/// One shelf, and who opens it how.
+#[derive(Clone)]
+struct World {
+    shelf: Lossy,
+    clock: Hand,
+    is_dead: bool,
+    force: Option<&'static str>,
+}
+
+fn world() -> World {
+    let shelf = Lossy::default();
+    let clock = Hand { shelf: shelf.inner.clone(), naps: std::rc::Rc::default() };
+    World { shelf, clock, is_dead: false, force: None }
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("it waits")
+}
+
+fn holder(n: u8) -> Holder {
+    let process = Process { boot: "b".into(), namespace: "n".into(), id: n.into(), started: 1 };
     Holder {
-        session: Uuid::from_u128(number.into()),
-        who: format!("user{number}@host"),
+        session: Uuid::from_u128(n.into()),
+        who: format!("user{n}@host"),
         process: Some(process),
         since: Timestamp::UNIX_EPOCH,
     }
 }
 
-/// Opens as a process; those in `dead` are proven dead.
-fn open_as(shelf: &Between, number: u32, dead: &[u32], force: Option<&str>) -> Result<Held, StoreError> {
-    let is_dead = |process: &Process| dead.contains(&process.id);
-    let identity = identity();
-    let opening =
-        Opening { identity: &identity, holder: holder(number), effect: EFFECT, is_dead: &is_dead, force };
-    now(SharedStore::open(shelf.clone(), shelf.clone(), &opening))
+impl World {
+    fn try_open(&self, n: u8) -> Result<Kept, StoreError> {
+        let opening = Opening {
+            identity: &identity(),
+            holder: holder(n),
+            effect: Duration::from_mins(1),
+            is_dead: &|_| self.is_dead,
+            force: self.force,
+        };
+        now(SharedStore::open(self.shelf.clone(), self.clock.clone(), &opening))
+    }
+
+    fn open(&self, n: u8) -> Kept {
+        self.try_open(n).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.clock.shelf.0.now.set(self.clock.elapsed() + Duration::from_secs(seconds));
+    }
+
+    fn ledger(&self) -> Ledger {
+        now(Kept::read(&self.shelf, "shop", "prod")).unwrap().unwrap()
+    }
+
+    fn records(&self) -> Vec<Record> {
+        now(Content::read(&self.shelf)).unwrap().records
+    }
+
+    /// Whether the last taker found the one before silent.
+    fn was_proven(&self) -> bool {
+        let took = |record: &Record| match record {
+            Record::Took { proven, .. } => Some(*proven),
+            _ => None,
+        };
+        self.records().iter().rev().find_map(took).unwrap()
+    }
+
+    fn lease(&self) -> Stored {
+        now(self.shelf.lease()).unwrap().unwrap()
+    }
+
+    fn forcing(&self) -> Self {
+        Self { force: Some("the runner is gone"), ..self.clone() }
+    }
 }
 
-fn open(shelf: &Between, number: u32) -> Held {
-    open_as(shelf, number, &[], None).unwrap()
+fn begin(n: u8) -> Record {
+    Record::Begin {
+        run: op(n),
+        plan: op(n),
+        who: "ada".into(),
+        at: Timestamp::UNIX_EPOCH,
+        origin: Origin::default(),
+    }
 }
 
-fn append(store: &Held, record: Record) -> Result<(), StoreError> {
-    now(store.append(&[record]))
-}
-
-fn account() -> Record {
-    Record::Account { account: "a".into() }
+fn append(store: &Kept, records: &[Record]) -> Result<(), StoreError> {
+    now(store.append(records))
 }
 
 #[test]
-fn one_has_it_until_it_is_given_back() {
-    let shelf = Between::default();
-    let first = open(&shelf, 1);
-    let ledger = shelf.ledger();
-    assert_eq!((ledger.epoch, ledger.holder), (1, Some(holder(1))));
-    let Err(StoreError::Locked { holder: who }) = open_as(&shelf, 2, &[], None) else { panic!("two") };
-    assert!(who.contains("user1@host, process 1"), "{who}");
-    append(&first, account()).unwrap();
-    now(first.release()).unwrap();
-    assert_eq!(shelf.ledger().holder, None);
-    let second = open(&shelf, 2);
-    assert_eq!((shelf.ledger().epoch, shelf.ledger().holder), (2, Some(holder(2))));
-    let Record::Took { proven, .. } = now(second.load()).unwrap().pop().unwrap() else {
-        panic!("no taking")
-    };
-    assert!(proven);
+fn a_lease_is_taken_kept_and_given_back() {
+    let world = world();
+    assert!(now(Kept::read(&world.shelf, "shop", "prod")).unwrap().is_none(), "reading makes nothing");
+    assert_eq!(now(world.shelf.lease()).unwrap(), None);
+    let one = world.open(1);
+    assert_eq!(now(one.load()).unwrap(), vec![Record::Condensed(Box::new(world.ledger()))]);
+    append(&one, &[begin(1)]).unwrap();
+    let error = world.try_open(2).err().unwrap().to_string();
+    assert!(error.contains("user1@host, process 1"), "{error}");
+    assert!(error.contains("runs out in 240 s"), "{error}");
+    now(one.release()).unwrap();
+    assert_eq!(one.held_for(), Some(Duration::ZERO));
+    assert!(matches!(append(&one, &[begin(2)]), Err(StoreError::Poisoned)), "after the release");
+
+    let two = world.open(2);
+    assert!(world.was_proven());
+    assert_eq!((world.ledger().epoch, world.ledger().history.len()), (2, 1));
+    assert_eq!(world.ledger().holder, Some(holder(2)));
+    now(two.release()).unwrap();
+    assert_eq!(world.ledger().holder, None);
 }
 
 #[test]
-fn a_lease_runs_out_when_the_bound_of_effect_has_passed_too() {
-    let shelf = Between::default();
-    let _first = open(&shelf, 1);
-    shelf.pass(LASTS + EFFECT - Duration::from_secs(1));
-    assert!(matches!(open_as(&shelf, 2, &[], None), Err(StoreError::Locked { .. })));
-    shelf.pass(Duration::from_secs(1));
-    open(&shelf, 2);
-}
-
-#[test]
-fn what_is_open_is_foreign_unless_its_holder_is_known_to_be_silent() {
-    type Story = fn(&Between, Held) -> Held;
-    let runs_out: Story = |shelf, _| {
-        shelf.pass(LASTS + EFFECT);
-        open(shelf, 2)
+fn who_held_it_before_is_silent_or_not() {
+    type Before = fn(&World, Kept);
+    let ran_out: Before = |world, _| world.pass(240);
+    let taken_and_given_back: Before = |world, _| {
+        // The second one takes the lease and fails before its first line.
+        world.pass(240);
+        let strange = Identity { stack: "other".into(), ..identity() };
+        let opening = Opening {
+            identity: &strange,
+            holder: holder(9),
+            effect: Duration::ZERO,
+            is_dead: &|_| false,
+            force: None,
+        };
+        let opened = now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening));
+        assert!(matches!(opened, Err(StoreError::Foreign { .. })));
+        assert_eq!((world.lease().lease.epoch, world.lease().lease.holder), (2, None));
     };
-    let dies: Story = |shelf, _| open_as(shelf, 2, &[1], None).unwrap();
-    let is_broken: Story = |shelf, _| open_as(shelf, 2, &[], Some("it hangs")).unwrap();
-    let says_so: Story = |shelf, first| {
-        now(first.release()).unwrap();
-        open(shelf, 2)
-    };
-    let gives_the_lease_back: Story = |shelf, first| {
-        now(first.give_back()).unwrap();
-        open(shelf, 2)
-    };
-    // Someone takes over, and gives back before the first line; the first one may still send.
-    let another_gives_it_back: Story = |shelf, _| {
-        let mark = now(shelf.lease()).unwrap().unwrap().mark;
-        let free = Lease { epoch: 2, holder: None, lasts_seconds: 1 };
-        now(shelf.put_lease(&free, Some(&mark))).unwrap();
-        open(shelf, 3)
-    };
-    let another_dies: Story = |shelf, _| {
-        let mark = now(shelf.lease()).unwrap().unwrap().mark;
-        let another = Lease { epoch: 2, holder: Some(holder(2)), lasts_seconds: 180 };
-        now(shelf.put_lease(&another, Some(&mark))).unwrap();
-        open_as(shelf, 3, &[2], None).unwrap()
-    };
-    for (what, story, foreign) in [
-        ("it ran out", runs_out, true),
-        ("its holder is dead", dies, false),
-        ("someone broke it", is_broken, true),
-        ("its holder released it", says_so, false),
-        ("its holder gave the lease back", gives_the_lease_back, false),
-        ("another one gave it back", another_gives_it_back, true),
-        ("another one died with it", another_dies, true),
-    ] {
-        let shelf = Between::default();
-        let first = open(&shelf, 1);
-        append(&first, create(1, 1, false)).unwrap();
-        let _second = story(&shelf, first);
-        assert_eq!(shelf.ledger().intents[&op(1)].foreign, foreign, "{what}");
+    let table: [(&str, Before, bool, bool, bool); 8] = [
+        ("released", |_, one| now(one.release()).unwrap(), false, false, true),
+        ("given back after a failure", |_, one| now(one.give_back()).unwrap(), false, false, true),
+        ("ran out", ran_out, false, false, false),
+        ("ran out, and is dead", ran_out, true, false, true),
+        ("is dead", |_, _| (), true, false, true),
+        ("is forced out", |_, _| (), false, true, false),
+        ("taken over, given back before the first line", taken_and_given_back, false, false, false),
+        ("the same, and is dead", taken_and_given_back, true, false, true),
+    ];
+    for (what, before, is_dead, forced, proven) in table {
+        let mut world = world();
+        let one = world.open(1);
+        append(&one, &[create(1, 1, false)]).unwrap();
+        before(&world, one);
+        world.is_dead = is_dead;
+        if forced {
+            world = world.forcing();
+        }
+        let _two = world.open(2);
+        assert_eq!(world.was_proven(), proven, "{what}");
+        assert_eq!(world.ledger().intents[&op(1)].foreign, !proven, "{what}");
+        let reason = world.records().into_iter().rev().find_map(|record| match record {
+            Record::Took { reason, .. } => Some(reason),
+            _ => None,
+        });
+        assert_eq!(reason.flatten().is_some(), forced, "{what}");
     }
 }
 
 #[test]
-fn what_is_foreign_stays_foreign_whoever_comes_next() {
-    let shelf = Between::default();
-    let first = open(&shelf, 1);
-    append(&first, create(1, 1, false)).unwrap();
-    open_as(&shelf, 2, &[], Some("it hangs")).unwrap();
-    open_as(&shelf, 3, &[2], None).unwrap();
-    assert!(shelf.ledger().intents[&op(1)].foreign);
+fn force_that_is_not_needed_leaves_no_reason() {
+    let world = world();
+    now(world.open(1).release()).unwrap();
+    let _two = world.forcing().open(2);
+    assert!(world.was_proven());
+    assert!(!format!("{:?}", world.records()).contains("the runner is gone"));
 }
 
 #[test]
-fn who_is_displaced_writes_nothing_more() {
-    let shelf = Between::default();
-    let first = open(&shelf, 1);
-    let _second = open_as(&shelf, 2, &[], Some("it hangs")).unwrap();
-    let lines = shelf.shelf.0.lines.borrow().clone();
-    let Err(StoreError::Displaced { by }) = append(&first, account()) else { panic!("it wrote") };
-    assert!(by.contains("user2@host"), "{by}");
-    assert!(matches!(append(&first, account()), Err(StoreError::Poisoned)));
-    assert!(matches!(now(first.keep()), StoreError::Displaced { .. }));
-    assert!(matches!(now(first.release()), Err(StoreError::Displaced { .. })));
-    assert_eq!(*shelf.shelf.0.lines.borrow(), lines);
-    assert_eq!(shelf.ledger().holder, Some(holder(2)));
+fn a_displaced_holder_can_do_nothing() {
+    let world = world();
+    let one = world.open(1);
+    append(&one, &[begin(1)]).unwrap();
+    let two = world.forcing().open(2);
+    append(&two, &[begin(2)]).unwrap();
+    let lines = world.shelf.inner.0.lines.borrow().clone();
+
+    let error = append(&one, &[begin(3)]).unwrap_err().to_string();
+    assert!(error.contains("taken over by user2@host"), "{error}");
+    assert!(matches!(append(&one, &[begin(3)]), Err(StoreError::Poisoned)));
+    assert!(matches!(now(one.condense(&world.ledger())), Err(StoreError::Poisoned)));
+    world.clock.naps.set(1);
+    assert!(matches!(now(one.keep()), StoreError::Displaced { .. }));
+    assert_eq!(one.held_for(), Some(Duration::ZERO));
+    assert!(matches!(now(one.release()), Err(StoreError::Displaced { .. })));
+    assert_eq!(*world.shelf.inner.0.lines.borrow(), lines);
+    assert_eq!(world.lease().lease.holder, Some(holder(2)));
+    append(&two, &[begin(4)]).unwrap();
+}
+
+/// The numbers that a sleeper counts on may have been written, summed up and removed.
+#[test]
+fn a_sleeper_is_displaced_though_its_number_is_free_again() {
+    let world = world();
+    let one = world.open(1);
+    world.pass(240);
+    let two = world.open(2);
+    for n in 0..12 {
+        append(&two, &[begin(n)]).unwrap();
+        now(two.condense(&world.ledger())).unwrap();
+    }
+    assert!(!world.shelf.inner.0.lines.borrow().contains_key(&2), "the test's own premise");
+    assert!(matches!(append(&one, &[begin(99)]), Err(StoreError::Displaced { .. })));
+    assert!(!world.shelf.inner.0.lines.borrow().contains_key(&2));
 }
 
 #[test]
-fn what_a_displaced_holder_still_wrote_is_read_before_the_taking() {
-    let shelf = Between::default();
-    let first = Rc::new(open(&shelf, 1));
-    let writer = Rc::clone(&first);
-    *shelf.before_line.borrow_mut() = Some(Box::new(move || append(&writer, create(1, 1, false)).unwrap()));
-    let _second = open_as(&shelf, 2, &[], Some("it hangs")).unwrap();
-    assert!(shelf.ledger().intents[&op(1)].foreign);
-    assert!(matches!(append(&first, account()), Err(StoreError::Displaced { .. })));
+fn a_displaced_holders_summary_sums_up_its_own_lines() {
+    let world = world();
+    let one = world.open(1);
+    append(&one, &[begin(1)]).unwrap();
+    let known = world.ledger();
+    let two = world.forcing().open(2);
+    append(&two, &[begin(2)]).unwrap();
+    let before = world.ledger();
+    now(one.condense(&known)).unwrap();
+    assert_eq!(world.ledger(), before);
+    now(two.condense(&before)).unwrap();
+    assert_eq!(world.ledger(), before);
 }
 
 #[test]
-fn a_line_whose_answer_is_lost_is_found_again() {
-    let shelf = Between::default();
-    let store = open(&shelf, 1);
-    shelf.denies.set(true);
-    append(&store, account()).unwrap();
-    shelf.denies.set(false);
-    append(&store, create(1, 1, false)).unwrap();
-    assert_eq!(shelf.ledger().identity.account.as_deref(), Some("a"));
-}
-
-#[test]
-fn a_place_that_does_not_keep_its_word_is_refused() {
+fn every_laxity_is_refused_and_the_lease_given_back() {
     for laxity in [Laxity::Anew, Laxity::Stale, Laxity::Over] {
-        let shelf = Between::default();
-        now(open(&shelf, 1).release()).unwrap();
-        shelf.shelf.0.lax.set(Some(laxity));
-        let refused = open_as(&shelf, 2, &[], None);
-        assert!(matches!(refused, Err(StoreError::Lax { .. })), "{laxity:?}");
+        for opened_before in [false, true] {
+            let world = world();
+            if opened_before {
+                now(world.open(1).release()).unwrap();
+            }
+            world.shelf.inner.0.lax.set(Some(laxity));
+            let error = world.try_open(2).err();
+            assert!(matches!(error, Some(StoreError::Lax { .. })), "{laxity:?} {opened_before} {error:?}");
+            assert_eq!(world.lease().lease.holder, None, "{laxity:?} {opened_before}");
+            world.shelf.inner.0.lax.set(None);
+            now(world.open(3).release()).unwrap();
+        }
     }
 }
 
 #[test]
-fn another_stacks_ledger_is_refused_and_its_lease_given_back() {
-    let shelf = Between::default();
-    let identity = Identity { stack: "bakery".into(), ..identity() };
-    let opening = Opening {
-        identity: &identity,
-        holder: holder(1),
-        effect: EFFECT,
-        is_dead: &|_| false,
-        force: None,
-    };
-    now(now(Held::open(shelf.clone(), shelf.clone(), &opening)).unwrap().release()).unwrap();
-    assert!(matches!(open_as(&shelf, 2, &[], None), Err(StoreError::Foreign { .. })));
-    assert_eq!(now(shelf.lease()).unwrap().unwrap().lease.holder, None);
-}
-
-#[test]
-fn a_renewal_counts_from_before_it_was_sent() {
-    let shelf = Between::default();
-    shelf.takes.set(Duration::from_secs(50));
-    let store = open(&shelf, 1);
-    let before = shelf.elapsed();
-    now(store.renew(Some(&holder(1)))).unwrap();
-    assert_eq!(shelf.elapsed(), before + Duration::from_secs(50));
-    assert_eq!(store.held_for(), Some(LASTS - Duration::from_secs(50)));
-    shelf.pass(LASTS);
-    assert_eq!(store.held_for(), Some(Duration::ZERO));
-}
-
-#[test]
-fn a_lease_is_renewed_in_time_until_the_place_is_lost() {
-    let shelf = Between::default();
-    let store = open(&shelf, 1);
-    let begun = shelf.elapsed();
-    shelf.renewals.borrow_mut().clear();
-    shelf.lasts_for.set(Some(3));
-    assert!(matches!(now(store.keep()), StoreError::Shared { .. }));
-    let times: Vec<Duration> = (1..=3).map(|minute| begun + Duration::from_mins(minute)).collect();
-    assert_eq!(*shelf.renewals.borrow(), times);
-    assert_eq!(store.held_for(), Some(Duration::ZERO));
-    assert_eq!(shelf.elapsed(), times[2] + LASTS, "while there is time, it is tried again");
-}
-
-#[test]
-fn a_failed_write_poisons_and_the_lease_is_given_back_without_a_word() {
-    let shelf = Between::default();
-    let store = open(&shelf, 1);
-    shelf.shelf.0.down.set(true);
-    assert!(matches!(append(&store, account()), Err(StoreError::Shared { .. })));
-    shelf.shelf.0.down.set(false);
-    assert!(matches!(append(&store, account()), Err(StoreError::Poisoned)));
-    now(store.release()).unwrap();
-    assert_eq!(shelf.ledger().holder, Some(holder(1)));
-    assert_eq!(now(shelf.lease()).unwrap().unwrap().lease.holder, None);
-}
-
-#[test]
-fn summaries_shorten_what_is_read_and_ten_are_kept() {
-    let shelf = Between::default();
-    let store = open(&shelf, 1);
-    for _ in 0..12 {
-        append(&store, account()).unwrap();
-        now(store.condense(&shelf.ledger())).unwrap();
+fn lost_answers_are_found_to_be_ours() {
+    use Fate::{AnswerLost, Done, NoEffect};
+    let world = world();
+    world.shelf.next([AnswerLost]);
+    let one = world.open(1);
+    world.clock.naps.set(99);
+    for (n, fates) in (1..).zip([
+        vec![AnswerLost],
+        vec![NoEffect],
+        vec![NoEffect, AnswerLost],
+        vec![NoEffect, NoEffect, NoEffect, Done],
+    ]) {
+        world.shelf.next(fates.clone());
+        append(&one, &[begin(n)]).unwrap_or_else(|error| panic!("{fates:?}: {error}"));
+        assert_eq!(world.ledger().history.len(), usize::from(n), "{fates:?}");
     }
-    assert_eq!(now(shelf.summaries()).unwrap().len(), KEPT);
-    let whole = shelf.ledger();
-    assert_eq!(now(store.load()).unwrap().len(), 1);
-    append(&store, create(1, 1, false)).unwrap();
-    assert_eq!(shelf.ledger().serial, whole.serial + 1);
-    now(store.release()).unwrap();
-    let line = *shelf.shelf.0.lines.borrow().keys().next_back().unwrap();
-    shelf.shelf.0.lines.borrow_mut().remove(&(line - 1));
-    assert!(matches!(open_as(&shelf, 2, &[], None), Err(StoreError::Corrupt { .. })));
+    world.shelf.next([AnswerLost]);
+    assert!(now(one.renew(Some(&one.holder))).is_err());
+    now(one.renew(Some(&one.holder))).unwrap();
+    world.shelf.next([AnswerLost]);
+    assert!(now(one.give_back()).is_err());
+    now(one.give_back()).unwrap();
+    assert_eq!(world.lease().lease.holder, None);
+}
+
+#[test]
+fn a_failed_write_poisons_and_the_lease_is_given_back() {
+    let world = world();
+    let one = world.open(1);
+    world.clock.naps.set(99);
+    world.shelf.next([Fate::NoEffect; 4]);
+    assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Shared { .. })));
+    assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Poisoned)));
+    now(one.release()).unwrap();
+    assert!(!matches!(world.records().last(), Some(Record::Released { .. })));
+    assert_eq!(world.lease().lease.holder, None);
+    let _two = world.open(2);
+    assert!(world.was_proven());
+}
+
+#[test]
+fn an_append_that_is_dropped_half_way_poisons() {
+    let world = world();
+    let one = world.open(1);
+    world.shelf.next([Fate::NoEffect]);
+    // It waits to try again, and is not waited for.
+    assert!(one.append(&[begin(1)]).now_or_never().is_none());
+    assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Poisoned)));
+}
+
+#[test]
+fn a_release_whose_line_fails_gives_the_lease_back_all_the_same() {
+    let world = world();
+    let one = world.open(1);
+    world.clock.naps.set(99);
+    world.shelf.next([Fate::NoEffect; 4]);
+    assert!(now(one.release()).is_err());
+    assert_eq!(world.lease().lease.holder, None);
+}
+
+#[test]
+fn a_holder_keeps_its_lease_while_it_can() {
+    let world = world();
+    let one = world.open(1);
+    world.clock.naps.set(100);
+    assert!(one.keep().now_or_never().is_none());
+    assert_eq!(world.clock.elapsed(), RENEWED_EVERY * 100);
+    assert_eq!((one.held_for(), world.lease().age), (Some(LASTS), Duration::ZERO));
+    // Tries that fail come soon again, and end when the lease does.
+    world.clock.naps.set(100);
+    world.shelf.inner.0.down.set(true);
+    assert!(matches!(now(one.keep()), StoreError::Shared { action: "lock", .. }));
+    let tries = 100 - world.clock.naps.get();
+    assert!((10..20).contains(&tries), "{tries}");
+    // Nobody came: a lease that ran out is renewed before anything is written.
+    world.shelf.inner.0.down.set(false);
+    append(&one, &[begin(1)]).unwrap();
+    assert_eq!(one.held_for(), Some(LASTS));
+}
+
+#[test]
+fn a_lost_lease_counts_on_from_the_lines() {
+    let world = world();
+    for n in 1..4 {
+        now(world.open(n).release()).unwrap();
+    }
+    *world.shelf.inner.0.lease.borrow_mut() = None;
+    let one = world.open(9);
+    assert_eq!((world.ledger().epoch, world.lease().lease.epoch), (4, 4));
+    append(&one, &[begin(1)]).unwrap();
+    now(one.release()).unwrap();
+}
+
+#[test]
+fn ten_summaries_are_kept_and_the_rest_is_read_from_the_newest() {
+    let world = world();
+    let one = world.open(1);
+    for n in 0..30 {
+        append(&one, &[begin(n)]).unwrap();
+        now(one.condense(&world.ledger())).unwrap();
+    }
+    append(&one, &[begin(99)]).unwrap();
+    let contents = &world.shelf.inner.0;
+    assert_eq!(contents.summaries.borrow().len(), 10);
+    let oldest = *contents.summaries.borrow().keys().next().unwrap();
+    assert_eq!(*contents.lines.borrow().keys().next().unwrap(), oldest + 1);
+    let ledger = load_ledger(now(one.load()).unwrap()).unwrap();
+    assert_eq!(ledger, world.ledger());
+    assert!(ledger.history.iter().any(|run| run.run == op(99)));
+    // A place that cannot remove is good enough.
+    world.shelf.next([Fate::Done, Fate::Done, Fate::NoEffect]);
+    append(&one, &[begin(100)]).unwrap();
+    now(one.condense(&world.ledger())).unwrap();
+    now(one.release()).unwrap();
+}
+
+#[test]
+fn applies_that_change_nothing_are_summed_up_too() {
+    let world = world();
+    for _ in 0..200 {
+        now(world.open(1).release()).unwrap();
+    }
+    let lines = now(Content::read(&world.shelf)).unwrap().lines;
+    assert!(lines <= LONG + 2, "{lines}");
+    assert_eq!(world.ledger().epoch, 200);
+}
+
+#[test]
+fn damage_is_told_and_nothing_is_written() {
+    let cases: [(&str, fn(&MemoryShelf)); 4] = [
+        ("line 2 is damaged: its digest", |shelf| {
+            let mut lines = shelf.0.lines.borrow_mut();
+            let byte = lines.get_mut(&2).unwrap().iter_mut().rev().nth(5).unwrap();
+            *byte ^= 1;
+        }),
+        ("line 3 is damaged: the line before it", |shelf| {
+            shelf.0.lines.borrow_mut().remove(&2);
+        }),
+        ("line 2 is damaged: its end", |shelf| {
+            shelf.0.lines.borrow_mut().get_mut(&2).unwrap().truncate(90);
+        }),
+        ("summary 3 is damaged: its digest", |shelf| {
+            shelf.0.summaries.borrow_mut().insert(3, b"{}".to_vec());
+        }),
+    ];
+    for (wanted, damage) in cases {
+        let world = world();
+        let one = world.open(1);
+        append(&one, &[begin(1)]).unwrap();
+        now(one.release()).unwrap();
+        damage(&world.shelf.inner);
+        let lines = world.shelf.inner.0.lines.borrow().clone();
+        let error = world.try_open(2).err().unwrap().to_string();
+        assert!(error.contains(wanted), "{error}");
+        assert_eq!(*world.shelf.inner.0.lines.borrow(), lines);
+        assert_eq!(world.lease().lease.holder, None);
+    }
 }
 
 #[test]

@@ -100,19 +100,38 @@ pub struct Endpoint {
     pub envelope: Envelope,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
+    /// Its answer holds a secret: nothing that only looks sends it.
+    pub secret: bool,
 }
 
 impl Endpoint {
     /// Returns an endpoint that the specification names, with the `data` envelope.
     #[must_use]
     pub const fn documented(method: Method, path: &'static str) -> Self {
-        Self { method, path, envelope: Envelope::Data, provenance: Provenance::Documented }
+        Self { method, path, envelope: Envelope::Data, provenance: Provenance::Documented, secret: false }
     }
 
     /// Returns an endpoint that the contract assumes, with the `data` envelope.
     #[must_use]
     pub const fn assumed(method: Method, path: &'static str) -> Self {
-        Self { method, path, envelope: Envelope::Data, provenance: Provenance::Assumed }
+        Self { method, path, envelope: Envelope::Data, provenance: Provenance::Assumed, secret: false }
+    }
+
+    /// Says that the answer holds a secret.
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// Tells whether a request's path is one of this endpoint's.
+    #[must_use]
+    pub fn fits(&self, path: &str) -> bool {
+        let mut parts = path.split('/');
+        let fits = self.path.split('/').all(|wanted| {
+            parts.next().is_some_and(|part| wanted == part || (wanted.starts_with('{') && !part.is_empty()))
+        });
+        fits && parts.next().is_none()
     }
 
     /// Sets the envelope of the answer.

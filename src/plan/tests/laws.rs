@@ -128,6 +128,23 @@ proptest! {
     }
 
     #[test]
+    fn a_lost_ledger_is_found_again(choices in choices()) {
+        let mut world = World::new();
+        write(&mut world, &choices, 0);
+        world.settle();
+        let lost = std::mem::take(&mut world.ledger.entries);
+        let recovery = world.recover();
+        prop_assert!(recovery.ties.is_empty() && recovery.missing.is_empty(), "{recovery:#?}");
+        world.remember(&recovery);
+        for (address, entry) in &world.ledger.entries {
+            prop_assert_eq!(&entry.current, &lost[address].current, "{}", address);
+        }
+        prop_assert_eq!(world.ledger.entries.len(), lost.len());
+        let next = world.plan();
+        prop_assert!(is_empty(&next), "{}\n{:#?}", show(&next), next.bookkeeping);
+    }
+
+    #[test]
     fn the_order_of_writing_does_not_matter(choices in choices(), after in choices()) {
         let mut world = World::new();
         write(&mut world, &choices, 0);

@@ -23,6 +23,7 @@ use crate::model::value::{Attributes, Value};
 use crate::plan::change::{Bookkeeping, Operation, Plan, ProjectOf, Remember};
 use crate::plan::compare::{is_unset, sealed};
 use crate::plan::make::{Inputs, Options, make};
+use crate::plan::recovery::{Recovery, recover};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
@@ -78,6 +79,8 @@ impl World {
                 applied_plans: BTreeSet::new(),
                 last_applied: None,
                 history: std::collections::VecDeque::new(),
+                incidents: std::collections::VecDeque::new(),
+                moved_to: None,
                 epoch: 0,
                 holder: None,
             },
@@ -236,6 +239,27 @@ impl World {
         });
         check_shape(&plan);
         plan
+    }
+
+    /// Looks for the objects of a lost ledger.
+    pub fn recover(&self) -> Recovery {
+        recover(&Inputs {
+            registry: self.registry,
+            stack: &self.stack,
+            ledger: &self.ledger,
+            snapshot: &self.snapshot(),
+            catalog: &self.catalog,
+            pinned: None,
+            options: &self.options,
+            now: self.now,
+            nonce: Uuid::from_u128(9),
+        })
+    }
+
+    /// Remembers what was found.
+    pub fn remember(&mut self, recovery: &Recovery) {
+        let found = recovery.found.iter();
+        self.ledger.entries.extend(found.map(|found| (found.address.clone(), (*found.entry).clone())));
     }
 
     /// Plans, applies, and expects that nothing is left to do.

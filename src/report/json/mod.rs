@@ -1,14 +1,20 @@
 //! The documents for programs. Every one carries `schema_version`; `schemas/` describes them.
 
+mod check;
 mod diagnostics;
+mod history;
 mod list;
 mod plan;
 mod questions;
+mod recovery;
 pub(super) mod shown;
 mod write;
 
+pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
+pub use history::{history, lock};
 pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};
 pub use questions::{Asked, questions};
+pub use recovery::recovery;
 pub use write::{SCHEMA_VERSION, compact, pretty};

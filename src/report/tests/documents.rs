@@ -12,7 +12,9 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::Value;
 use crate::plan::change::Plan;
+use crate::plan::recovery::{Candidate, Recovery, Tie};
 use crate::report::drift::Found;
+use crate::report::history::{Ending, Happened, LockHolder, Past};
 use crate::report::json::{self, PlanOptions};
 use crate::report::list::{self, Listed};
 use crate::report::{escape, ndjson};
@@ -22,6 +24,10 @@ const VALIDATE: &str = include_str!("../../../schemas/validate.schema.json");
 const APPLY_EVENT: &str = include_str!("../../../schemas/apply-event.schema.json");
 const LS: &str = include_str!("../../../schemas/ls.schema.json");
 const DRIFT: &str = include_str!("../../../schemas/drift.schema.json");
+
+const HISTORY: &str = include_str!("../../../schemas/history.schema.json");
+const LOCK: &str = include_str!("../../../schemas/lock.schema.json");
+const RECOVER: &str = include_str!("../../../schemas/recover.schema.json");
 
 /// Parses a document and holds it against a schema; returns it.
 #[track_caller]
@@ -198,6 +204,34 @@ fn lists_fit_their_schema() {
 }
 
 #[test]
+fn what_a_ledger_tells_of_itself_fits_its_schemas() {
+    let past = Past { number: 1, at: plans::time(0), who: "ada@x".into(), ..Past::default() };
+    let ended = Past { ended: Some(plans::time(9)), outcome: Ending::Done, ..past.clone() };
+    let what = "the lock was broken".to_owned();
+    let broken = Happened { at: plans::time(1), who: "ada@x".into(), what, reason: Some("why".into()) };
+    check(HISTORY, &json::history(&"shop".into(), &"prod".into(), &[past, ended], &[broken]));
+    let holder = LockHolder {
+        who: "ada@x".into(),
+        since: plans::time(0),
+        process: Some(7),
+        standing: "held",
+        renewed: Some(1),
+        left: None,
+    };
+    check(LOCK, &json::lock(Some(&holder), "s3://bucket"));
+    check(LOCK, &json::lock(None, "file:x"));
+    let candidate =
+        Candidate { kind: "vm".into(), id: "1".into(), created_at: None, differs: vec!["plan"] };
+    let tie = Tie {
+        address: plans::address("vm.web"),
+        candidates: vec![candidate],
+        rivals: vec![plans::address("vm.also")],
+    };
+    let missing = vec![plans::address("vm.gone")];
+    check(RECOVER, &json::recovery(&Recovery { found: Vec::new(), ties: vec![tie], missing }));
+}
+
+#[test]
 fn schemas_describe_every_key() {
     fn walk(schema: &Json, path: &str) {
         if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
@@ -214,7 +248,7 @@ fn schemas_describe_every_key() {
             _ => {}
         }
     }
-    for schema in [PLAN, VALIDATE, APPLY_EVENT, LS, DRIFT] {
+    for schema in [PLAN, VALIDATE, APPLY_EVENT, LS, DRIFT, HISTORY, LOCK, RECOVER] {
         walk(&serde_json::from_str(schema).unwrap(), "");
     }
 }

@@ -1,0 +1,152 @@
+//! The command line of what concerns the ledger itself.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// `lock`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead lock status -e prod\n  stead lock break --reason 'its runner is gone' -e prod"
+)]
+pub struct Lock {
+    /// What about it
+    #[command(subcommand)]
+    pub action: LockAction,
+}
+
+/// What about a lock.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum LockAction {
+    /// Say who has it, since when, and for how long; exits with 8 when someone has
+    Status,
+    /// Take it from whoever has it: their open requests are asked about, never repeated
+    Break(Break),
+}
+
+/// `lock break`.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct Break {
+    /// Why; the history keeps it
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub reason: String,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `history`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 1 --output json")]
+pub struct History {
+    /// One apply in full
+    #[command(subcommand)]
+    pub show: Option<HistoryShow>,
+}
+
+/// What of a history.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum HistoryShow {
+    /// Show one apply in full
+    Show {
+        /// Its number in the list; 1 is the last one
+        number: NonZeroUsize,
+    },
+}
+
+/// `state`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state verify"
+)]
+pub struct State {
+    /// What to do with it
+    #[command(subcommand)]
+    pub action: StateAction,
+}
+
+/// What to do with a ledger.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum StateAction {
+    /// List what it owns, without asking the service
+    List,
+    /// Write it whole, as one document with its own digest
+    Pull(Pull),
+    /// Put a document that was pulled in its place
+    Push(Push),
+    /// Keep it elsewhere from now on
+    Migrate(Migrate),
+    /// Check every record, digest and summary that is kept
+    Verify,
+    /// Get back what can be got back of a damaged one
+    Repair(Repair),
+}
+
+/// `state pull`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document holds the key of the secrets' fingerprints, and no secret: keep it as private as the ledger."
+)]
+pub struct Pull {
+    /// Where to, readable by its owner only; standard output when left out
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `state push`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead state push ledger.json")]
+pub struct Push {
+    /// A document of `state pull`
+    pub file: PathBuf,
+    /// Also when the ledger has gone on since the document was pulled
+    #[arg(long)]
+    pub force: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `state migrate`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead state migrate --to s3://bucket/prefix\n\nIt can be repeated after any interruption."
+)]
+pub struct Migrate {
+    /// Where to: file:DIR, postgres://…, s3://bucket/prefix or https://…
+    #[arg(long, value_name = "PLACE")]
+    pub to: String,
+    /// Also over an older copy of this ledger that was never used
+    #[arg(long)]
+    pub force: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `state repair`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead state repair\n\nDamaged files are kept aside, never deleted.")]
+pub struct Repair {
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `recover`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead recover -e prod\n  stead recover --yes && stead plan")]
+pub struct Recover {
+    /// Take what is unambiguous without asking, and list the rest
+    #[arg(long)]
+    pub yes: bool,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say why, in a few words".to_owned()),
+        text if text.len() > 500 => Err("say it in 500 letters".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}

@@ -1,0 +1,82 @@
+//! `stead history`: past applies, and what happened to the ledger itself.
+
+use crate::cli::args::{History, HistoryShow};
+use crate::cli::books;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::ledger::history::{Happening, Incident, Run, Tally};
+use crate::model::address::Name;
+use crate::report::history::{self, Ending, Happened, Past};
+use crate::report::json;
+
+/// Lists past applies, or shows one.
+///
+/// # Errors
+/// When the stack has problems, the ledger cannot be read, or there is no such apply.
+pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let ledger = books::find_ledger(&project, &session.place(&project)?).await?;
+    let (runs, incidents) = ledger.map(|ledger| (ledger.history, ledger.incidents)).unwrap_or_default();
+    let mut runs: Vec<Past> = runs.iter().rev().zip(1..).map(|(run, number)| past(run, number)).collect();
+    let mut incidents: Vec<Happened> = incidents.iter().rev().map(happened).collect();
+    if let Some(HistoryShow::Show { number }) = &args.show {
+        let known = runs.len();
+        runs.retain(|past| past.number == number.get());
+        if runs.is_empty() {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("there is no apply {number}: the ledger remembers {known}"),
+            )
+            .help("stead history lists them; 1 is the last one."));
+        }
+        incidents.clear();
+    }
+    let (stack, style) = (&project.stack, session.ui.style);
+    session.ui.out(&if session.ui.json {
+        json::history(&stack.name, &stack.environment.name, &runs, &incidents)
+    } else if args.show.is_some() {
+        runs.iter().map(|past| history::run(past, style)).collect()
+    } else {
+        let mut page = history::runs(&runs).text("Nothing was applied yet.", style);
+        if !incidents.is_empty() {
+            page.push('\n');
+            page.push_str(&history::incidents(&incidents).text("", style));
+        }
+        page
+    });
+    Ok(Exit::Done)
+}
+
+fn past(run: &Run, number: usize) -> Past {
+    let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
+    let Tally { done, failed, skipped, questions } =
+        run.end.as_ref().map(|end| end.tally).unwrap_or_default();
+    Past {
+        number,
+        run: run.run.to_string(),
+        at: run.at,
+        ended: run.end.as_ref().map(|end| end.at),
+        who: run.who.clone(),
+        commit: text(&run.origin.commit),
+        plan: text(&run.origin.fingerprint),
+        config: text(&run.origin.config),
+        outcome: match &run.end {
+            None => Ending::Open,
+            Some(end) if end.complete => Ending::Done,
+            Some(_) => Ending::Partly,
+        },
+        tally: [done, failed, skipped, questions],
+    }
+}
+
+fn happened(incident: &Incident) -> Happened {
+    let what = match &incident.what {
+        Happening::Broken { from: Some(from) } => format!("the lock of {from} was broken"),
+        Happening::Broken { from: None } => "the lock was broken".to_owned(),
+        Happening::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
+        Happening::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
+        Happening::Pushed { serial } => format!("a copy at record {serial} took its place"),
+    };
+    Happened { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
+}

@@ -1,0 +1,105 @@
+//! `stead lock`: who has the ledger's lock, and taking it from them.
+
+use std::time::Duration;
+
+use crate::apply::run::Bounds;
+use crate::cli::args::{Break, Lock, LockAction};
+use crate::cli::books::{self, Terms};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::ledger::any::{self, Looking};
+use crate::ledger::lease::{Held, Standing};
+use crate::ledger::place::Place;
+use crate::ledger::process;
+use crate::report::history::{self, LockHolder};
+use crate::report::json;
+
+/// Says who has the lock, or breaks it.
+///
+/// # Errors
+/// When the stack has problems, or the ledger's place cannot be used.
+pub(in crate::cli) async fn run(session: &Session, args: &Lock) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let place = session.place(&project)?;
+    match &args.action {
+        LockAction::Status => status(session, &project, &place).await,
+        LockAction::Break(args) => broken(session, args, &project, &place).await,
+    }
+}
+
+async fn status(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let held = look(project, place).await?;
+    let holder = held.as_ref().map(shown);
+    let place = place.to_string();
+    session.ui.out(&if session.ui.json {
+        json::lock(holder.as_ref(), &place)
+    } else {
+        history::lock(holder.as_ref(), &place, session.ui.style)
+    });
+    Ok(if is_in_the_way(held.as_ref()) { Exit::Locked } else { Exit::Done })
+}
+
+async fn broken(
+    session: &Session,
+    args: &Break,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
+    let held = look(project, place).await?;
+    let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
+        session.ui.say("The lock stands in nobody's way: nothing was broken.");
+        return Ok(Exit::Done);
+    };
+    let who = held.holder.in_words();
+    if matches!(place, Place::Directory(_)) {
+        return Err(Failure::new(Exit::Locked, format!("the ledger is locked by {who}"))
+            .help("This lock is its process's own: end the process, and the lock is gone with it."));
+    }
+    session
+        .ui
+        .say(&format!("{who} has the lock. If it still runs, it can record nothing more; what became of"));
+    session.ui.say("its open requests is asked, and their resources wait for the answer.");
+    if !session.sure(args.yes, "Break the lock?").await? {
+        return Ok(Exit::Failed);
+    }
+    let effect = Bounds::default().effect;
+    let identity = books::fresh(project);
+    let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
+    books::close(books::open_at(&session.who, place, &terms).await?).await?;
+    session.ui.say("The lock is broken; the history keeps the reason.");
+    session.next("plan", "shows what is open");
+    Ok(Exit::Done)
+}
+
+async fn look(project: &Project, place: &Place) -> Result<Option<Held>, Failure> {
+    let stack = &project.stack;
+    let looking = Looking {
+        stack: &stack.name,
+        environment: &stack.environment.name,
+        effect: Bounds::default().effect,
+        is_dead: &process::is_dead,
+    };
+    Ok(any::held(place, &looking).await?)
+}
+
+fn is_in_the_way(held: Option<&Held>) -> bool {
+    held.is_some_and(|held| matches!(held.standing, Standing::Held(_)))
+}
+
+fn shown(held: &Held) -> LockHolder {
+    let (standing, left) = match held.standing {
+        Standing::Dead => ("dead", None),
+        Standing::Free | Standing::RunOut => ("run_out", None),
+        Standing::Held(left) => ("held", Some(left).filter(|left| *left < Duration::MAX)),
+    };
+    LockHolder {
+        who: held.holder.who.clone(),
+        since: held.holder.since,
+        process: held.holder.process.as_ref().map(|process| process.id),
+        standing,
+        renewed: held.renewed.map(|age| age.as_secs()),
+        left: left.map(|left| left.as_secs()),
+    }
+}

@@ -1,0 +1,180 @@
+//! `stead login`, `logout` and `whoami`: the stored key, and what the service tells of it.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use crate::cli::args::Login;
+use crate::cli::connect;
+use crate::cli::credentials::{self, Place};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::keys;
+use crate::cli::session::Session;
+use crate::cli::settings::Cloud;
+use crate::cloud::account::Account;
+use crate::cloud::transport::origin;
+use crate::model::secret::Secret;
+use crate::report::{escape, json};
+
+/// Longest text that is read for a key.
+const MOST_BYTES: u64 = 8192;
+
+/// Asks for a key, tries it, and stores it for the service's origin.
+///
+/// # Errors
+/// When there is no key to read, the service refuses it, or it cannot be stored.
+pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exit, Failure> {
+    let (url, origin) = service(session)?;
+    let directory = directory(session)?;
+    let key = if args.key_stdin { piped()? } else { typed(session, &origin)? };
+    let text = key.expose().unwrap_or_default();
+    if !credentials::is_key(text) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "this is no key: it is empty, or holds a blank or a character that no key has",
+        )
+        .help("Nothing was stored."));
+    }
+    connect::account(&session.settings, &url, &key)
+        .await
+        .map_err(|failure| failure.help("Nothing was stored."))?;
+    let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
+    let path = credentials::store(&directory, place, text)?;
+    session.ui.out(&format!(
+        "The key for {origin}{} is stored in {}.\n",
+        profile(session),
+        escape::line(&files::shown(&path))
+    ));
+    if session.settings.api_key.is_some() {
+        session.ui.say("note: STEAD_API_KEY is set, and is used instead of it.");
+    }
+    Ok(Exit::Done)
+}
+
+/// Forgets the stored key.
+///
+/// # Errors
+/// When the file of keys cannot be used.
+pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
+    let (_, origin) = service(session)?;
+    let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
+    let was_there = credentials::forget(&directory(session)?, place)?;
+    let profile = profile(session);
+    session.ui.out(&if was_there {
+        format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.\n")
+    } else {
+        format!("There is no stored key for {origin}{profile}.\n")
+    });
+    Ok(Exit::Done)
+}
+
+/// Shows what the service tells of the key in use.
+///
+/// # Errors
+/// When there is no key, or the service refuses it or does not answer.
+pub(in crate::cli) async fn whoami(session: &Session) -> Result<Exit, Failure> {
+    let (url, origin) = service(session)?;
+    let key = keys::find(&session.settings, &url)?;
+    let account = connect::account(&session.settings, &url, &key).await?;
+    let text = if session.ui.json || session.ui.ndjson {
+        as_json(&origin, &account)
+    } else {
+        as_text(session, &origin, &account)
+    };
+    session.ui.out(&text);
+    Ok(Exit::Done)
+}
+
+/// Returns the service's address and its origin.
+fn service(session: &Session) -> Result<(String, String), Failure> {
+    match &session.settings.cloud {
+        Cloud::At(url) => {
+            let origin = origin(url).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+            Ok((url.clone(), origin))
+        }
+        Cloud::Local => Err(Failure::new(Exit::Usage, "the built-in cloud needs no key")),
+        Cloud::Unset => Err(Failure::new(Exit::Usage, "no service is named")
+            .help("Name it by --api-url, STEAD_API_URL, or api_url in a profile of settings.toml.")),
+    }
+}
+
+fn directory(session: &Session) -> Result<PathBuf, Failure> {
+    session.settings.config_dir.clone().ok_or_else(|| {
+        Failure::new(Exit::Failed, "there is no directory for the user's settings")
+            .help("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.")
+    })
+}
+
+fn profile(session: &Session) -> String {
+    session.settings.profile.as_ref().map(|name| format!(" (profile {name})")).unwrap_or_default()
+}
+
+fn piped() -> Result<Secret, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text);
+    read.map_err(|error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}")))?;
+    Ok(Secret::new(text.trim()))
+}
+
+fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
+    if !session.ui.interactive {
+        return Err(Failure::new(Exit::Usage, "nobody is there to type the key")
+            .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
+    }
+    let failed =
+        |error: std::io::Error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}"));
+    let mut terminal = std::io::stderr().lock();
+    let asked =
+        write!(terminal, "API key for {origin} (it is not shown): ").and_then(|()| terminal.flush());
+    asked.map_err(failed)?;
+    let text = files::read_hidden_line().map_err(failed)?;
+    writeln!(terminal).map_err(failed)?;
+    Ok(Secret::new(text.trim()))
+}
+
+fn as_text(session: &Session, origin: &str, account: &Account) -> String {
+    const UNTOLD: &str = "the service does not tell";
+    let record = account.key.clone().unwrap_or_default();
+    let told = |text: Option<String>| text.unwrap_or_else(|| UNTOLD.to_owned());
+    let known = account.key.is_some();
+    let ends =
+        if known { record.expires_at.unwrap_or_else(|| "never".to_owned()) } else { UNTOLD.to_owned() };
+    let rows = [
+        ("service", format!("{origin}{}", profile(session))),
+        ("account", told(record.account)),
+        ("default project", told(account.default_project.as_ref().map(ToString::to_string))),
+        ("key", told(known.then(|| format!("{}…", record.prefix)))),
+        ("name", told(record.name)),
+        ("role", told(record.role)),
+        (
+            "tier",
+            record.tier.map_or_else(
+                || format!("{} requests/s", account.rate),
+                |tier| format!("{tier}, {} requests/s", account.rate),
+            ),
+        ),
+        ("expires", ends),
+    ];
+    rows.iter()
+        .fold(String::new(), |text, (name, value)| text + &format!("{name:<16}{}\n", escape::line(value)))
+}
+
+fn as_json(origin: &str, account: &Account) -> String {
+    let record = account.key.clone();
+    let of =
+        |field: fn(&crate::cloud::account::KeyRecord) -> Option<String>| record.as_ref().and_then(field);
+    let document = serde_json::json!({
+        "schema_version": 1,
+        "origin": origin,
+        "account": of(|key| key.account.clone()),
+        "default_project": account.default_project,
+        "key_prefix": of(|key| Some(key.prefix.clone())),
+        "key_name": of(|key| key.name.clone()),
+        "role": of(|key| key.role.clone()),
+        "rate_limit_tier": of(|key| key.tier.clone()),
+        "requests_per_second": account.rate,
+        "expires_at": of(|key| key.expires_at.clone()),
+    });
+    json::compact(&document) + "\n"
+}

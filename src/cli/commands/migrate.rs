@@ -1,0 +1,140 @@
+//! `stead state migrate`: keeps the ledger elsewhere from now on. Every step can be repeated: until the
+//! old place says where the ledger went, it is the ledger.
+
+use super::state::{is_empty, put, same_content};
+use crate::apply::run::Bounds;
+use crate::cli::args::Migrate;
+use crate::cli::backend;
+use crate::cli::books::{self, Book, Terms};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cli::settings::Cloud;
+use crate::ledger::entry::Ledger;
+use crate::ledger::place::Place;
+use crate::ledger::record::Record;
+
+/// Moves the ledger.
+///
+/// # Errors
+/// When either place cannot be used, or the new one holds something else.
+pub(super) async fn run(
+    session: &Session,
+    args: &Migrate,
+    project: &Project,
+    from: &Place,
+) -> Result<Exit, Failure> {
+    if session.settings.cloud == Cloud::Local {
+        return Err(Failure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
+            .help("Leave out --cloud local to move the ledger of a real account."));
+    }
+    let to = backend::named(&args.to, &project.stack.name)?;
+    if to == *from {
+        return Err(Failure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
+    }
+    match books::find_ledger(project, from).await {
+        Ok(Some(_)) => {}
+        Err(failure) if failure.moved.as_deref() == Some(to.to_string().as_str()) => {
+            return arrived(session, project, &to).await;
+        }
+        Err(failure) => return Err(failure),
+        Ok(None) => {
+            return Err(Failure::new(Exit::Failed, format!("there is no ledger of the stack at {from}"))
+                .help(
+                    "There is nothing to move: set STEAD_BACKEND, and the first apply begins one there.",
+                ));
+        }
+    }
+    session
+        .ui
+        .say(&format!("The ledger goes from {from} to {to}. Nobody can use it at {from} afterwards."));
+    if !session.sure(args.yes, "Move it?").await? {
+        return Ok(Exit::Failed);
+    }
+    let old = open(session, from, None, project).await?;
+    let done = Box::pin(under_both(session, args, project, &old, &to)).await;
+    books::close_after(old, done).await?;
+    session.ui.say(&format!("The ledger is at {to} now."));
+    tell_next(session, &to);
+    Ok(Exit::Done)
+}
+
+/// Everything was done by an earlier run, which perhaps could not say so.
+async fn arrived(session: &Session, project: &Project, to: &Place) -> Result<Exit, Failure> {
+    if books::find_ledger(project, to).await?.is_none() {
+        return Err(Failure::new(Exit::Failed, format!("the ledger was moved to {to}, and there is none"))
+            .help("Somebody removed it there: push a copy, or stead recover."));
+    }
+    session.ui.say(&format!("The ledger is at {to} already."));
+    tell_next(session, to);
+    Ok(Exit::Done)
+}
+
+fn tell_next(session: &Session, to: &Place) {
+    session.ui.say(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
+}
+
+async fn open(
+    session: &Session,
+    place: &Place,
+    ledger: Option<&Ledger>,
+    project: &Project,
+) -> Result<Book, Failure> {
+    let fresh = books::fresh(project);
+    let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
+    let terms = Terms { identity, effect: Bounds::default().effect, force: None };
+    books::open_at(&session.who, place, &terms).await
+}
+
+/// Copies, reads back, and only then marks the old place: all of it while nobody else can write either.
+async fn under_both(
+    session: &Session,
+    args: &Migrate,
+    project: &Project,
+    old: &Book,
+    to: &Place,
+) -> Result<(), Failure> {
+    let ledger = old.ledger().clone();
+    let new = open(session, to, Some(&ledger), project).await?;
+    let moved = async {
+        copy(session, args, &new, &ledger, to).await?;
+        let read = books::find_ledger(project, to).await?;
+        if !read.is_some_and(|read| same_content(&read, &ledger)) {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("{to} does not give back what was written to it"),
+            )
+            .help("The ledger stays where it was."));
+        }
+        old.commit(&[Record::MovedAway { to: to.to_string() }]).await.map_err(Failure::from)
+    };
+    let done = books::while_kept(&new, Box::pin(books::while_kept(old, Box::pin(moved)))).await;
+    books::close_after(new, done).await
+}
+
+/// Writes the copy, unless an earlier run did.
+async fn copy(
+    session: &Session,
+    args: &Migrate,
+    new: &Book,
+    ledger: &Ledger,
+    to: &Place,
+) -> Result<(), Failure> {
+    let there = new.ledger().clone();
+    if there.identity.lineage != ledger.identity.lineage {
+        return Err(Failure::new(Exit::Failed, format!("{to} holds another ledger of this stack"))
+            .help("Look there first; nothing is written over it."));
+    }
+    if same_content(&there, ledger) {
+        return Ok(());
+    }
+    if !is_empty(&there) && !args.force {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("{to} holds a copy of this ledger that says something else"),
+        )
+        .help("If it is left from an interrupted move and was never used: --force writes over it."));
+    }
+    put(session, new, Ledger { moved_to: None, ..ledger.clone() }).await
+}

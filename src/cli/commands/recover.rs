@@ -1,0 +1,156 @@
+//! `stead recover`: rebuilds a lost ledger from the configuration and the live objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::state::is_empty;
+use crate::cli::args::Recover;
+use crate::cli::books::{self, Book};
+use crate::cli::connect::Connection;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::reading::{self, World};
+use crate::cli::session::Session;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::ledger::history::{Happening, Incident};
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::plan::make::{Inputs, Options};
+use crate::plan::recovery::{self, Recovery, Tie};
+use crate::report::{json, recovery as page};
+
+/// Rebuilds the ledger.
+///
+/// # Errors
+/// When there is one, or the service cannot be read.
+pub(in crate::cli) async fn run(session: &Session, args: &Recover) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let connection = session.connect(&project)?;
+    if let Some(ledger) = books::find_ledger(&project, &connection.place).await? {
+        refuse_unless_empty(&ledger)?;
+    }
+    let journal = books::open_journal(&project, &connection, &session.who).await?;
+    let recovering = Recovering { session, project: &project, connection: &connection, journal: &journal };
+    let done = books::while_kept(&journal, recovering.run(args)).await;
+    books::close_after(journal, done).await
+}
+
+fn refuse_unless_empty(ledger: &Ledger) -> Result<(), Failure> {
+    if is_empty(ledger) {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Failed, format!("the ledger is there, with {} resources", ledger.entries.len()))
+        .help("Nothing is lost: stead plan compares it with the live objects.")
+        .help("To take over single objects: stead apply --adopt ADDRESS=ID."))
+}
+
+/// Everything that a recovery works with.
+struct Recovering<'a> {
+    session: &'a Session,
+    project: &'a Project,
+    connection: &'a Connection,
+    journal: &'a Book,
+}
+
+impl Recovering<'_> {
+    async fn run(&self, args: &Recover) -> Result<Exit, Failure> {
+        // Someone may have been quicker.
+        refuse_unless_empty(&self.journal.ledger())?;
+        let ui = &self.session.ui;
+        let asks = ui.interactive && !args.yes;
+        let (recovery, world) = self.decide(asks).await?;
+        if ui.json {
+            ui.out(&json::recovery(&recovery));
+        } else {
+            ui.out(&page::page(&recovery, ui.style));
+        }
+        let exit = if recovery.ties.is_empty() { Exit::Done } else { Exit::Blocked };
+        if recovery.found.is_empty() {
+            ui.say("Nothing was written.");
+            return Ok(exit);
+        }
+        if !self.session.sure(args.yes, "Write this ledger?").await? {
+            return Ok(Exit::Failed);
+        }
+        let count = recovery.found.len();
+        self.write(recovery, world.snapshot.account).await?;
+        ui.say(&format!("The ledger is there again, with {count} resources."));
+        if exit == Exit::Blocked {
+            ui.say(
+                "What is ambiguous was left out: stead apply --adopt ADDRESS=ID takes the right one over.",
+            );
+        }
+        self.session.next("plan", "shows what differs");
+        Ok(exit)
+    }
+
+    /// Reads and matches, and asks about ties, until nothing is left to ask.
+    async fn decide(&self, asks: bool) -> Result<(Recovery, World), Failure> {
+        let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
+        let mut left: BTreeSet<Address> = BTreeSet::new();
+        loop {
+            let (recovery, world) = self.look(&chosen).await?;
+            let tie = recovery.ties.iter().find(|tie| asks && !left.contains(&tie.address));
+            let Some(tie) = tie else { return Ok((recovery, world)) };
+            match self.choose(tie).await? {
+                Some(id) => {
+                    chosen.insert(tie.address.clone(), id);
+                }
+                None => {
+                    left.insert(tie.address.clone());
+                }
+            }
+        }
+    }
+
+    async fn choose(&self, tie: &Tie) -> Result<Option<Name>, Failure> {
+        let ui = self.session.ui;
+        ui.say(page::question(tie, ui.message_style).trim_end());
+        let question = format!("A number from 1 to {}, or nothing to leave it out: ", tie.candidates.len());
+        let answer = ui.asked(question).await?;
+        let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        Ok(number.and_then(|at| tie.candidates.get(at)).map(|candidate| candidate.id.clone()))
+    }
+
+    /// Reads and matches until nothing more is to be read: children once their parents are known, and
+    /// what lists leave out once an object is.
+    async fn look(&self, chosen: &BTreeMap<Address, Name>) -> Result<(Recovery, World), Failure> {
+        let (stack, ledger) = (&self.project.stack, self.journal.ledger().clone());
+        let options = |adopt| Options { adopt, ..self.session.looking() };
+        let mut known = chosen.clone();
+        loop {
+            let (wanted, tables) = recovery::wanted(REGISTRY, stack, &ledger, &options(known));
+            let world = reading::world(self.connection, &wanted, &tables, None).await?;
+            let recovery = recovery::recover(&Inputs {
+                registry: REGISTRY,
+                stack,
+                ledger: &ledger,
+                snapshot: &world.snapshot,
+                catalog: &world.catalog,
+                pinned: None,
+                options: &options(chosen.clone()),
+                now: self.connection.client.clock().now(),
+                nonce: self.connection.client.random().uuid(),
+            });
+            known = recovery::known(&recovery);
+            let (next, _) = recovery::wanted(REGISTRY, stack, &ledger, &options(known.clone()));
+            let more = !next.parents.is_subset(&wanted.parents) || !next.details.is_subset(&wanted.details);
+            if !more {
+                return Ok((recovery, world));
+            }
+        }
+    }
+
+    /// Records everything at once: a ledger is never there by half.
+    async fn write(&self, recovery: Recovery, account: Option<Name>) -> Result<(), Failure> {
+        let what = Happening::Recovered { objects: recovery.found.len() };
+        let (at, who) = (self.connection.client.clock().now(), self.session.who.clone());
+        let mut records = vec![Record::Noted(Incident { at, who, what, reason: None })];
+        records.extend(account.map(|account| Record::Account { account }));
+        let adopted = recovery.found.into_iter();
+        records.extend(adopted.map(|found| Record::Adopted { address: found.address, entry: found.entry }));
+        Ok(self.journal.commit(&records).await?)
+    }
+}

@@ -1,0 +1,118 @@
+//! `stead state verify` and `stead state repair`.
+
+use crate::cli::args::Repair as Args;
+use crate::cli::books;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cloud::system::SystemClock;
+
+use crate::ledger::place::Place;
+use crate::ledger::repair::{Repair, Repairing};
+use crate::ledger::soundness;
+use crate::ledger::verify::{self, Report};
+use crate::model::clock::Clock;
+use crate::report::check::{self as page, Checked, Flaw, Loss};
+use crate::report::json;
+
+/// Checks everything that is kept of the ledger.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub(super) async fn verify(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let checked = checked(project, place).await?;
+    session.ui.out(&if session.ui.json {
+        json::checked(&checked)
+    } else {
+        page::checked(&checked, session.ui.style)
+    });
+    if checked.flaws.is_empty() {
+        return Ok(Exit::Done);
+    }
+    session.next("state repair", "shows what can be got back");
+    Ok(Exit::Failed)
+}
+
+async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
+    let environment = &project.stack.environment.name;
+    if let Place::Directory(directory) = place {
+        return Ok(shown(verify::check(directory, environment)?, place));
+    }
+    // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
+    let ledger = books::find_ledger(project, place).await?;
+    let flaws = ledger.as_ref().map(soundness::flaws).unwrap_or_default();
+    let flaw = |reason| Flaw { place: place.to_string(), reason };
+    Ok(Checked {
+        place: place.to_string(),
+        serial: ledger.map_or(0, |ledger| ledger.serial),
+        flaws: flaws.into_iter().map(flaw).collect(),
+        ..Checked::default()
+    })
+}
+
+fn shown(report: Report, place: &Place) -> Checked {
+    let flaw = |damage: verify::Damage| Flaw { place: damage.place, reason: damage.reason };
+    Checked {
+        place: place.to_string(),
+        summaries: report.summaries,
+        journals: report.journals,
+        records: report.records,
+        serial: report.serial,
+        torn: report.torn,
+        flaws: report.damages.into_iter().map(flaw).collect(),
+    }
+}
+
+/// Gets back what can be got back, after it was shown what cannot.
+///
+/// # Errors
+/// When the ledger is locked, nothing of it is proven, or it cannot be written.
+pub(super) async fn run(
+    session: &Session,
+    args: &Args,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
+    let Place::Directory(directory) = place else {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("only a directory's ledger is repaired; this one is at {place}"),
+        )
+        .help("Put back a copy: stead state push FILE. Or restore the place's own backup."));
+    };
+    if checked(project, place).await?.flaws.is_empty() {
+        session.ui.say("The ledger is whole: nothing was changed.");
+        return Ok(Exit::Done);
+    }
+    let stack = &project.stack;
+    let repair = Repair::prepare(&Repairing {
+        directory,
+        stack: &stack.name,
+        environment: &stack.environment.name,
+        who: &session.who,
+        now: SystemClock.now(),
+    })?;
+    let losses: Vec<Loss> = repair
+        .lost
+        .iter()
+        .map(|lost| Loss {
+            place: lost.place.clone(),
+            reason: lost.reason.clone(),
+            records: lost.records.clone(),
+        })
+        .collect();
+    let kept = repair.ledger().entries.len();
+    session.ui.out(&if session.ui.json {
+        json::repair(kept, &losses)
+    } else {
+        page::repair(kept, &losses, session.ui.style)
+    });
+    if !session.sure(args.yes, "Repair it so?").await? {
+        return Ok(Exit::Failed);
+    }
+    let aside = repair.write()?;
+    session.ui.say(&format!("Repaired. The files as they were are kept beside it: {aside}*."));
+    session.next("plan", "compares it with the live objects");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,166 @@
+//! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
+
+use super::{migrate, repair};
+use crate::apply::run::Bounds;
+use crate::cli::args::{Pull, Push, State, StateAction};
+use crate::cli::books::{self, Book, Terms};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cloud::system::SystemClock;
+use crate::ledger::document;
+use crate::ledger::entry::Ledger;
+use crate::ledger::place::Place;
+use crate::ledger::record::Record;
+use crate::ledger::replay::same_owner;
+use crate::model::clock::Clock;
+use crate::report::json;
+use crate::report::list::{self, Listed};
+
+/// Does what was asked for.
+///
+/// # Errors
+/// When the stack has problems, or the ledger cannot be read or written.
+pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let place = session.place(&project)?;
+    match &args.action {
+        StateAction::List => listed(session, &project, &place).await,
+        StateAction::Pull(args) => pull(session, args, &project, &place).await,
+        StateAction::Push(args) => push(session, args, &project, &place).await,
+        StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &project, &place)).await,
+        StateAction::Verify => repair::verify(session, &project, &place).await,
+        StateAction::Repair(args) => repair::run(session, args, &project, &place).await,
+    }
+}
+
+async fn listed(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let ledger = books::find_ledger(project, place).await?;
+    let entries = ledger.map(|ledger| ledger.entries).unwrap_or_default();
+    let mut rows = Vec::with_capacity(entries.len());
+    for (address, entry) in &entries {
+        let current = entry.current.iter().map(|owned| (owned, None));
+        let deposed = entry.deposed.iter().map(|owned| (owned, Some("deposed")));
+        rows.extend(current.chain(deposed).map(|(owned, deposed)| Listed {
+            address: Some(address.clone()),
+            kind: entry.kind.clone(),
+            id: owned.id.clone(),
+            status: deposed.or(owned.provisional.then_some("provisional")).map(Into::into),
+            project: owned.project.clone(),
+            created_at: owned.created_at.clone(),
+            ..Listed::default()
+        }));
+    }
+    let table = list::owned(&rows);
+    session.ui.out(&if session.ui.json {
+        json::list("objects", &table)
+    } else {
+        table.text("Nothing is managed yet.", session.ui.style)
+    });
+    Ok(Exit::Done)
+}
+
+async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let ledger = existing(project, place).await?;
+    let bytes = document::write(&ledger)?;
+    match &args.out {
+        None => session.ui.out(&String::from_utf8_lossy(&bytes)),
+        Some(path) => {
+            files::write_private(path, &bytes)?;
+            let (count, shown) = (ledger.entries.len(), files::shown(path));
+            session.ui.say(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
+        }
+    }
+    session.ui.say("It holds the key of the secrets' fingerprints, and no secret: keep it private.");
+    Ok(Exit::Done)
+}
+
+/// Reads the ledger, which must be there.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub(super) async fn existing(project: &Project, place: &Place) -> Result<Ledger, Failure> {
+    books::find_ledger(project, place).await?.ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
+            .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
+    })
+}
+
+async fn push(session: &Session, args: &Push, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let shown = files::shown(&args.file);
+    let bytes = files::read_whole(&args.file)?
+        .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
+    let copy = document::parse(&bytes, &shown)?;
+    let stack = &project.stack;
+    same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
+    let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
+    let journal = books::open_at(&session.who, place, &terms).await?;
+    let done = replace(session, args, &journal, copy.clone()).await;
+    books::close_after(journal, done).await
+}
+
+async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -> Result<Exit, Failure> {
+    let (here, lineage) = (journal.ledger().clone(), copy.identity.lineage);
+    if here.identity.lineage != lineage {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("the ledger here is another one ({}), not {lineage}", here.identity.lineage),
+        )
+        .help("A copy can only take the place of the ledger that it was pulled from, or of none."));
+    }
+    if same_content(&here, &copy) {
+        session.ui.say("The ledger says the same already: nothing was written.");
+        return Ok(Exit::Done);
+    }
+    let began = is_empty(&here);
+    if !began && here.serial > copy.serial && !args.force {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!(
+                "the ledger is at record {}, the copy at {}: it would go backwards",
+                here.serial, copy.serial
+            ),
+        )
+        .help("What was recorded since would be forgotten, objects included. If that is meant: --force."));
+    }
+    let (from, to) = (here.entries.len(), copy.entries.len());
+    session.ui.say(&format!("The ledger has {from} resources, the copy {to}."));
+    if !began && !books::while_kept(journal, session.sure(args.yes, "Put the copy in its place?")).await? {
+        return Ok(Exit::Failed);
+    }
+    put(session, journal, copy).await?;
+    session.ui.say("The copy is the ledger now.");
+    session.next("plan", "compares it with the live objects");
+    Ok(Exit::Done)
+}
+
+/// Puts a copy in a ledger's place.
+///
+/// # Errors
+/// When it is no copy of this ledger, or cannot be written.
+pub(super) async fn put(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
+    let (ledger, who, at) = (Box::new(copy), session.who.clone(), SystemClock.now());
+    Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
+}
+
+/// Tells whether a ledger remembers nothing yet.
+pub(super) fn is_empty(ledger: &Ledger) -> bool {
+    ledger.entries.is_empty()
+        && ledger.intents.is_empty()
+        && ledger.watched.is_empty()
+        && ledger.questions.is_empty()
+        && ledger.history.is_empty()
+}
+
+/// Tells whether two ledgers of one lineage say the same of the world, wherever they are kept.
+pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
+    one.identity == other.identity
+        && one.entries == other.entries
+        && one.intents == other.intents
+        && one.watched == other.watched
+        && one.questions == other.questions
+        && one.applied_plans == other.applied_plans
+        && one.history == other.history
+}

@@ -1,0 +1,24 @@
+//! When stead itself fails: no dump of its memory, and no values in what a panic prints.
+
+use std::io::Write;
+use std::panic;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// Turns dumps of memory off, for this process and those that it starts, and lets a panic tell where
+/// it was and not what it held: a message can quote the text that it choked on.
+pub fn prepare() {
+    // Where the system does not let it, it dumps as it is set to: nothing to do about it here.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        // Nobody is left to tell when this fails too.
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "error: this is a bug in stead, at {place} of version {}.\n  \
+             What was done is in the ledger; the next run goes on from there. Please report it.",
+            env!("CARGO_PKG_VERSION")
+        );
+    }));
+}

@@ -1,0 +1,240 @@
+//! `Profiles`: the user's own `settings.toml`, parsed. Pure.
+//!
+//! It comes from the user's directory only, never from a stack's: it names the host that the key is
+//! sent to, and a program that is run.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+use toml::{Table, Value};
+
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
+
+/// The profile that holds when none is named.
+pub const DEFAULT: &str = "default";
+
+/// What a profile may say.
+const KEYS: &[&str] = &["api_url", "backend", "ca_file", "env", "key_command", "project"];
+
+/// What one profile says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name; `None` when none was named and there is no default one.
+    pub name: Option<Name>,
+    /// Address of the service.
+    pub api_url: Option<String>,
+    /// Where ledgers are kept.
+    pub backend: Option<String>,
+    /// File with further roots.
+    pub ca_file: Option<String>,
+    /// Environment of the stack.
+    pub env: Option<Name>,
+    /// A program that prints the key, and its arguments.
+    pub key_command: Option<Vec<String>>,
+    /// Project of a stack without a project block.
+    pub project: Option<Name>,
+}
+
+/// The user's profiles.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profiles {
+    /// The file's path, for messages.
+    place: String,
+    all: BTreeMap<Name, Profile>,
+}
+
+/// Why the user's settings cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProfileError {
+    /// It is no TOML.
+    #[error("{place}, line {line}: {reason}")]
+    Syntax {
+        /// The file.
+        place: String,
+        /// Where.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A key that means nothing.
+    #[error("{place}: `{key}` means nothing{within}{help}")]
+    Unknown {
+        /// The file.
+        place: String,
+        /// The key.
+        key: String,
+        /// In which profile.
+        within: String,
+        /// What it may have been meant to be.
+        help: String,
+    },
+    /// A value of the wrong type.
+    #[error("{place}: profile `{profile}`: `{key}` is {wanted}")]
+    Type {
+        /// The file.
+        place: String,
+        /// The profile.
+        profile: Name,
+        /// The key.
+        key: &'static str,
+        /// What it takes.
+        wanted: &'static str,
+    },
+    /// No such profile.
+    #[error("there is no profile `{name}` in {place}{help}")]
+    Missing {
+        /// The file.
+        place: String,
+        /// The name.
+        name: Name,
+        /// What it may have been meant to be.
+        help: String,
+    },
+}
+
+impl Profiles {
+    /// Returns no profiles; `place` is where they would be.
+    #[must_use]
+    pub fn none(place: impl Into<String>) -> Self {
+        Self { place: place.into(), all: BTreeMap::new() }
+    }
+
+    /// Parses a settings file.
+    ///
+    /// # Errors
+    /// When it is no TOML, or something in it means nothing.
+    pub fn parse(place: &str, text: &str) -> Result<Self, ProfileError> {
+        let table: Table = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+            ProfileError::Syntax { place: place.to_owned(), line, reason: error.message().to_owned() }
+        })?;
+        let mut profiles = Self::none(place);
+        for (key, value) in &table {
+            let (true, Value::Table(all)) = (key == "profiles", value) else {
+                return Err(unknown(place, key, "", &["profiles"]));
+            };
+            for (name, value) in all {
+                let name = Name::new(name);
+                let profile = profile(place, &name, value)?;
+                profiles.all.insert(name, profile);
+            }
+        }
+        Ok(profiles)
+    }
+
+    /// Returns the profile of a name, or the default one.
+    ///
+    /// # Errors
+    /// When a name is given and there is none of it.
+    pub fn choose(&self, name: Option<&Name>) -> Result<Profile, ProfileError> {
+        let Some(name) = name else {
+            return Ok(self.all.get(DEFAULT).cloned().unwrap_or_default());
+        };
+        self.all.get(name).cloned().ok_or_else(|| {
+            let near = nearest(name, self.all.keys().map(Name::as_str));
+            let help = match near {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => format!("; write it there: [profiles.{name}]"),
+            };
+            ProfileError::Missing { place: self.place.clone(), name: name.clone(), help }
+        })
+    }
+}
+
+fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileError> {
+    let within = format!(" in profile `{name}`");
+    let Value::Table(table) = value else {
+        return Err(unknown(place, name, " beside the profiles", &[]));
+    };
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(unknown(place, key, &within, KEYS));
+    }
+    let wrong =
+        |key, wanted| ProfileError::Type { place: place.to_owned(), profile: name.clone(), key, wanted };
+    let text = |key: &'static str| match table.get(key) {
+        None => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(key, "a text")),
+    };
+    let wanted = "a list of texts, the program first: [\"pass\", \"show\", \"stead\"]";
+    let key_command = match table.get("key_command") {
+        None => None,
+        Some(Value::Array(words)) if !words.is_empty() => {
+            let words: Option<Vec<_>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+            Some(words.ok_or_else(|| wrong("key_command", wanted))?)
+        }
+        Some(_) => return Err(wrong("key_command", wanted)),
+    };
+    Ok(Profile {
+        name: Some(name.clone()),
+        api_url: text("api_url")?,
+        backend: text("backend")?,
+        ca_file: text("ca_file")?,
+        env: text("env")?.map(Name::from),
+        key_command,
+        project: text("project")?.map(Name::from),
+    })
+}
+
+fn unknown(place: &str, key: &str, within: &str, known: &[&str]) -> ProfileError {
+    let help = match nearest(key, known.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => "; a profile is a table: [profiles.NAME]".to_owned(),
+        None => format!("; it can be {}", known.join(", ")),
+    };
+    ProfileError::Unknown { place: place.to_owned(), key: key.to_owned(), within: within.to_owned(), help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [profiles.default]
+        api_url = "https://api.example.com"
+        [profiles.work]
+        api_url = "https://work.example.com"
+        backend = "postgres://db/ledgers"
+        project = "shop"
+        env = "prod"
+        key_command = ["pass", "show", "stead"]
+    "#;
+
+    #[test]
+    fn profiles_are_read() {
+        let profiles = Profiles::parse("s.toml", FILE).unwrap();
+        let url = |name: Option<&str>| profiles.choose(name.map(Name::new).as_ref()).unwrap().api_url;
+        assert_eq!(url(None).as_deref(), Some("https://api.example.com"));
+        let work = profiles.choose(Some(&"work".into())).unwrap();
+        assert_eq!(work.key_command.unwrap(), ["pass", "show", "stead"]);
+        assert_eq!((work.name.as_deref(), work.env.as_deref()), (Some("work"), Some("prod")));
+        assert_eq!(Profiles::none("s.toml").choose(None).unwrap(), Profile::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_way_out() {
+        let table = [
+            (
+                "[profiles.a]\napi_ulr = 'x'",
+                "`api_ulr` means nothing in profile `a`; did you mean `api_url`?",
+            ),
+            ("[profiles.a]\napi_key = 'canary'", "`api_key` means nothing in profile `a`"),
+            ("profile = 'a'", "`profile` means nothing; did you mean `profiles`?"),
+            ("[profiles]\na = 1", "`a` means nothing beside the profiles"),
+            ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of texts"),
+            ("[profiles.a]\nkey_command = []", "`key_command` is a list of texts"),
+            ("[profiles.a]\nproject = 7", "`project` is a text"),
+            ("[profiles.a]\n\nx = ", "s.toml, line 3: "),
+        ];
+        for (text, says) in table {
+            let error = Profiles::parse("s.toml", text).unwrap_err().to_string();
+            assert!(error.starts_with("s.toml") && error.contains(says), "{error}");
+            assert!(!error.contains("canary"), "{error}");
+        }
+        let profiles = Profiles::parse("s.toml", FILE).unwrap();
+        let error = profiles.choose(Some(&"wrok".into())).unwrap_err().to_string();
+        assert_eq!(error, "there is no profile `wrok` in s.toml; did you mean `work`?");
+    }
+}

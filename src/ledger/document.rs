@@ -1,0 +1,55 @@
+//! A whole ledger as one document that describes itself and carries its own digest: for copies. Pure.
+//!
+//! It is a summary without a journal before it. It holds the key of the secrets' fingerprints, and no
+//! secret.
+
+use super::entry::Ledger;
+use super::line;
+use super::soundness;
+use super::store::StoreError;
+use super::summary;
+
+/// Returns the document of a ledger.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn write(ledger: &Ledger) -> Result<Vec<u8>, StoreError> {
+    summary::write(Vec::new(), ledger, &line::first_head()).map_err(|source| StoreError::Io {
+        action: "write",
+        place: "the document".to_owned(),
+        source,
+    })
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When it is none, was changed, or contradicts itself.
+pub fn parse(bytes: &[u8], place: &str) -> Result<Ledger, StoreError> {
+    let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
+    let (ledger, _) = summary::parse(bytes).map_err(|reason| corrupt(reason.to_owned()))?;
+    match soundness::flaws(&ledger).into_iter().next() {
+        Some(flaw) => Err(corrupt(flaw)),
+        None => Ok(ledger),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture::{adopted, identity};
+
+    #[test]
+    fn a_document_says_what_the_ledger_says_and_shows_every_change() {
+        let mut ledger = Ledger::new(identity());
+        ledger.record(&adopted(1, "x")).unwrap();
+        let mut bytes = write(&ledger).unwrap();
+        assert_eq!(parse(&bytes, "it").unwrap(), ledger);
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            assert!(parse(&bytes, "it").is_err(), "byte {at}");
+            bytes[at] ^= 1;
+        }
+        assert!(parse(b"", "it").unwrap_err().to_string().contains("digest"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Settings of a state server: its address from the trusted place, the rest from variables.
+#![allow(clippy::disallowed_methods, reason = "the edge where a store's own variables are read")]
+
+use secrecy::SecretString;
+
+/// What a state server is asked with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the document is.
+    pub address: String,
+    /// Where its lock is taken.
+    pub lock_address: String,
+    /// Where its lock is given back.
+    pub unlock_address: String,
+    /// The method that takes the lock.
+    pub lock_method: String,
+    /// The method that gives it back.
+    pub unlock_method: String,
+    /// For basic authentication.
+    pub username: Option<String>,
+    /// For basic authentication.
+    pub password: Option<SecretString>,
+}
+
+impl Settings {
+    /// Returns the settings of the server at an address. In it and in the addresses of the lock,
+    /// `{stack}` and `{environment}` stand for their names.
+    ///
+    /// The variables are `STEAD_HTTP_LOCK_ADDRESS`, `…_UNLOCK_ADDRESS`, `…_LOCK_METHOD`,
+    /// `…_UNLOCK_METHOD`, `…_USERNAME` and `…_PASSWORD`; an empty one is one that is not set.
+    #[must_use]
+    pub fn new(
+        address: &str,
+        (stack, environment): (&str, &str),
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        let filled = |text: &str| text.replace("{stack}", stack).replace("{environment}", environment);
+        let address = filled(address);
+        let mut settings = Self {
+            lock_address: address.clone(),
+            unlock_address: String::new(),
+            address,
+            lock_method: "LOCK".to_owned(),
+            unlock_method: "UNLOCK".to_owned(),
+            username: None,
+            password: None,
+        };
+        for (name, value) in variables.into_iter().filter(|(_, value)| !value.is_empty()) {
+            match name.strip_prefix("STEAD_HTTP_") {
+                Some("LOCK_ADDRESS") => settings.lock_address = filled(&value),
+                Some("UNLOCK_ADDRESS") => settings.unlock_address = filled(&value),
+                Some("LOCK_METHOD") => settings.lock_method = value,
+                Some("UNLOCK_METHOD") => settings.unlock_method = value,
+                Some("USERNAME") => settings.username = Some(value),
+                Some("PASSWORD") => settings.password = Some(value.into()),
+                _ => {}
+            }
+        }
+        if settings.unlock_address.is_empty() {
+            settings.unlock_address.clone_from(&settings.lock_address);
+        }
+        settings
+    }
+}
+
+/// Returns the variables of this process that a state server's settings come from.
+pub fn variables() -> Vec<(String, String)> {
+    let all = std::env::vars_os();
+    let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| name.starts_with("STEAD_HTTP_")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        Settings::new("https://host/{stack}-{environment}", ("shop", "prod"), variables)
+    }
+
+    #[test]
+    fn a_server_is_its_address_until_variables_say_more() {
+        let plain = settings(&[("PATH", "/bin"), ("STEAD_HTTP_LOCK_METHOD", "")]);
+        assert_eq!(plain.address, "https://host/shop-prod");
+        assert_eq!((plain.lock_address.as_str(), plain.lock_method.as_str()), (&*plain.address, "LOCK"));
+        assert_eq!(
+            (plain.unlock_address.as_str(), plain.unlock_method.as_str()),
+            (&*plain.address, "UNLOCK")
+        );
+        let gitlab = settings(&[
+            ("STEAD_HTTP_LOCK_ADDRESS", "https://host/{stack}-{environment}/lock"),
+            ("STEAD_HTTP_LOCK_METHOD", "POST"),
+            ("STEAD_HTTP_UNLOCK_METHOD", "DELETE"),
+            ("STEAD_HTTP_USERNAME", "ci"),
+            ("STEAD_HTTP_PASSWORD", "hunter2"),
+        ]);
+        assert_eq!(gitlab.unlock_address, "https://host/shop-prod/lock");
+        assert_eq!((gitlab.lock_method.as_str(), gitlab.unlock_method.as_str()), ("POST", "DELETE"));
+        assert!(!format!("{gitlab:?}").contains("hunter2"));
+    }
+}

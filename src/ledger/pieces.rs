@@ -1,0 +1,130 @@
+//! Pieces: what a damaged journal still proves, line by line. Pure.
+//!
+//! A line's digest is made over the line before it. So the records of a line are proven by its own
+//! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
+//! proven by the digest that still stands in the lost one.
+
+use super::line::{self, Head, PREFIX};
+use super::record::Record;
+
+/// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
+/// near.
+const NEARLY: usize = 56;
+
+/// A line of a journal.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its records, as far as they can be read.
+    pub records: Vec<Record>,
+    /// They are what was written.
+    pub proven: bool,
+    /// What does not fit, if anything.
+    pub damage: Option<&'static str>,
+}
+
+/// Everything that is left of a journal.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    /// Its lines.
+    pub lines: Vec<Piece>,
+    /// The digest of the last proven line.
+    pub head: Head,
+    /// The end of the last line was never acknowledged.
+    pub torn: bool,
+}
+
+/// Reads whatever a journal that starts after `before` still proves.
+pub(super) fn read(bytes: &[u8], before: Head) -> Pieces {
+    let mut found = Pieces { lines: Vec::new(), head: before, torn: false };
+    // The digest before the next line, where it is known.
+    let mut known = Some(before);
+    let (mut rest, mut number) = (bytes, 0);
+    while !rest.is_empty() {
+        number += 1;
+        let (text, after) = cut(rest, known.as_ref());
+        if after.is_empty() && !rest.ends_with(b"\n") && line::read(rest, before).is_ok() {
+            found.torn = true;
+            break;
+        }
+        let (piece, head, next) = judge(number, text, known, after);
+        if let Some(head) = head {
+            found.head = head;
+        }
+        known = next;
+        found.lines.push(piece);
+        rest = after;
+    }
+    found
+}
+
+/// Cuts the next line off: where its digest proves its length, there; else where its length says and a
+/// line does end; else at the next line break.
+fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
+    let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
+        let json = rest.get(..length)?;
+        let proven = before.is_some_and(|head| digest == line::hex(&line::digest(head, json)).as_bytes());
+        let ends = rest.get(length).is_none_or(|byte| *byte == b'\n');
+        (proven || ends).then_some(PREFIX + length)
+    });
+    let end = by_length.or_else(|| bytes.iter().position(|byte| *byte == b'\n')).unwrap_or(bytes.len());
+    let (text, rest) = bytes.split_at(end);
+    (text, rest.get(1..).unwrap_or_default())
+}
+
+/// Judges a line; returns it, the digest after it if it is proven, and the digest that the next line
+/// is to be held against.
+fn judge(
+    line: usize,
+    text: &[u8],
+    before: Option<Head>,
+    after: &[u8],
+) -> (Piece, Option<Head>, Option<Head>) {
+    let lost = |damage, records| Piece { line, records, proven: false, damage: Some(damage) };
+    let Some((length, stored, json)) = split_loosely(text) else {
+        return (lost("it has no length and digest", Vec::new()), None, before);
+    };
+    let read: Result<Vec<Record>, _> = serde_json::from_slice(json);
+    let stored_head = super::entry::key_as_hex::parse(&String::from_utf8_lossy(stored)).map(|key| key.0);
+    let Some(before) = before else {
+        return (
+            lost("the line before it is lost, digest and all", read.unwrap_or_default()),
+            None,
+            stored_head,
+        );
+    };
+    let head = line::digest(&before, json);
+    let fits = line::hex(&head);
+    let exact = stored == fits.as_bytes();
+    let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
+    match read {
+        Ok(records) if proven => {
+            let whole = exact && length == Some(json.len());
+            let damage = (!whole).then_some("its length or digest is damaged; the rest proves its records");
+            (Piece { line, records, proven: true, damage }, Some(head), Some(head))
+        }
+        Ok(records) => (lost("its digest does not match", records), None, stored_head),
+        Err(_) => (lost("its records cannot be read", Vec::new()), None, stored_head),
+    }
+}
+
+/// Splits a line whose length may be unreadable.
+fn split_loosely(text: &[u8]) -> Option<(Option<usize>, &[u8], &[u8])> {
+    if let Some((length, stored, json)) = line::split(text) {
+        return Some((Some(length), stored, json));
+    }
+    let (prefix, json) = text.split_at_checked(PREFIX)?;
+    Some((None, prefix.get(9..PREFIX - 1)?, json))
+}
+
+fn near(stored: &[u8], digest: &[u8]) -> bool {
+    stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= NEARLY
+}
+
+/// Tells whether the next line was made over this digest.
+fn proves(next: &[u8], head: &Head) -> bool {
+    let (text, _) = cut(next, Some(head));
+    split_loosely(text)
+        .is_some_and(|(_, stored, json)| stored == line::hex(&line::digest(head, json)).as_bytes())
+}

@@ -1,0 +1,231 @@
+//! Repair of a directory's ledger: from the last good summary on, every line that is proven. Damaged
+//! files are kept aside, never deleted.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::entry::Ledger;
+use super::file::{self, journal_name, summary_name};
+use super::guarded::{Folder, failed};
+use super::history::{Happening, Incident};
+use super::line;
+use super::lock;
+use super::pieces::{self, Piece};
+use super::record::Record;
+use super::replay::{load_ledger, same_owner};
+use super::store::StoreError;
+use super::verify::{Material, Point};
+use crate::model::address::Address;
+
+/// A repair that is ready to be written, under the ledger's lock.
+pub struct Repair {
+    folder: Folder,
+    /// Held, not used.
+    _lock: File,
+    ledger: Ledger,
+    head: line::Head,
+    /// What cannot be got back.
+    pub lost: Vec<Lost>,
+    names: Vec<String>,
+}
+
+/// A line that cannot be got back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The file, and the line in it.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+    /// What its records were about, as far as they can be read.
+    pub records: Vec<String>,
+}
+
+/// Whose ledger is repaired, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Repairing<'a> {
+    /// Where the stack's ledgers are kept.
+    pub directory: &'a Path,
+    /// The stack.
+    pub stack: &'a str,
+    /// The environment.
+    pub environment: &'a str,
+    /// Who repairs it, as `user@host`.
+    pub who: &'a str,
+    /// When.
+    pub now: Timestamp,
+}
+
+impl Repair {
+    /// Takes the ledger's lock and gets back what is proven; writes nothing yet.
+    ///
+    /// # Errors
+    /// When someone else has the lock, or nothing at all is proven.
+    pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
+        let place = file::place(repairing.directory, repairing.environment)?;
+        let folder = Folder::ours(&place).map_err(failed("read", &place))?;
+        let lock = lock::take(&folder, repairing.who, repairing.now)?;
+        let material = Material::read(&folder)?;
+        let mut salvaging = Salvaging::default();
+        let serials = material.serials();
+        for serial in &serials {
+            salvaging.take(&material, *serial);
+        }
+        let Salvaging { point, lost, .. } = salvaging;
+        let Some((mut ledger, head)) = point else {
+            return Err(StoreError::Corrupt {
+                place: place.display().to_string(),
+                reason: "nothing in it is proven any more".to_owned(),
+            });
+        };
+        let identity = &ledger.identity;
+        same_owner(&identity.stack, &identity.environment, repairing.stack, repairing.environment)?;
+        // Beyond every number that anybody ever saw.
+        let missing: usize = lost.iter().map(|lost| lost.records.len().max(1)).sum();
+        let highest = serials.last().copied().unwrap_or(0).max(ledger.serial);
+        ledger.serial = highest + missing as u64 + 1;
+        let what = Happening::Repaired { lost: missing };
+        let (at, who) = (repairing.now, repairing.who.to_owned());
+        ledger.incidents.push_back(Incident { at, who, what, reason: None });
+        let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
+        let names = summaries.chain(material.journals.keys().map(|serial| journal_name(*serial))).collect();
+        Ok(Self { folder, _lock: lock, ledger, head, lost, names })
+    }
+
+    /// Returns the ledger as it will be.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Writes the repaired ledger, then puts the old files aside; returns what their names begin with.
+    /// Killed in between, the new ledger holds, and another repair puts the rest aside.
+    ///
+    /// # Errors
+    /// When a file cannot be written or renamed.
+    pub fn write(self) -> Result<String, StoreError> {
+        file::write_summary(&self.folder, &self.ledger, &self.head)?;
+        let aside = format!("before-repair-{}-", self.ledger.serial);
+        for name in &self.names {
+            let renamed = self.folder.rename(name, &format!("{aside}{name}"));
+            renamed.map_err(failed("rename", &self.folder.path().join(name)))?;
+        }
+        self.folder.sync().map_err(failed("write", self.folder.path()))?;
+        Ok(aside)
+    }
+}
+
+/// What is got back so far.
+#[derive(Default)]
+struct Salvaging {
+    point: Option<Point>,
+    lost: Vec<Lost>,
+    /// Whose a request was.
+    requests: HashMap<Uuid, Address>,
+}
+
+impl Salvaging {
+    /// Takes the summary of a serial and the journal after it.
+    fn take(&mut self, material: &Material, serial: u64) {
+        match material.summary(serial) {
+            // It holds everything that came before, lost lines included.
+            Some(Ok(point)) => {
+                self.lost.clear();
+                self.point = Some(point);
+            }
+            Some(Err(reason)) => {
+                let reached = self.point.as_ref().map_or(0, |(ledger, _)| ledger.serial);
+                if reached != serial {
+                    let reason = format!("{reason}; what came before it reaches record {reached} only");
+                    self.lost.push(Lost { place: summary_name(serial), reason, records: Vec::new() });
+                }
+            }
+            None => {}
+        }
+        let Some(bytes) = material.journals.get(&serial) else { return };
+        let before = match &self.point {
+            Some((ledger, head)) if ledger.serial == serial => *head,
+            // After a gap, the journal's own digests prove it from its second line on.
+            Some((_, head)) => *head,
+            None => line::first_head(),
+        };
+        let found = pieces::read(bytes, before);
+        for piece in &found.lines {
+            self.piece(piece, serial);
+        }
+        if let Some((_, head)) = &mut self.point {
+            *head = found.head;
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece, serial: u64) {
+        for record in &piece.records {
+            if let Record::Intent(intent) = record {
+                self.requests.insert(intent.op, intent.address.clone());
+            }
+        }
+        let place = format!("{}, line {}", journal_name(serial), piece.line);
+        let refused = if piece.proven {
+            match self.follow(&piece.records) {
+                Ok(()) => return,
+                Err(reason) => reason,
+            }
+        } else {
+            piece.damage.unwrap_or("it is not proven").to_owned()
+        };
+        let records = piece.records.iter().map(|record| self.about(record)).collect();
+        self.lost.push(Lost { place, reason: refused, records });
+    }
+
+    /// Follows a proven line, whole or not at all.
+    fn follow(&mut self, records: &[Record]) -> Result<(), String> {
+        let Some((ledger, _)) = &mut self.point else {
+            let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
+            self.point = Some((ledger, line::first_head()));
+            return Ok(());
+        };
+        let mut trial = ledger.excerpt(records);
+        for record in records {
+            trial.record(record).map_err(|illegal| format!("without what is lost, {illegal}"))?;
+        }
+        for record in records {
+            ledger.record(record).map_err(|illegal| illegal.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Returns what a record is about, in a few words.
+    fn about(&self, record: &Record) -> String {
+        let named = |op: &Uuid| self.requests.get(op).map_or_else(|| op.to_string(), ToString::to_string);
+        match record {
+            Record::Intent(intent) => format!("a request for {}", intent.address),
+            Record::Bound { op, object } => format!("{} got the object {}", named(op), object.id),
+            Record::Closed { op, .. } => format!("the end of a request for {}", named(op)),
+            Record::Answered { op, .. } => format!("an answer about {}", named(op)),
+            Record::Gone { address, id, .. } => format!("{address}: {id} was gone"),
+            Record::Applied { address, .. } | Record::Merged { address, .. } => {
+                format!("what was applied to {address}")
+            }
+            Record::Adopted { address, .. } => format!("{address} was adopted"),
+            Record::Forgotten { address } => format!("{address} was forgotten"),
+            Record::Moved { from, to } => format!("{from} was moved to {to}"),
+            Record::Asked(question) => format!("a question about {}", question.intent.address),
+            Record::Begin { run, .. } => format!("the begin of run {run}"),
+            Record::Ended { run, .. } => format!("the end of run {run}"),
+            Record::Account { .. } => "the account".to_owned(),
+            Record::Took { .. } | Record::Released { .. } => "the lease".to_owned(),
+            Record::Born { .. } | Record::Condensed(_) | Record::Pushed { .. } => {
+                "a whole ledger".to_owned()
+            }
+            Record::Noted(_) => "a note".to_owned(),
+            Record::MovedAway { to } => format!("the move to {to}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "repair/tests.rs"]
+mod tests;

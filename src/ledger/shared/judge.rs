@@ -1,0 +1,31 @@
+//! Who may take a lease, and what is known of the holder before. Pure.
+
+use super::super::entry::Ledger;
+use super::super::lease::{Holder, Standing, standing};
+use super::super::shelf::Stored;
+use super::super::store::StoreError;
+use super::Opening;
+
+/// Says whether a lease may be taken; `true`: only because it is forced.
+pub(super) fn takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<bool, StoreError> {
+    let Some(Stored { lease, age, .. }) = found else { return Ok(false) };
+    match standing(lease, *age, opening.effect, opening.is_dead) {
+        Standing::Held(_) if opening.force.is_some() => Ok(true),
+        Standing::Held(left) => {
+            let holder = lease.holder.as_ref().map(Holder::in_words).unwrap_or_default();
+            let left = left.as_secs();
+            Err(StoreError::Locked { holder: format!("{holder}; at the latest it runs out in {left} s") })
+        }
+        Standing::Free | Standing::Dead | Standing::RunOut => Ok(false),
+    }
+}
+
+/// Tells whether the last one who wrote the ledger is known to send nothing any more: it said so, gave
+/// its own lease back, or is proven dead. A lease that is free says nothing by itself: someone may have
+/// taken it over, and given it back before the first line.
+pub(super) fn is_silent(ledger: &Ledger, before: Option<&Stored>, opening: &Opening<'_>) -> bool {
+    let Some(holder) = &ledger.holder else { return true };
+    let gave_back =
+        before.is_some_and(|before| before.lease.holder.is_none() && before.lease.epoch == ledger.epoch);
+    gave_back || holder.process.as_ref().is_some_and(opening.is_dead)
+}

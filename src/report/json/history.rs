@@ -1,0 +1,121 @@
+//! Documents of `history` and `lock`.
+
+use serde::Serialize;
+
+use super::write::{SCHEMA_VERSION, pretty};
+use crate::model::address::Name;
+use crate::report::history::{Happened, LockHolder, Past};
+
+#[derive(Serialize)]
+struct HistoryDocument<'a> {
+    schema_version: u32,
+    stack: &'a Name,
+    env: &'a Name,
+    runs: Vec<RunEntry<'a>>,
+    incidents: Vec<IncidentEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunEntry<'a> {
+    n: usize,
+    run: &'a str,
+    at: String,
+    ended: Option<String>,
+    who: &'a str,
+    commit: Option<&'a str>,
+    plan: Option<&'a str>,
+    config: Option<&'a str>,
+    outcome: &'static str,
+    done: usize,
+    failed: usize,
+    skipped: usize,
+    questions: usize,
+}
+
+#[derive(Serialize)]
+struct IncidentEntry<'a> {
+    at: String,
+    what: &'a str,
+    who: &'a str,
+    reason: Option<&'a str>,
+}
+
+/// Returns the document of a history, or of one run of it.
+#[must_use]
+pub fn history(stack: &Name, env: &Name, runs: &[Past], incidents: &[Happened]) -> String {
+    pretty(&HistoryDocument {
+        schema_version: SCHEMA_VERSION,
+        stack,
+        env,
+        runs: runs.iter().map(RunEntry::of).collect(),
+        incidents: incidents.iter().map(IncidentEntry::of).collect(),
+    })
+}
+
+impl<'a> RunEntry<'a> {
+    fn of(past: &'a Past) -> Self {
+        let [done, failed, skipped, questions] = past.tally;
+        Self {
+            n: past.number,
+            run: &past.run,
+            at: past.at.to_string(),
+            ended: past.ended.map(|at| at.to_string()),
+            who: &past.who,
+            commit: past.commit.as_deref(),
+            plan: past.plan.as_deref(),
+            config: past.config.as_deref(),
+            outcome: past.outcome.word(),
+            done,
+            failed,
+            skipped,
+            questions,
+        }
+    }
+}
+
+impl<'a> IncidentEntry<'a> {
+    fn of(happened: &'a Happened) -> Self {
+        Self {
+            at: happened.at.to_string(),
+            what: &happened.what,
+            who: &happened.who,
+            reason: happened.reason.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LockDocument<'a> {
+    schema_version: u32,
+    place: &'a str,
+    lock: Option<HolderEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct HolderEntry<'a> {
+    who: &'a str,
+    since: String,
+    process: Option<u32>,
+    standing: &'static str,
+    renewed_seconds_ago: Option<u64>,
+    left_seconds: Option<u64>,
+}
+
+/// Returns the document of a lock; `null` stands for nobody.
+#[must_use]
+pub fn lock(holder: Option<&LockHolder>, place: &str) -> String {
+    pretty(&LockDocument { schema_version: SCHEMA_VERSION, place, lock: holder.map(HolderEntry::of) })
+}
+
+impl<'a> HolderEntry<'a> {
+    fn of(holder: &'a LockHolder) -> Self {
+        Self {
+            who: &holder.who,
+            since: holder.since.to_string(),
+            process: holder.process,
+            standing: holder.standing,
+            renewed_seconds_ago: holder.renewed,
+            left_seconds: holder.left,
+        }
+    }
+}

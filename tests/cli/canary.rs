@@ -1,0 +1,291 @@
+//! Sixty planted secrets, in every place that takes one, looked for in every form in everything that
+//! any command says or writes.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Run};
+
+/// Secret number `n`: long enough to be unique, with characters that JSON and URLs write otherwise.
+fn planted(n: usize) -> String {
+    format!("cnry{n:02}\"q\\z~{}é", n * 7919 % 1000)
+}
+
+/// One without such characters, where none can stand.
+fn plain(n: usize) -> String {
+    format!("cnry{n:02}plain{}", n * 7919 % 1000)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks_exact(3) {
+        let word = u32::from(chunk[0]) << 16 | u32::from(chunk[1]) << 8 | u32::from(chunk[2]);
+        text.extend((0..4).rev().map(|at| char::from(DIGITS[(word >> (6 * at) & 63) as usize])));
+    }
+    text
+}
+
+/// The six forms of a secret, base64 at each of its three alignments.
+fn forms(secret: &str) -> Vec<Vec<u8>> {
+    let bytes = secret.as_bytes();
+    let mut forms = vec![
+        bytes.to_vec(),
+        bytes.iter().rev().copied().collect(),
+        secret.chars().rev().collect::<String>().into(),
+    ];
+    forms.extend((0..3).map(|skip| base64(&bytes[skip..]).into_bytes()));
+    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    forms.extend([hex.to_uppercase().into_bytes(), hex.into_bytes()]);
+    let url = bytes.iter().fold(String::new(), |mut url, byte| {
+        let _ = if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) {
+            write!(url, "{}", char::from(*byte))
+        } else {
+            write!(url, "%{byte:02X}")
+        };
+        url
+    });
+    forms.push(url.into_bytes());
+    let json = serde_json::to_string(secret).unwrap();
+    forms.push(json.trim_matches('"').as_bytes().to_vec());
+    forms
+}
+
+/// Everything that was said or written, by what said it.
+struct Catch {
+    secrets: Vec<(String, Vec<Vec<u8>>)>,
+    looked: usize,
+}
+
+impl Catch {
+    fn look(&mut self, what: &str, bytes: &[u8]) {
+        self.looked += 1;
+        for (secret, forms) in &self.secrets {
+            for (number, form) in forms.iter().enumerate() {
+                let hit = bytes.windows(form.len()).any(|window| window == form);
+                assert!(
+                    !hit,
+                    "{what} holds {secret} in form {number}:\n{}",
+                    String::from_utf8_lossy(bytes)
+                );
+            }
+        }
+    }
+
+    fn run(&mut self, case: &Case, args: &str, more: &[(&str, String)]) -> Run {
+        let mut command = case.command(args);
+        command.envs(more.iter().map(|(name, value)| (*name, value)));
+        let output = command.output().unwrap();
+        self.look(&format!("stead {args}: stdout"), &output.stdout);
+        self.look(&format!("stead {args}: stderr"), &output.stderr);
+        Run::of(&output)
+    }
+
+    /// Looks through all files that no secret was put into on purpose.
+    fn files(&mut self, folder: &Path, but: &[PathBuf]) {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if but.contains(&path) {
+                continue;
+            }
+            if path.is_dir() {
+                self.files(&path, but);
+            } else {
+                self.look(&path.display().to_string(), &std::fs::read(&path).unwrap());
+            }
+        }
+    }
+}
+
+/// A quoted YAML text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Variables 0..50 by the way they are given: environment, file, `from_file`, flag, in the stack.
+fn stack(more: &str) -> String {
+    let mut text =
+        String::from("stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\nvars:\n");
+    for n in 0..50 {
+        let given = match n {
+            20..30 => format!(", from_file: s{n}"),
+            40..50 => format!(", default: {}", quoted(&planted(n))),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  s{n}: {{ type: secret{given} }}");
+    }
+    text.push_str("outputs:\n");
+    for n in 0..50 {
+        let _ = writeln!(text, "  o{n}: \"${{vars.s{n}}}\"");
+    }
+    text.push_str("vpc: { main: { cidr: 10.0.0.0/16 } }\nvm:\n");
+    text.push_str("  web: { plan: std-1c-2g, template: ubuntu-24.04, vpc: \"${vpc.main}\", user_data: \"#!${vars.s1} ${vars.s21}\" }\n");
+    text.push_str(
+        "database:\n  shop: { plan: pg-free, users: { app: { deliver_secret: { file: ./sink } } } }\n",
+    );
+    text + more
+}
+
+fn case() -> (Case, Vec<(&'static str, String)>, Catch) {
+    let mut case = Case::new().emulator();
+    let mut file = String::new();
+    for n in 10..20 {
+        let _ = writeln!(file, "s{n}: {}", quoted(&planted(n)));
+        case.write(&format!("s{}", n + 10), planted(n + 10));
+    }
+    case = case.file("vars.yaml", file).file("stead.yaml", stack(""));
+    let mut given: Vec<(&'static str, String)> =
+        (0..10).map(|n| (&*format!("STEAD_VAR_S{n}").leak(), planted(n))).collect();
+    given.push(("STEAD_VAR_FILE", "vars.yaml".to_owned()));
+    given.push(("STEAD_READONLY_API_KEY", plain(50)));
+    given.push(("HTTPS_PROXY", format!("http://user:{}@127.0.0.1:1", plain(51))));
+    given.push(("HTTP_PROXY", format!("http://user:{}@127.0.0.1:1", plain(52))));
+    given.push(("ALL_PROXY", format!("socks5://user:{}@127.0.0.1:1", plain(53))));
+    given.push(("AWS_SECRET_ACCESS_KEY", plain(55)));
+    given.push(("PGPASSWORD", plain(56)));
+    let mut secrets: Vec<String> = (0..50).map(planted).chain((50..60).map(plain)).collect();
+    secrets.push(case.cloud().key.clone());
+    assert!(secrets.len() >= 60);
+    let secrets = secrets.into_iter().map(|secret| (secret.clone(), forms(&secret))).collect();
+    (case, given, Catch { secrets, looked: 0 })
+}
+
+/// The flags that give the variables 30..40.
+fn flags() -> String {
+    (30..40).fold(String::new(), |flags, n| format!("{flags} --var s{n}={}", planted(n)))
+}
+
+#[test]
+fn no_planted_secret_is_said_or_written() {
+    let (case, given, mut catch) = case();
+    let flags = flags();
+    let mut done = |args: &str, code: i32| {
+        let run = catch.run(&case, &format!("{args}{flags}"), &given);
+        assert_eq!(run.code, code, "stead {args}\n{}", run.all());
+    };
+    for args in [
+        "validate",
+        "validate --output json",
+        "plan",
+        "plan -v",
+        "plan --output json -v",
+        "plan --output ndjson",
+    ] {
+        done(args, 0);
+    }
+    done("plan -o shop.plan", 0);
+    done("show shop.plan", 0);
+    done("show shop.plan --output json -v", 0);
+    done("apply shop.plan --output ndjson", 0);
+    // The service's own secret is planted now: where the stack said, and nowhere else.
+    let sink = std::fs::read_to_string(case.path("sink")).unwrap().trim().to_owned();
+    assert!(sink.len() >= 8, "{sink}");
+    let delivered = forms(&sink);
+    catch.secrets.push((sink, delivered));
+    let mut done = |args: &str, code: i32| {
+        let run = catch.run(&case, &format!("{args}{flags}"), &given);
+        assert_eq!(run.code, code, "stead {args}\n{}", run.all());
+    };
+    for args in [
+        "apply --yes -v",
+        "ls -o wide",
+        "ls --output json",
+        "ls --unmanaged",
+        "get vm.web",
+        "get vm.web --output json",
+        "get database.shop.users.app",
+        "drift -v",
+        "drift --output json",
+        "resolve",
+        "whoami",
+        "whoami --output json",
+        "version",
+        "plan --destroy -v",
+    ] {
+        done(args, 0);
+    }
+    case.edit("stead.yaml", "#!${vars.s1}", "#!new ${vars.s2}");
+    done("plan -v", 0);
+    done("plan --output json -v", 0);
+    done("apply --yes -v", 0);
+    let but = ["cloud", "vars.yaml", "stead.yaml", "sink"].map(|name| case.path(name));
+    let inputs = (20..30).map(|n| case.path(&format!("s{n}")));
+    let but: Vec<PathBuf> = but.into_iter().chain(inputs).collect();
+    catch.files(&case.path(""), &but);
+    let run = catch.run(&case, &format!("destroy --yes --confirm shop -v{flags}"), &given);
+    assert_eq!(run.code, 0, "{}", run.all());
+    catch.files(&case.path(""), &but);
+    assert!(catch.looked > 60, "{}", catch.looked);
+}
+
+/// Everything that goes wrong with a secret in hand.
+#[test]
+fn no_error_quotes_a_secret() {
+    let (case, given, mut catch) = case();
+    let flags = flags();
+    let mistakes = [
+        "project: { home: { name: \"${vars.s0}\", descriptoin: x } }\n",
+        "project: { home: { name: \"${int(vars.s0)}\" } }\n",
+        "project: { home: { name: \"${vars.s10 + 1}\" } }\n",
+        "project: { home: { name: \"${vars.s20 / 0}\" } }\n",
+        "project: { home: { name: \"${vars.s40[99]}\" } }\n",
+        "project: { home: { name: \"${vars.s30.x}\" } }\n",
+        "volume: { data: { size: \"${vars.s0}\" } }\n",
+        "ssh_key: { a: { public_key: \"${vars.s0}\" } }\n",
+        "volume: { data: { for_each: \"${vars.s0}\", size: 1 } }\n",
+        "project: { home: { name: a, when: \"${vars.s0}\" } }\n",
+        "project: { \"${vars.s0}\": { name: a } }\n",
+        "locals: { l: \"${vars.s0 + nothing}\" }\n",
+        "locals: { l: \"${cidr_subnet(vars.s0, 8, 1)}\" }\n",
+    ];
+    for mistake in mistakes {
+        case.write("stead.yaml", stack(mistake));
+        for args in ["validate", "plan -v", "validate --output json"] {
+            let run = catch.run(&case, &format!("{args}{flags}"), &given);
+            assert_ne!(run.code, 0, "{mistake}");
+        }
+    }
+    case.write("stead.yaml", stack(""));
+    let wrong = |name: &'static str, value: String| {
+        let mut all = given.clone();
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value));
+        all
+    };
+    let odd_urls = [
+        format!("https://me:{}@api.example.test", plain(57)),
+        format!("http://{}@api.example.test", plain(57)),
+        format!("ftp://me:{}@api.example.test", plain(57)),
+    ];
+    for url in odd_urls {
+        let run = catch.run(&case, &format!("plan{flags}"), &wrong("STEAD_API_URL", url));
+        assert_eq!(run.code, 64, "{}", run.all());
+    }
+    for (name, n) in [("STEAD_API_KEY", 58), ("STEAD_READONLY_API_KEY", 50)] {
+        let run = catch.run(&case, &format!("plan --untrusted{flags}"), &wrong(name, plain(n)));
+        assert_ne!(run.code, 0, "{}", run.all());
+    }
+    let run =
+        catch.run(&case, &format!("plan{flags}"), &wrong("STEAD_API_KEY", format!("{}\u{1}", plain(59))));
+    assert_ne!(run.code, 0, "{}", run.all());
+    case.write("vars.yaml", format!("s10: [{}\n", quoted(&planted(10))));
+    case.write("s20", [planted(20).as_bytes(), &[0xff]].concat());
+    let run = catch.run(&case, &format!("validate{flags}"), &given);
+    assert_ne!(run.code, 0);
+}
+
+/// What other processes of the machine can see of a run, and what is left of a crash.
+#[test]
+fn arguments_hold_no_key_and_no_dump_is_written() {
+    let case = Case::new().emulator();
+    let read = |name: &str| std::fs::read(format!("/proc/{}/{name}", case.cloud().pid())).unwrap();
+    let key = case.cloud().key.as_bytes();
+    for name in ["cmdline", "environ"] {
+        assert!(!read(name).windows(key.len()).any(|window| window == key), "{name}");
+    }
+    let limits = String::from_utf8(read("limits")).unwrap();
+    let core = limits.lines().find(|line| line.contains("core file")).unwrap();
+    assert_eq!(core.split_whitespace().filter(|word| *word == "0").count(), 2, "{core}");
+}

@@ -1,0 +1,233 @@
+//! Stories of the ledger itself: where it is kept, who has it, what it remembers; copied, moved, damaged,
+//! repaired.
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use crate::case::{Case, Run};
+
+const STACK: &str = "\
+stead: 1
+stack: story
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+";
+
+const SMALL: &str = "stead: 1\nstack: story\nvpc:\n  main: { cidr: 10.1.0.0/16 }\n";
+
+fn applied(stack: &str) -> Case {
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case
+}
+
+/// Starts an apply and waits until its first request that changes something.
+fn applying(case: &Case) -> Child {
+    let mut child =
+        case.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while case.cloud().mutations_since(0).is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it sent anything");
+        std::thread::yield_now();
+    }
+    child
+}
+
+#[test]
+fn two_appliers_and_one_ledger() {
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "1"]);
+    case.ok("lock status").says(&["Nobody has the lock", "file:./.stead/ledger"]);
+    let mut first = applying(&case);
+    let pid = first.id().to_string();
+    case.fails(8, "apply --yes").says(&["locked by tester@", &pid, "lock status", "lock break"]);
+    case.fails(8, "lock status").says(&["tester@", "has the lock", &pid, "as long as its process"]);
+    let held = case.fails(8, "lock status --output json").json();
+    assert_eq!((&held["lock"]["standing"], held["lock"]["process"].to_string()), (&"held".into(), pid));
+    case.fails(8, "lock break --reason stuck --yes").says(&["end the process"]);
+    case.fails(64, "lock break").says(&["--reason"]);
+    case.ok("plan").says(&["vm.web"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    case.ok("lock status").says(&["Nobody has the lock"]);
+    case.ok("lock break --reason stuck --yes").says(&["nobody's way"]);
+}
+
+#[test]
+fn the_history_tells_who_from_where_and_how_it_ended() {
+    let sha = "0123456789abcdef0123456789abcdef01234567";
+    let case = Case::new().file("stead.yaml", SMALL).emulator();
+    case.ok("history").says(&["Nothing was applied yet"]);
+    fs::create_dir_all(case.path(".git/refs/heads")).unwrap();
+    case.write(".git/HEAD", "ref: refs/heads/main\n");
+    case.write(".git/refs/heads/main", sha);
+    case.ok("apply --yes");
+    case.write("stead.yaml", STACK);
+    case.cloud().faults(&["POST /vms=500:100"]);
+    case.fails(1, "apply --yes --effect-bound 0s --listing-bound 0s");
+    case.ok("history").says(&["OUTCOME", "partly", &sha[..12], "tester@", "done", &sha[..12]]);
+    case.ok("history show 2").says(&["commit", sha, "plan", "outcome", "done", "1 done, 0 failed"]);
+    let runs = case.ok("history --output json").json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
+    assert_eq!((&runs["runs"][0]["failed"], &runs["runs"][0]["outcome"]), (&1.into(), &"partly".into()));
+    assert!(runs["runs"][1]["plan"].as_str().unwrap().len() > 8);
+    case.fails(1, "history show 3").says(&["no apply 3", "remembers 2"]);
+}
+
+#[test]
+fn stacks_share_a_directory_and_a_stack_can_demand_one() {
+    let case = Case::new().file("stead.yaml", format!("{SMALL}backend: required\n")).emulator();
+    case.fails(64, "apply --yes").says(&["shared ledger", "STEAD_BACKEND"]);
+    case.ok("apply --yes --backend file:shared");
+    assert!(case.path("shared/story/default").is_dir());
+    assert!(!case.path(".stead/ledger").exists());
+    case.ok("apply --yes --backend file:shared").says(&["No changes"]);
+    case.write(
+        "stead.yaml",
+        SMALL.replace("story", "other").replace("10.1", "10.2").replace("main", "side"),
+    );
+    case.ok("apply --yes --backend file:shared");
+    case.ok("state list --backend file:shared").says(&["vpc.side"]);
+    assert!(case.path("shared/other/default").is_dir());
+    case.fails(64, "plan --backend nowhere").says(&["names no place", "file:DIR"]);
+    let run = case.fails(64, "plan --backend postgres://me:hunter2@host/db");
+    assert!(run.stderr.contains("STEAD_BACKEND") && !run.all().contains("hunter2"), "{}", run.stderr);
+}
+
+#[test]
+fn a_ledger_is_pulled_pushed_and_never_goes_backwards_by_itself() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let case = applied(SMALL);
+    let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
+    case.ok("state list").says(&["vpc.main", "vpc", &id]);
+    case.ok("state pull -o copy.json");
+    assert_eq!(fs::metadata(case.path("copy.json")).unwrap().permissions().mode() & 0o777, 0o600);
+    let printed = case.ok("state pull").stdout;
+    assert_eq!(printed, fs::read_to_string(case.path("copy.json")).unwrap());
+    case.ok("state push copy.json --yes").says(&["already"]);
+    case.write("bent.json", printed.replacen(&id, "00000000-0000-4000-8000-000000000000", 1));
+    case.fails(1, "state push bent.json --yes").says(&["bent.json is damaged", "digest"]);
+
+    case.write("stead.yaml", STACK);
+    case.ok("apply --yes");
+    case.fails(1, "state push copy.json --yes").says(&["backwards", "--force"]);
+    case.ok("state push copy.json --yes --backend file:elsewhere").says(&["is the ledger now"]);
+    case.ok("state list --backend file:elsewhere").says(&["vpc.main"]);
+    case.ok("state push copy.json --yes --force");
+    case.ok("history").says(&["a copy at record"]);
+    case.fails(4, "plan").says(&["vm.web", "--adopt"]);
+
+    let other = applied(&SMALL.replace("10.1", "10.3"));
+    other.write("copy.json", &printed);
+    other.fails(1, "state push copy.json --yes").says(&["another one"]);
+}
+
+#[test]
+fn a_ledger_moves_and_its_old_place_says_where_to() {
+    let case = applied(SMALL);
+    case.fails(64, "state migrate --to file:new").says(&["--yes"]);
+    case.ok("state migrate --to file:new --yes")
+        .says(&["The ledger is at file:new/story now", "STEAD_BACKEND"]);
+    case.fails(1, "apply --yes").says(&["was moved to file:new/story", "STEAD_BACKEND"]);
+    case.fails(1, "plan").says(&["was moved to file:new/story"]);
+    case.ok("state migrate --to file:new --yes").says(&["already"]);
+    case.ok("apply --yes --backend file:new").says(&["No changes"]);
+    case.ok("history --backend file:new").says(&["done"]);
+}
+
+#[test]
+fn a_move_can_be_killed_anywhere_and_repeated() {
+    let moments: [&dyn Fn(&Case) -> bool; 5] = [
+        &|case| case.path("new/story/default/lock").exists(),
+        &|case| case.path("new/story/default/journal-0.log").exists(),
+        &|case| journals(case, "new/story/default").contains("\"pushed\""),
+        &|case| journals(case, ".stead/ledger/default").contains("moved_away"),
+        &|_| false,
+    ];
+    for moment in moments {
+        let case = applied(SMALL);
+        let mut child = case.command("state migrate --to file:new --yes").spawn().unwrap();
+        while !moment(&case) && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        // It may have ended by itself.
+        let _ = child.kill();
+        child.wait().unwrap();
+        case.ok("state migrate --to file:new --yes");
+        case.fails(1, "plan").says(&["was moved to"]);
+        case.ok("apply --yes --backend file:new").says(&["No changes"]);
+        assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
+    }
+}
+
+#[test]
+fn a_move_that_was_cut_off_after_the_copy_goes_on() {
+    let case = applied(SMALL);
+    case.ok("state pull -o copy.json");
+    case.ok("state push copy.json --backend file:new");
+    case.ok("state migrate --to file:new --yes").says(&["The ledger is at"]);
+    let used = applied(SMALL);
+    used.ok("state pull -o copy.json");
+    used.ok("state push copy.json --backend file:new");
+    used.write("stead.yaml", STACK);
+    used.ok("apply --yes --backend file:new");
+    used.fails(1, "state migrate --to file:new --yes").says(&["says something else", "--force"]);
+    used.fails(4, "plan").says(&["exists already"]);
+}
+
+fn journals(case: &Case, directory: &str) -> String {
+    let Ok(entries) = fs::read_dir(case.path(directory)) else { return String::new() };
+    let logs = entries.flatten().map(|entry| entry.path());
+    logs.filter(|path| path.extension().is_some_and(|end| end == "log"))
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect()
+}
+
+/// The newest file of the ledger whose name begins so.
+fn newest(case: &Case, prefix: &str) -> PathBuf {
+    let all = fs::read_dir(case.path(".stead/ledger/default")).unwrap().map(|entry| entry.unwrap().path());
+    let serial = |path: &PathBuf| {
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        stem.strip_prefix(prefix).and_then(|serial| serial.parse::<u64>().ok())
+    };
+    all.filter(|path| serial(path).is_some()).max_by_key(|path| serial(path)).unwrap()
+}
+
+fn flip(path: &PathBuf) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 4;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_flipped_byte_is_seen_and_repaired() {
+    let case = applied(STACK);
+    case.ok("state verify").says(&["is whole up to record"]);
+    flip(&newest(&case, "ledger-"));
+    let before = case.cloud().last();
+    case.fails(1, "apply --yes").says(&["damaged", "state verify", "state repair"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    let found = case.fails(1, "state verify --output json").json();
+    assert_eq!((&found["whole"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
+    case.fails(64, "state repair").says(&["Everything can be got back: 2 resources", "--yes"]);
+    case.ok("state repair --yes").says(&["Everything can be got back", "before-repair-"]);
+    case.ok("state verify").says(&["is whole"]);
+    case.ok("apply --yes").says(&["No changes"]);
+    case.ok("history").says(&["it was repaired; 0 records"]);
+    case.ok("state repair").says(&["whole: nothing was changed"]);
+}
+
+#[test]
+fn help_shows_examples() {
+    for command in
+        ["lock", "history", "state", "state pull", "state push", "state migrate", "state repair", "recover"]
+    {
+        Case::new().ok(&format!("{command} --help")).says(&["xample", "stead"]);
+    }
+    let run: Run = Case::new().fails(64, "state migrat");
+    run.says(&["migrate"]);
+}

@@ -1,0 +1,74 @@
+//! Stories of a lost ledger: rebuilt from the configuration and the live objects.
+#![allow(clippy::disallowed_methods, reason = "tests remove the files that commands leave")]
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: story
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  a: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+  b: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+backup_schedule:
+  nightly: { vm: $vm.a, frequency: daily, hour: 3 }
+";
+
+fn lose(case: &Case) {
+    fs::remove_dir_all(case.path(".stead/ledger")).unwrap();
+}
+
+#[test]
+fn a_lost_ledger_is_rebuilt_and_nothing_changes() {
+    let case = Case::example("shop").emulator();
+    case.ok("apply --yes");
+    case.fails(1, "recover --yes").says(&["the ledger is there", "Nothing is lost"]);
+    lose(&case);
+    let before = case.cloud().last();
+    case.fails(4, "apply --yes").says(&["--adopt"]);
+    case.fails(64, "recover").says(&["exact", "--yes"]);
+    assert!(!case.ok("state list").stdout.contains("vm."), "nothing is written before it is confirmed");
+    case.ok("recover --yes").says(&["ADDRESS", "exact", "The ledger is there again"]);
+    case.ok("plan").says(&["No changes"]);
+    case.ok("apply --yes").says(&["No changes"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    case.ok("history").says(&["it was rebuilt from"]);
+}
+
+#[test]
+fn what_is_ambiguous_is_listed_and_left_out() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes");
+    let vms = case.cloud().list("/api/v1/vms");
+    let b = vms.iter().find(|vm| vm["name"] == "b").unwrap()["id"].as_str().unwrap();
+    case.cloud().mutate("vm", b, &json!({ "name": "a" }));
+    lose(&case);
+    let run = case.fails(4, "recover --yes --output json");
+    let document = run.json();
+    assert_eq!(document["found"].as_array().unwrap().len(), 1, "{document:#}");
+    assert_eq!(document["found"][0]["address"], "vpc.main");
+    assert_eq!(document["ties"][0]["address"], "vm.a");
+    assert_eq!(document["ties"][0]["candidates"].as_array().unwrap().len(), 2);
+    assert_eq!(document["missing"], json!(["backup_schedule.nightly", "vm.b"]));
+    case.ok("state list").says(&["vpc.main"]);
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 2);
+}
+
+#[test]
+fn what_drifted_meanwhile_is_shown_by_the_next_plan() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes");
+    let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("backup_schedule", &schedule, &json!({ "hour": 7 }));
+    lose(&case);
+    case.ok("recover --yes").says(&["backup_schedule.nightly", "likely", "hour"]);
+    case.ok("plan").says(&["backup_schedule.nightly", "hour", "7", "3"]);
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["hour"], 3);
+    case.ok("plan").says(&["No changes"]);
+}

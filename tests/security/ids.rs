@@ -1,0 +1,122 @@
+//! Ids that would lead a request astray: whatever the service answers, requests stay below the path of
+//! their kind.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+use stead::cloud::client::Client;
+use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::system::{SystemClock, SystemRandom};
+use stead::kinds::REGISTRY;
+use stead::model::snapshot::{ObjectKey, Wanted};
+
+/// Ids that no path should hold as they are.
+const HOSTILE: &[&str] = &[
+    "../api-keys",
+    "..",
+    ".",
+    "",
+    "/",
+    "a/b",
+    "a/../../api-keys",
+    "..%2fapi-keys",
+    "%2e%2e",
+    "%2e%2e%2fapi-keys",
+    "a%2fb",
+    "a\\b",
+    "..\\api-keys",
+    "a?x=1",
+    "a#b",
+    "a;b",
+    "a b",
+    "a\tb",
+    "a\r\nX-Api-Key: x",
+    "a\0b",
+    "\u{202e}a",
+    "http://evil.test/",
+    "//evil.test",
+    "@evil.test",
+    ":80",
+    "\u{2025}/x",
+    "\u{ff0e}\u{ff0e}",
+    "ü",
+    "*",
+    "{id}",
+    "a&b=c",
+    "%",
+    "%0d%0a",
+    "~",
+    "-",
+];
+
+/// A service whose every record has a hostile id.
+struct Hostile<'a> {
+    id: &'a str,
+    seen: RefCell<Vec<Request>>,
+}
+
+impl Cloud for &Hostile<'_> {
+    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        self.seen.borrow_mut().push(request.clone());
+        let record = json!({
+            "id": self.id, "name": self.id, "project_id": self.id, "vm_id": self.id, "vpc_id": self.id,
+            "created_at": self.id, "status": self.id, "is_default": true, "cidr": self.id,
+        });
+        let list = request.query.iter().any(|(name, _)| *name == "offset");
+        let body: Json = if list {
+            json!({"data": [record], "total": 1})
+        } else {
+            json!({"success": true, "data": record})
+        };
+        let (retry_after, limit, remaining, date) = (None, None, None, None);
+        Ok(Answer { status: 200, retry_after, limit, remaining, date, body: body.to_string().into_bytes() })
+    }
+}
+
+/// Asks in every way there is for what was found, and for the id itself.
+async fn ask(service: &Hostile<'_>) {
+    let client = Client::new(service, SystemClock, SystemRandom, REGISTRY);
+    let mut keys: BTreeSet<ObjectKey> = BTreeSet::new();
+    for kind in REGISTRY.kinds {
+        for parent in [None, Some("db1".into()), Some(service.id.into())] {
+            if let Ok(found) = client.list(kind, parent.as_ref(), None).await {
+                keys.extend(found.iter().map(stead::model::snapshot::Object::key));
+            }
+            keys.insert(ObjectKey { kind: kind.name.into(), parent, id: service.id.into() });
+        }
+    }
+    for key in &keys {
+        // Most of these are refused before anything is sent.
+        let _ = client.get(key).await;
+        let kind = REGISTRY.kind(&key.kind).unwrap();
+        let _ = client.changes(&|_| Ok(())).delete(kind, key, Some(&service.id.into())).await;
+    }
+    let wanted = Wanted {
+        kinds: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
+        projects: Some(vec![service.id.into()]),
+        owned: keys.iter().cloned().collect(),
+        details: keys.clone(),
+        parents: keys.iter().map(|key| (key.kind.clone(), key.id.clone())).collect(),
+    };
+    let _ = client.refresh(&wanted).await;
+}
+
+#[tokio::test]
+async fn hostile_ids_lead_nowhere() {
+    let templates: Vec<_> = REGISTRY.kinds.iter().flat_map(|kind| kind.endpoints()).collect();
+    for id in HOSTILE {
+        let service = Hostile { id, seen: RefCell::default() };
+        ask(&service).await;
+        let seen = service.seen.into_inner();
+        assert!(!seen.is_empty());
+        for request in seen {
+            let path = &request.path;
+            let known = templates.iter().any(|known| known.method == request.method && known.fits(path));
+            assert!(known, "{id:?}: {} {path}", request.method);
+            let plain = path.bytes().all(|b| b.is_ascii_graphic() && !b"?#\\".contains(&b));
+            assert!(plain && !path.split('/').any(|part| part == "." || part == ".."), "{id:?}: {path}");
+            assert!(!path.to_lowercase().contains("%2f") && !path.contains("api-keys"), "{id:?}: {path}");
+        }
+    }
+}

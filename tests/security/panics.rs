@@ -1,0 +1,34 @@
+//! A panic tells where it was, and not what it held; memory is not dumped.
+
+use std::process::Command;
+
+use stead::cli::hush;
+
+/// Panics with a secret in its message, in a process of its own.
+#[test]
+#[ignore = "runs in a process of its own: it panics"]
+fn one_panic() {
+    hush::prepare();
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    println!("{}", limits.lines().find(|line| line.contains("core file")).unwrap());
+    let secret = "canary-ü".to_owned();
+    let cut = secret.find('ü').unwrap() + 1;
+    println!("{}", &secret[cut..]);
+}
+
+#[test]
+fn a_panic_shows_no_value_and_dumps_no_memory() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "panics::one_panic", "--ignored", "--nocapture"])
+        .env("RUST_BACKTRACE", "full");
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("this is a bug in stead, at "), "{said}");
+    assert!(!said.contains("canary"), "{said}");
+    let limit = said.lines().find(|line| line.contains("core file")).unwrap();
+    let figures: Vec<&str> = limit.split_whitespace().filter(|word| *word == "0").collect();
+    assert_eq!(figures.len(), 2, "{limit}");
+}

@@ -1,0 +1,85 @@
+//! `Trap`: a listener that answers every connection the same way and keeps what came.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::transport::HttpCloud;
+use stead::model::schema::Method;
+
+/// All verbs.
+pub const VERBS: [Method; 5] = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+
+/// The key that must be seen nowhere else.
+pub const KEY: &str = "canary-key-0123456789";
+
+/// A listener on a thread of its own. The thread ends with the process.
+pub struct Trap {
+    pub address: SocketAddr,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Trap {
+    /// Listens on an address of this machine; `answer` gets the head of each request.
+    pub fn new(ip: &str, answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> Self {
+        Self::raw(ip, move |stream| {
+            let head = head(stream);
+            stream.write_all(&answer(&head)).ok();
+            head
+        })
+    }
+
+    /// Listens; `talk` does what it likes with each connection and returns what it saw.
+    pub fn raw(ip: &str, talk: impl Fn(&mut TcpStream) -> String + Send + 'static) -> Self {
+        let listener = TcpListener::bind((ip, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let kept = seen.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                // Noted before the answer is out, so that whoever has the answer finds the note.
+                let at = kept.lock().unwrap().len();
+                kept.lock().unwrap().push(String::new());
+                let text = talk(&mut stream);
+                kept.lock().unwrap()[at] = text;
+            }
+        });
+        Self { address, seen }
+    }
+
+    /// What came so far, one text a connection.
+    pub fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+/// Reads up to the end of a request's head.
+pub fn head(stream: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
+        bytes.push(byte[0]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+pub fn request(method: Method) -> Request {
+    Request {
+        method,
+        path: "/api/v1/vms".to_owned(),
+        query: vec![],
+        project: None,
+        body: None,
+        deadline: Duration::from_secs(20),
+    }
+}
+
+/// Sends one request.
+pub fn send(cloud: &HttpCloud, request: &Request) -> Result<Answer, ExchangeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(cloud.exchange(request))
+}

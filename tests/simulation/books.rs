@@ -1,0 +1,177 @@
+//! Where the ledgers of the crash points are kept: in memory, or on a shelf in memory, with a point
+//! before and after every write.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use stead::config::stack::Stack;
+use stead::ledger::entry::Ledger;
+use stead::ledger::lease::{Holder, Lease, Process};
+use stead::ledger::memory_shelf::MemoryShelf;
+use stead::ledger::record::Record;
+use stead::ledger::shared::{Opening, SharedStore};
+use stead::ledger::shelf::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::store::{Store, StoreError};
+use stead::model::clock::Random;
+
+use super::disaster::Outside;
+use super::machine::{SimClock, SimRandom, wall};
+use super::process::identity;
+
+/// Where the ledger is kept: in memory that outlives the process, or on a shelf that many share.
+pub enum SimBooks {
+    Memory(SimStore),
+    Shared(Box<SharedStore<PointShelf, SimClock>>),
+}
+
+impl SimBooks {
+    /// Opens it. Whoever held it before is dead.
+    pub async fn open(outside: &Rc<Outside>, stack: &Stack) -> Result<Self, StoreError> {
+        if outside.shelf.is_none() {
+            return Ok(Self::Memory(SimStore(Rc::clone(outside))));
+        }
+        let identity = identity(stack);
+        let process = Process { boot: "b".into(), namespace: "n".into(), id: 1, started: 1 };
+        let session = SimRandom::new(outside.machine.elapsed().as_nanos() as u64).uuid();
+        let since = wall(outside.machine.elapsed());
+        let holder = Holder { session, who: "sim@sim".to_owned(), process: Some(process), since };
+        let (effect, clock) = (Duration::from_mins(1), SimClock(Rc::clone(&outside.machine)));
+        let opening = Opening { identity: &identity, holder, effect, is_dead: &|_| true, force: None };
+        let store = SharedStore::open(PointShelf(Rc::clone(outside)), clock, &opening).await?;
+        Ok(Self::Shared(Box::new(store)))
+    }
+}
+
+impl Store for SimBooks {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        match self {
+            Self::Memory(store) => store.load().await,
+            Self::Shared(store) => store.load().await,
+        }
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(store) => store.append(records).await,
+            Self::Shared(store) => store.append(records).await,
+        }
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Shared(store) => store.condense(ledger).await,
+        }
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Shared(store) => store.held_for(),
+        }
+    }
+
+    async fn keep(&self) -> StoreError {
+        match self {
+            Self::Memory(_) => std::future::pending().await,
+            Self::Shared(store) => store.keep().await,
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Shared(store) => store.release().await,
+        }
+    }
+}
+
+/// A shelf whose every write is a point before and after.
+pub struct PointShelf(Rc<Outside>);
+
+impl PointShelf {
+    async fn write<T>(
+        &self,
+        what: &str,
+        write: impl AsyncFnOnce(&MemoryShelf) -> Result<T, ShelfError>,
+    ) -> Result<T, ShelfError> {
+        self.0.point(&format!("before the shelf's {what}")).await;
+        let shelf = self.0.shelf.as_ref().unwrap();
+        shelf.0.now.set(self.0.machine.elapsed());
+        let result = write(shelf).await;
+        self.0.point(&format!("after the shelf's {what}")).await;
+        result
+    }
+
+    fn shelf(&self) -> &MemoryShelf {
+        let shelf = self.0.shelf.as_ref().unwrap();
+        shelf.0.now.set(self.0.machine.elapsed());
+        shelf
+    }
+}
+
+impl Shelf for PointShelf {
+    fn place(&self) -> String {
+        "simulation".to_owned()
+    }
+
+    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+        self.shelf().lease().await
+    }
+
+    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        self.write("lease", async |shelf| shelf.put_lease(lease, mark).await).await
+    }
+
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+        self.shelf().lines(after).await
+    }
+
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+        self.write("line", async |shelf| {
+            shelf.put_line(number, epoch, line).await?;
+            // The oracle reads along; the birth is known.
+            let records: Vec<Record> = serde_json::from_slice(&line[74..]).unwrap();
+            let new = records.into_iter().filter(|record| !matches!(record, Record::Born { .. }));
+            self.0.records.borrow_mut().extend(new);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+        self.shelf().summaries().await
+    }
+
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.shelf().summary(number).await
+    }
+
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+        self.write("summary", async |shelf| shelf.put_summary(number, summary).await).await
+    }
+
+    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+        self.write("pruning", async |shelf| shelf.prune(before).await).await
+    }
+}
+
+/// The journal's place: memory that outlives the process.
+pub struct SimStore(pub Rc<Outside>);
+
+impl Store for SimStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(self.0.records.borrow().clone())
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.0.point("before an append").await;
+        if self.0.append_fails() {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
+        }
+        self.0.records.borrow_mut().extend(records.iter().cloned());
+        self.0.point("after an append").await;
+        Ok(())
+    }
+}

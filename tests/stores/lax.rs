@@ -1,0 +1,76 @@
+//! Databases that were made not to keep their word, and what a ledger does with them: nothing.
+
+use std::time::Duration;
+
+use stead::cloud::system::{SystemClock, SystemRandom};
+use stead::ledger::entry::Identity;
+use stead::ledger::lease::Holder;
+use stead::ledger::postgres::PostgresShelf;
+use stead::ledger::shared::{Opening, SharedStore};
+use stead::ledger::store::{Store, StoreError};
+use stead::model::clock::{Clock, Random};
+
+use crate::postgres::{administer, ask};
+use crate::server::Database;
+
+type Kept = SharedStore<PostgresShelf, SystemClock>;
+
+fn shelf(address: &str) -> PostgresShelf {
+    PostgresShelf::new(address, "shop", "prod").unwrap()
+}
+
+async fn open(address: &str) -> Result<Kept, StoreError> {
+    let holder = Holder {
+        session: SystemRandom.uuid(),
+        who: "ada@host".to_owned(),
+        process: None,
+        since: SystemClock.now(),
+    };
+    let opening = Opening {
+        identity: &Identity::fresh("shop", "prod", &SystemRandom),
+        holder,
+        effect: Duration::from_mins(1),
+        is_dead: &|_| false,
+        force: None,
+    };
+    SharedStore::open(shelf(address), SystemClock, &opening).await
+}
+
+fn trigger(table: &str, on: &str, body: &str) -> String {
+    format!(
+        "create function lax() returns trigger language plpgsql as $$ begin {body} return new; end $$;
+         create trigger lax before {on} on {table} for each row execute function lax()"
+    )
+}
+
+#[tokio::test]
+async fn a_database_that_ignores_a_condition_is_refused() {
+    let server = Database::shared();
+    let over = "delete from stead_lines where ledger = new.ledger and number = new.number;";
+    let stale = "new.epoch := old.epoch; new.version := old.version;";
+    let anew = "delete from stead_leases where ledger = new.ledger;";
+    for (name, sql, wanted) in [
+        ("lax_lines", trigger("stead_lines", "insert", over), "it wrote over a line"),
+        ("lax_anew", trigger("stead_leases", "insert", anew), "it made anew what was there"),
+        ("lax_stale", trigger("stead_leases", "update", stale), "it replaced what had"),
+        ("lax_key", "alter table stead_lines drop constraint stead_lines_pkey".to_owned(), "(42P10)"),
+    ] {
+        let address = server.database(name);
+        open(&address).await.unwrap().release().await.unwrap();
+        administer(&address, &sql).await;
+        let error = open(&address).await.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(wanted), "{name}: {error}");
+        let holder = ask(&address, "select coalesce(lease::json->>'holder', 'nobody') from stead_leases");
+        assert_eq!(holder.await, "nobody", "{name}: it is given back");
+    }
+}
+
+/// The first lease of a place is probed like every other.
+#[tokio::test]
+async fn a_database_that_was_lax_from_the_beginning_is_refused() {
+    let server = Database::shared();
+    let address = server.database("lax_first");
+    administer(&address, &stead::ledger::postgres::tables::setup(None, "postgres")).await;
+    administer(&address, &trigger("stead_leases", "update", "new.version := old.version;")).await;
+    assert!(matches!(open(&address).await.err(), Some(StoreError::Lax { .. })));
+}

@@ -1,0 +1,41 @@
+//! The races at S3 and at a state server.
+
+use std::process::Command;
+
+use crate::races;
+use crate::state_server::StateServer;
+
+/// What the environment calls the place of the races that this process is started for.
+const PLACE: &str = "STEAD_TEST_RACES_AT";
+
+/// S3's settings are variables, and a process does not change its own: so the races run in another one.
+#[cfg(feature = "s3")]
+#[test]
+fn at_s3() {
+    crate::moto::bucket("races");
+    let this = std::env::current_exe().unwrap();
+    let raced = Command::new(this)
+        .args(["--exact", "races_elsewhere::at_the_place_that_is_named", "--nocapture"])
+        .env(PLACE, "s3://races/here")
+        .env("AWS_ENDPOINT_URL", crate::moto::address())
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test")
+        .status();
+    assert!(raced.unwrap().success());
+}
+
+#[tokio::test]
+async fn at_the_place_that_is_named() {
+    let Ok(place) = std::env::var(PLACE) else { return };
+    races::one_of_two_gets_it(&place, &[]).await;
+    races::the_dead_are_succeeded_at_once(&place, &[]).await;
+    races::a_sleeper_wakes_to_nothing(&place, &[]).await;
+}
+
+/// A lock there has no end, and only a human breaks it: so the dead are not succeeded.
+#[tokio::test]
+async fn at_a_state_server() {
+    let place = format!("{}/{{stack}}-{{environment}}", StateServer::new().address);
+    races::one_of_two_gets_it(&place, &[]).await;
+    races::a_sleeper_wakes_to_nothing(&place, &[]).await;
+}
