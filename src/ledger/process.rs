@@ -66,7 +66,7 @@ mod tests {
         let me = this().unwrap();
         assert!(!is_dead(&me));
         assert!(is_dead(&Process { started: me.started + 1, ..me.clone() }), "its number was given anew");
-        assert!(!is_dead(&Process { boot: "elsewhere".into(), ..me.clone() }));
+        assert!(!is_dead(&Process { boot: "elsewhere".into(), started: 0, ..me.clone() }));
         assert!(!is_dead(&Process { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let id = child.id();

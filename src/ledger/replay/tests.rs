@@ -9,6 +9,7 @@ use super::*;
 use crate::ledger::entry::Question;
 use crate::ledger::fixture::*;
 use crate::ledger::history::{Origin, Tally};
+use crate::ledger::lease::Holder;
 use crate::model::address::Name;
 
 /// Replays records; the first illegal one ends it with its reason.
@@ -141,6 +142,29 @@ fn illegal_moves() {
         let copy = ledger.clone();
         assert_eq!(ledger.record(&record).map_err(|illegal| illegal.reason), Err(reason), "{record:?}");
         assert_eq!(ledger, copy, "a refused record leaves no trace");
+    }
+}
+
+#[test]
+fn leases_are_taken_in_turn_and_given_back_by_their_holder() {
+    let holder = || Holder {
+        session: Uuid::nil(),
+        who: "ada@host".to_owned(),
+        process: None,
+        since: Timestamp::UNIX_EPOCH,
+    };
+    let took = |epoch| Record::Took { epoch, holder: holder(), proven: true, reason: None };
+    let older = "the lease is an older one";
+    let not_held = "the lease that is given back is not the one that is held";
+    for (records, wanted) in [
+        (vec![took(2), took(1)], Some(older)),
+        (vec![took(2), took(2)], Some(older)),
+        (vec![Record::Released { epoch: 0 }], Some(not_held)),
+        (vec![took(1), took(2), Record::Released { epoch: 1 }], Some(not_held)),
+        (vec![took(1), Record::Released { epoch: 1 }, Record::Released { epoch: 1 }], Some(not_held)),
+        (vec![took(1), Record::Released { epoch: 1 }, took(3)], None),
+    ] {
+        assert_eq!(replay(&records).err(), wanted, "{records:?}");
     }
 }
 
