@@ -16,6 +16,8 @@ mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod hostile;
 mod login;
+mod lying;
 mod saved;
 mod untrusted;
