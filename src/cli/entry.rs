@@ -108,12 +108,16 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
 
 /// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.
 fn usage(error: &clap::Error) -> Exit {
-    // A closed pipe is no reason to fail.
-    let _ = error.print();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
-        _ => Exit::Usage,
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let text = error.render().to_string();
+    if asked_for || text.lines().all(|line| escape::page_line(line) == line) {
+        // A closed pipe is no reason to fail.
+        let _ = error.print();
+    } else {
+        // It quotes what was typed, and that may act on a terminal.
+        text.lines().for_each(|line| Ui::complain(&escape::page_line(line)));
     }
+    if asked_for { Exit::Done } else { Exit::Usage }
 }
 
 fn complain(session: &Session, failure: &Failure) -> Exit {

@@ -57,6 +57,18 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// Returns one line of a text that others laid out, safe to print: as `line`, and it begins no
+/// runner's command.
+#[must_use]
+pub fn page_line(text: &str) -> String {
+    let mut safe = line(text).into_owned();
+    if let Some(at) = disarm(&safe) {
+        safe.insert_str(at, "\\u{3a}");
+        safe.remove(at + "\\u{3a}".len());
+    }
+    safe
+}
+
 /// Breaks up `::` at the beginning of a finished line, leading blanks or not: runners read it as a
 /// command even behind blanks.
 pub(super) fn disarm(line: &str) -> Option<usize> {
@@ -158,6 +170,8 @@ mod tests {
         for (text, safe) in table {
             assert_eq!(line(text), safe);
         }
+        assert_eq!(page_line("  ::warning::x"), "  \\u{3a}:warning::x");
+        assert_eq!(page_line("  a ::x\u{7}"), "  a ::x\\u{7}");
         assert_eq!(disarm("  ::warning::x"), Some(2));
         assert_eq!(disarm("a ::1"), None);
     }

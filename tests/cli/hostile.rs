@@ -1,0 +1,245 @@
+//! Hostile text, in names that the service answers and in the stack itself, through every output that
+//! there is: nothing acts on a terminal, and no line begins a CI runner's command.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::case::{Case, Run};
+
+/// Pieces that act somewhere: terminals, CI runners, documents, chats.
+const PIECES: &[&str] = &[
+    "\u{1b}[31m",
+    "\u{1b}]8;;http://evil.test\u{7}link\u{1b}]8;;\u{7}",
+    "\u{1b}]52;c;Y2FuYXJ5\u{7}",
+    "\u{1b}[2J",
+    "\u{1b}]0;title\u{7}",
+    "\u{1b}P+q\u{1b}\\",
+    "\u{9b}31m",
+    "\u{9d}52;c;x\u{9c}",
+    "\r",
+    "\n",
+    "\r\n",
+    "\u{85}",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{b}",
+    "\u{c}",
+    "\u{8}\u{8}",
+    "\u{7f}",
+    "\u{202a}",
+    "\u{202b}",
+    "\u{202d}",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{2067}",
+    "\u{2068}",
+    "\u{2069}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{200e}",
+    "\u{200f}",
+    "\u{2060}",
+    "\u{feff}",
+    "\u{ad}",
+    "\u{61c}",
+    "\u{180e}",
+    "\u{3164}",
+    "\u{e0041}",
+    "\u{fe0f}",
+    "::error::",
+    "::set-output name=a::b",
+    "::add-mask::x",
+    "::stop-commands::x",
+    "##vso[task.setvariable variable=a]b",
+    "##[error]",
+    "##teamcity[x]",
+    "section_start:1:a",
+    "section_end:1:a",
+    "```",
+    "````",
+    "~~~",
+    "<script>alert(1)</script>",
+    "<img src=x>",
+    "@everyone",
+    "[x](javascript:x)",
+    "${vars.x}",
+    "$(id)",
+    "`id`",
+    "|x|y|",
+    "\"",
+    "'",
+    "\\",
+    "%0A::error::",
+    "::",
+];
+
+/// At least five hundred texts: each piece alone, at the beginning and in the middle, after a line
+/// break, and beside others.
+fn corpus() -> Vec<String> {
+    let mut all: BTreeSet<String> =
+        (0..0x20u32).chain(0x7f..0xa0).filter_map(char::from_u32).map(|c| format!("a{c}b")).collect();
+    for (at, piece) in PIECES.iter().enumerate() {
+        let other = PIECES[(at * 7 + 3) % PIECES.len()];
+        all.extend([
+            format!("x{piece}"),
+            format!("{piece}x"),
+            format!("x{piece}y"),
+            format!("x\n{piece}y"),
+            format!("x\r{piece}y"),
+            format!("x {piece}{other}y"),
+            format!("{other}{piece}"),
+            format!("  {piece}"),
+        ]);
+    }
+    all.into_iter().filter(|text| text.len() <= 64).collect()
+}
+
+/// What no output holds, wherever it came from.
+fn check(what: &str, run: &Run) {
+    for (stream, text) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
+        for (number, line) in text.split('\n').enumerate() {
+            let hidden = |c: char| {
+                c.is_control()
+                    || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+            };
+            let place = || format!("{what}, {stream}, line {}: {line:?}", number + 1);
+            assert!(!line.contains(hidden), "{}", place());
+            let start = line.trim_start_matches([' ', '"', ',', '[', '{']);
+            assert!(!start.starts_with("::"), "{}", place());
+            // GitLab's section markers need a carriage return and an escape, which were looked for above.
+            for command in ["##[", "##vso[", "##teamcity["] {
+                assert!(!line.contains(command), "{}", place());
+            }
+        }
+    }
+}
+
+const STACK: &str = "\
+stead: 1
+stack: shop
+environments: { prod: { default: true } }
+project: { home: { name: home, description: plain } }
+";
+
+/// Texts at a time in one stack and one cloud.
+const BATCH: usize = 90;
+
+#[test]
+fn what_the_service_says_acts_nowhere() {
+    let corpus = corpus();
+    assert!(corpus.len() >= 500, "{}", corpus.len());
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
+    case.ok("apply --yes");
+    let home =
+        case.cloud().list("/api/v1/projects").iter().find(|p| p["name"] == "home").unwrap()["id"].clone();
+    let home = home.as_str().unwrap();
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5L a@b";
+    for (number, text) in corpus.iter().enumerate() {
+        let made = case.cloud().control(
+            "POST",
+            "/api/v1/ssh-keys",
+            &json!({"name": format!("k{number}"), "public_key": key}),
+        );
+        case.cloud().mutate("ssh_key", made["data"]["id"].as_str().unwrap(), &json!({ "name": text }));
+    }
+    case.edit("stead.yaml", "project:", "ssh_key: { mine: { public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5M x } }\nproject:");
+    for args in [
+        "ls --unmanaged",
+        "ls --unmanaged -o wide",
+        "ls --unmanaged --output json",
+        "drift",
+        "drift -v",
+        "drift --output json",
+    ] {
+        check(args, &case.ok(args));
+    }
+    for (number, texts) in corpus.chunks(BATCH).enumerate() {
+        let text = texts.concat();
+        case.cloud().mutate("project", home, &json!({ "description": text }));
+        let mut all = vec![
+            "plan",
+            "plan -v",
+            "plan --output json -v",
+            "get project.home",
+            "get project.home --output json",
+            "drift",
+        ];
+        all.extend(["plan --output ndjson", "plan -v --color never"]);
+        for args in all {
+            check(&format!("{args}, batch {number}"), &case.ok(args));
+        }
+    }
+    case.ok("plan -o shop.plan");
+    for args in ["show shop.plan", "show shop.plan --output json", "apply shop.plan --output ndjson"] {
+        check(args, &case.ok(args));
+    }
+}
+
+#[test]
+fn what_the_stack_says_acts_nowhere() {
+    let corpus = corpus();
+    let case = Case::new().emulator_with(&["--no-limiter"]);
+    for texts in corpus.chunks(BATCH) {
+        let mut blocks = String::new();
+        let mut keys = String::new();
+        for (number, text) in texts.iter().enumerate() {
+            // JSON's texts are YAML's too; an expression must not be one.
+            let text = serde_json::to_string(&text.replace("${", "$${")).unwrap();
+            let controls = text.replace('\u{7f}', "\\u007f").chars().fold(String::new(), |all, c| {
+                if c.is_control() || !c.is_ascii() {
+                    all + &c
+                        .encode_utf16(&mut [0; 2])
+                        .iter()
+                        .map(|unit| format!("\\u{unit:04x}"))
+                        .collect::<String>()
+                } else {
+                    all + &c.to_string()
+                }
+            });
+            blocks += &format!("  p{number}: {{ name: p{number}, description: {controls} }}\n");
+            keys += &format!("  {controls}: {{ name: a }}\n");
+        }
+        let head = "stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\nproject:\n";
+        case.write("stead.yaml", format!("{head}{blocks}"));
+        for args in ["validate", "plan -v", "plan --output json", "plan --output ndjson"] {
+            check(args, &case.run(args));
+        }
+        // As keys, and as they are, they are mistakes: messages quote them.
+        case.write("stead.yaml", format!("{head}{keys}"));
+        for args in ["validate", "validate --output json", "plan"] {
+            check(args, &case.run(args));
+        }
+        case.write("stead.yaml", format!("{head}{}", texts.join("\n")));
+        for args in ["validate", "validate --output json"] {
+            check(args, &case.run(args));
+        }
+    }
+}
+
+/// What is typed, and what the environment says, comes back in messages.
+#[test]
+fn what_is_typed_acts_nowhere() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let flags: [&[&str]; 7] = [
+        &["get"],
+        &["plan", "-e"],
+        &["plan", "--var"],
+        &["show"],
+        &["plan", "-p"],
+        &["plan", "-C"],
+        &["apply"],
+    ];
+    let names = ["STEAD_OUTPUT", "STEAD_API_URL", "STEAD_ENV", "STEAD_PROFILE"];
+    for (number, piece) in PIECES.iter().enumerate() {
+        let text = format!("{piece}x");
+        for flag in [flags[number % flags.len()], flags[(number + 3) % flags.len()]] {
+            let output = case.command("").args(flag).arg(&text).output().unwrap();
+            check(&format!("{flag:?} {text:?}"), &Run::of(&output));
+        }
+        let name = names[number % names.len()];
+        let output = case.command("plan").env(name, &text).output().unwrap();
+        check(&format!("{name}={text:?}"), &Run::of(&output));
+    }
+}
