@@ -26,7 +26,7 @@ use super::story::{Verdict, simulate};
 use super::universe::identity;
 
 /// Seeds that are played when nobody says how many.
-const USUAL: u64 = 3_000;
+const USUAL: u64 = 2_000;
 
 /// Failures that are told.
 const TOLD: usize = 10;
