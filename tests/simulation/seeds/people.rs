@@ -108,11 +108,16 @@ impl Universe {
         let Some(kind) = REGISTRY.kind(key.0) else { return };
         let path = kind.api.delete.path.replace("{id}", &key.2).replace("{parent}", &key.1);
         let project = self.project_of(key);
-        if key.0 == "volume" {
-            let detach = format!("/api/v1/volumes/{}/detach", key.2);
-            self.ask(Method::Post, &detach, project.as_deref(), None);
-        }
+        self.detach(key);
         let (status, _) = self.ask(Method::Delete, &path, project.as_deref(), None);
         self.note(|| format!("someone takes {key:?} away: {status}"), 62);
+    }
+
+    /// Someone detaches a volume, if it is one.
+    pub fn detach(&self, key: &Key) {
+        if key.0 == "volume" {
+            let path = format!("/api/v1/volumes/{}/detach", key.2);
+            self.ask(Method::Post, &path, self.project_of(key).as_deref(), None);
+        }
     }
 }

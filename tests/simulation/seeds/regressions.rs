@@ -1,4 +1,72 @@
-//! Seeds that once broke a promise, each with a word.
+//! Schedules that once broke a promise, shrunk, each with a word. Seeds alone would not do: what one
+//! makes changes whenever another fault is added.
 
-/// Seeds and what they were about.
-pub const SEEDS: &[(u64, &str)] = &[];
+use super::schedule::{Blow, Class, Fault, Network, Order, Place, Schedule};
+
+/// Returns the schedules and what they were about.
+pub fn all() -> Vec<(&'static str, Schedule)> {
+    let disk = |seed, size| Schedule {
+        seed,
+        class: Class::Within,
+        place: Place::Disk,
+        strict: false,
+        size,
+        lag: 0,
+        page: None,
+        provable: true,
+        orders: vec![order(0, 1)],
+        faults: Vec::new(),
+    };
+    let shelf = |seed, size| Schedule { place: Place::Shelf, ..disk(seed, size) };
+    vec![
+        (
+            "an answer names another volume of ours, which was then owned twice",
+            Schedule {
+                orders: vec![order(0, 7), Order { destroy: true, ..order(0, 9) }, order(0, 2)],
+                faults: vec![Fault::Change(13, Network::AnothersId)],
+                ..disk(510, 5)
+            },
+        ),
+        (
+            "a taker slept between its lease and its first line, and wrote an older epoch than the last",
+            Schedule {
+                orders: vec![order(0, 5), Order { actor: 1, force: true, ..order(0, 28) }],
+                faults: vec![Fault::Point(0, 3, Blow::Suspend(1_002_000))],
+                ..shelf(648, 1)
+            },
+        ),
+        (
+            "a stranger's twin was taken for ours, which came late and was nobody's",
+            Schedule {
+                class: Class::Beyond,
+                faults: vec![Fault::Twin(4, 0), Fault::Change(4, Network::Late(588_807))],
+                ..disk(2_338, 6)
+            },
+        ),
+        (
+            "a holder died, and whoever took over waited longer than a renewal",
+            Schedule {
+                provable: false,
+                faults: vec![Fault::Point(0, 26, Blow::Clock(3_600)), Fault::Point(0, 31, Blow::Kill)],
+                ..shelf(110, 5)
+            },
+        ),
+        (
+            "a volume too many is attached: the planner does not undo the links of old objects",
+            Schedule {
+                class: Class::Beyond,
+                lag: 38_448,
+                faults: vec![
+                    Fault::Change(3, Network::Malformed),
+                    Fault::Change(0, Network::LostBefore),
+                    Fault::Change(5, Network::Late(537_027)),
+                ],
+                ..disk(4_879, 6)
+            },
+        ),
+    ]
+}
+
+fn order(stack: usize, after: u64) -> Order {
+    Order { actor: 0, after, stack, destroy: false, force: false }
+}
