@@ -1,6 +1,6 @@
 //! Ledgers in S3: against a real server, and against ones that do not keep their word.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -213,6 +213,75 @@ async fn a_write_that_meets_another_is_sent_again() {
         Answer::new(409, "<Error><Code>ConditionalRequestConflict</Code></Error>")
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_renewal_that_no_answer_told_of_is_still_ours() {
+    moto::bucket("untold");
+    let deaf = Arc::new(AtomicBool::new(false));
+    let lost = Arc::clone(&deaf);
+    let address = before_moto(move |request| {
+        let answer = to_moto(&request);
+        let is_lost = request.method == "PUT" && lost.load(Ordering::Relaxed);
+        if is_lost { Answer::lost() } else { answer }
+    });
+    let ours = shelf(&address, "untold").await;
+    let first = ours.put_lease(&contract::lease(1), None).await.unwrap();
+    deaf.store(true, Ordering::Relaxed);
+    assert!(ours.put_lease(&contract::lease(1), Some(&first)).await.is_err());
+    deaf.store(false, Ordering::Relaxed);
+    // The mark is stale, and yet nobody else wrote.
+    let second = ours.put_lease(&contract::lease(1), Some(&first)).await.unwrap();
+    deaf.store(true, Ordering::Relaxed);
+    assert!(ours.put_lease(&contract::lease(1), Some(&second)).await.is_err());
+    deaf.store(false, Ordering::Relaxed);
+    let other = shelf(moto::address(), "untold").await;
+    let found = other.lease().await.unwrap().unwrap();
+    other.put_lease(&contract::lease(2), Some(&found.mark)).await.unwrap();
+    let taken = ours.put_lease(&contract::lease(1), Some(&second)).await;
+    assert!(contract::is_conflict(&taken), "{taken:?}");
+}
+
+#[tokio::test]
+async fn credentials_come_from_where_the_variables_say() {
+    const GIVEN: &str = r#"{"AccessKeyId":"ASIAGIVEN","SecretAccessKey":"given","Token":"session",
+        "Expiration":"2099-01-01T00:00:00Z"}"#;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let asked = Arc::clone(&seen);
+    let address = wire::serve(move |request| match request.path() {
+        "/credentials" => {
+            assert_eq!(request.header("authorization"), Some("token"));
+            Answer::new(200, GIVEN).with("content-type", "application/json")
+        }
+        _ => {
+            asked.lock().unwrap().push(request);
+            Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>")
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "token").unwrap();
+    let variables = [
+        ("AWS_ENDPOINT_URL", address.clone()),
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{address}/credentials")),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.display().to_string()),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let shelf = S3Shelf::open("b", "", ("shop", "prod"), variables).await.unwrap();
+    assert_eq!(shelf.lease().await.unwrap(), None);
+    let seen = seen.lock().unwrap();
+    assert!(seen[0].header("authorization").unwrap().contains("Credential=ASIAGIVEN/"));
+    assert_eq!(seen[0].header("x-amz-security-token"), Some("session"));
+}
+
+#[tokio::test]
+async fn a_machine_that_gives_no_credentials_is_told_which_variables_are_missing() {
+    let address = wire::serve(|_| Answer::new(404, ""));
+    let variables = [("AWS_ENDPOINT_URL", address.clone()), ("AWS_METADATA_ENDPOINT", address)];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let error = S3Shelf::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are missing"), "{text}");
 }
 
 #[tokio::test]
