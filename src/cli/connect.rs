@@ -57,7 +57,7 @@ impl Connection {
         if settings.cloud == Cloud::Local {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
-                client: client(&options)?,
+                client: client(&options, LOCAL_BOUNDS)?,
                 ledgers: data.join("local"),
                 lock_file: data.join("local").join("stead.lock"),
                 bounds: LOCAL_BOUNDS,
@@ -75,7 +75,7 @@ impl Connection {
         };
         let options = Options::new(url, Some(SecretString::from(key)));
         Ok(Self {
-            client: client(&options)?,
+            client: client(&options, Bounds::default())?,
             ledgers: data.join("ledger"),
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
@@ -84,7 +84,9 @@ impl Connection {
     }
 }
 
-fn client(options: &Options) -> Result<Client<Http, Time, Chance>, Failure> {
+fn client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
     let http = HttpCloud::new(options).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-    Ok(Client::new(http, SystemClock, SystemRandom, REGISTRY))
+    let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
+    client.expect_lag(bounds.listing);
+    Ok(client)
 }

@@ -15,4 +15,5 @@ mod case;
 mod change;
 mod examples;
 mod first_steps;
+mod questions;
 mod saved;

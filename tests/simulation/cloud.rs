@@ -45,11 +45,16 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     let name = format!("{} {}", request.method, request.path);
     outside.point(&format!("before {name}")).await;
     assert_intended(outside, request);
+    assert!(!outside.is_taken(), "{name} leaves after the ledger was taken over");
     let number = outside.changes.get();
     if let Some((_, happens)) = outside.before_change.filter(|(before, _)| *before == number) {
         happens(outside);
     }
     outside.changes.set(number + 1);
+    if let Some((_, status)) = outside.refuse.filter(|(refused, _)| *refused == number) {
+        let body = serde_json::json!({"error": "Refused", "message": "not today"}).to_string().into_bytes();
+        return Ok(Answer { status, retry_after: None, limit: None, remaining: None, date: None, body });
+    }
     if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
         outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
         return Err(lost());
@@ -155,6 +160,10 @@ fn means(intent: &Intent, request: &Request) -> bool {
     endpoint.method == request.method && path == request.path && named
 }
 
+fn taken() -> StoreError {
+    StoreError::Displaced { by: "eve@sim".to_owned() }
+}
+
 /// The journal's place: memory that outlives the process.
 pub struct SimStore(pub Rc<Outside>);
 
@@ -169,8 +178,23 @@ impl Store for SimStore {
             let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
             return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
         }
+        if self.0.is_taken() {
+            return Err(taken());
+        }
         self.0.records.borrow_mut().extend(records.iter().cloned());
         self.0.point("after an append").await;
         Ok(())
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        self.0.lease_until.map(|until| until.saturating_sub(self.0.machine.elapsed()))
+    }
+
+    async fn keep(&self) -> StoreError {
+        match self.0.taken_at {
+            Some(at) => self.0.machine.sleep(at.saturating_sub(self.0.machine.elapsed())).await,
+            None => std::future::pending().await,
+        }
+        taken()
     }
 }

@@ -22,7 +22,9 @@ mod disaster;
 mod machine;
 mod process;
 mod protocol;
+mod questions;
 mod stack;
+mod surroundings;
 
 use std::cell::RefCell;
 use std::rc::Rc;

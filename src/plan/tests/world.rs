@@ -79,6 +79,7 @@ impl World {
                 last_applied: None,
                 history: std::collections::VecDeque::new(),
                 epoch: 0,
+                tombstones: BTreeMap::new(),
                 holder: None,
             },
             live: BTreeMap::new(),
