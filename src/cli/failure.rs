@@ -54,7 +54,9 @@ impl From<StoreError> for Failure {
                 "Nothing in it was acted on and nothing was sent. Put back a copy of the ledger's directory."
             }
             StoreError::Foreign { .. } => "Check -C and -e: a copied directory brings its ledger along.",
-            StoreError::Displaced { .. } => "Whoever has it looks up what was under way. Plan again afterwards.",
+            StoreError::Displaced { .. } => {
+                "Whoever has it looks up what was under way. Plan again afterwards."
+            }
             _ => "Nothing was sent.",
         };
         Self::new(exit, format!("{:#}", anyhow::Error::from(error))).help(help)
