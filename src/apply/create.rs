@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::event::StepError;
 use super::resolve::Found;
 use super::run::Undelivered;
-use super::session::{Job, Scope, Session, Target};
+use super::session::{Job, Scope, Session, Target, read_failed};
 use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::{Mutation, Refusal, ShownOnce};
@@ -163,7 +163,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let owned = owned(intent, &object, false);
         self.bind(job, birth, intent, &owned, delivered.is_in_hand()).await?;
         match delivered {
-            Delivery::Done => Ok(Attempt::Bound(owned, Box::new(object))),
+            Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
             Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
                 "{} was made with the id {}, but its secret {text}",
                 job.address, owned.id
@@ -171,11 +171,32 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
     }
 
+    /// Delivers a secret that nobody has, of a kind that shows it again. Tells whether still nobody has
+    /// it: then a plan makes another object.
+    pub(super) async fn still_lacks_secret(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+    ) -> Result<bool, StepError> {
+        let lost = self.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
+        if !lost || job.kind.reveal().is_none() {
+            return Ok(lost);
+        }
+        let secret = self.context.client.reveal(job.kind, &target.key).await.map_err(read_failed)?;
+        match self.hand_on(job, secret) {
+            Delivery::Done => Ok(false),
+            Delivery::Missing => Ok(true),
+            Delivery::Kept(text) | Delivery::Lost(text) => {
+                Err(StepError::Failed(format!("the secret of {} {text}", job.address)))
+            }
+        }
+    }
+
     /// Delivers the secret that an answer shows once, before anything else is done with the answer.
     fn hand_on(&self, job: &Job<'_>, secret: Option<ShownOnce>) -> Delivery {
         match (secret, job.kind.shown_once) {
             (None, None) => Delivery::Done,
-            (None, Some(_)) => Delivery::Lost("was not in the answer".to_owned()),
+            (None, Some(_)) => Delivery::Missing,
             (Some(ShownOnce(secret)), _) => match (self.context.deliver)(job.address, &secret) {
                 Ok(()) => Delivery::Done,
                 Err(Undelivered { reason, kept: Some(place) }) => {
@@ -276,7 +297,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let object = self.set_after_creation(job, &target, &birth.values, object).await?;
         let applied = self.sealed(job.kind, &birth.values);
-        let secret_lost = self.has_lost_secret(job.address);
+        let secret_lost = self.still_lacks_secret(job, &target).await?;
         let entry = Entry { applied, unfinished: false, secret_lost, ..birth.entry.clone() };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
@@ -288,6 +309,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 enum Delivery {
     /// It is where it should be, or there was none.
     Done,
+    /// The answer did not hold it: it may be read again.
+    Missing,
     /// It is somewhere else; where.
     Kept(String),
     /// Nobody has it; why.
@@ -296,7 +319,7 @@ enum Delivery {
 
 impl Delivery {
     fn is_in_hand(&self) -> bool {
-        !matches!(self, Self::Lost(_))
+        matches!(self, Self::Done | Self::Kept(_))
     }
 }
 

@@ -51,12 +51,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 Some(live) => check_certificate(object, &live)?,
             }
             let again = open.is_some();
-            let armed = match open.take() {
-                Some(armed) => armed,
-                None => {
-                    let action = IntentAction::Delete { object: object.clone() };
-                    self.intend(job, Scope::of(target), action).await?
-                }
+            let armed = if let Some(armed) = open.take() {
+                armed
+            } else {
+                let action = IntentAction::Delete { object: object.clone() };
+                self.intend(job, Scope::of(target), action).await?
             };
             let project = target.project.as_ref();
             let request =

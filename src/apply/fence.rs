@@ -49,9 +49,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         self.fence.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// Tells whether nothing is left to wait for: nothing may be sent, and nothing is out.
+    /// Tells whether nothing is left to wait for: nothing can be recorded, and nothing is out.
     pub(super) fn is_over(&self) -> bool {
-        self.standing().is_err() && self.fence.out.get() == 0
+        self.scribe.standing().is_err() && self.fence.out.get() == 0
     }
 
     /// Remembers that the ledger's place is lost.
@@ -86,7 +86,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         armed: &Armed,
         request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
     ) -> Result<Mutation, StepError> {
-        self.standing()?;
+        // A lease that ran short is the gate's business: what it holds back is recorded as not sent.
+        self.scribe.standing()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
             self.may_leave(armed, whole)?;

@@ -145,11 +145,6 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
-    /// Tells whether nobody has the secret that an address's object showed once.
-    pub(super) fn has_lost_secret(&self, address: &Address) -> bool {
-        self.context.journal.ledger().entries.get(address).is_some_and(|entry| entry.secret_lost)
-    }
-
     /// Makes records durable, together with those of other steps.
     pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
         self.scribe.commit(self.context.journal, records, self.context.rescue).await
@@ -163,6 +158,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         scope: Scope,
         action: IntentAction,
     ) -> Result<Armed, StepError> {
+        self.standing()?;
         let since = self.clock().elapsed();
         let intent = Intent {
             op: self.context.client.random().uuid(),

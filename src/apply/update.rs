@@ -12,7 +12,7 @@ use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::entry::{Intent, IntentAction};
+use crate::ledger::entry::{Entry, Intent, IntentAction};
 use crate::ledger::record::{ClosedOutcome, Record};
 use crate::ledger::store::Store;
 use crate::model::address::Name;
@@ -84,7 +84,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
-        let entry = remembered(job, parent.as_ref(), applied, change.remember, false);
+        let secret_lost = self.still_lacks_secret(job, &target).await?;
+        let entry =
+            Entry { secret_lost, ..remembered(job, parent.as_ref(), applied, change.remember, false) };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
         Ok(owned.id)

@@ -128,7 +128,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 fn unsettled(job: &Job<'_>, target: &Target, error: Unsettled) -> StepError {
     let text = format!("{} {}: {error}", job.kind.name, target.key.id);
     match error {
-        Unsettled::Failed { .. } | Unsettled::TimedOut { .. } => StepError::Unsettled(text),
+        Unsettled::Failed { .. } | Unsettled::TimedOut { .. } | Unsettled::Unproven { .. } => {
+            StepError::Unsettled(text)
+        }
         Unsettled::Leaving => StepError::Moved(text),
         Unsettled::Read(error) => read_failed(error),
     }

@@ -232,6 +232,9 @@ pub struct Scope {
     /// Take over a live object by id; repeatable
     #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
     pub adopt: Vec<(Address, Name)>,
+    /// Let this object that holds data be replaced by an empty one; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub replace: Vec<Address>,
     /// Allow more deletions than the budget does
     #[arg(long)]
     pub allow_deletes: bool,
@@ -276,7 +279,7 @@ pub struct Show {
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "allow_deletes", "expect"])]
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "allow_deletes", "expect"])]
     pub file: Option<PathBuf>,
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]

@@ -71,7 +71,7 @@ impl Connection {
         if settings.cloud == Cloud::Local {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
-                client: client(&options)?,
+                client: client(&options, LOCAL_BOUNDS)?,
                 place,
                 lock_file: data.join("local").join("stead.lock"),
                 bounds: LOCAL_BOUNDS,
@@ -86,7 +86,7 @@ impl Connection {
         let key = keys::find(settings, url)?;
         let options = options(settings, url, &key)?;
         Ok(Self {
-            client: client(&options)?,
+            client: client(&options, Bounds::default())?,
             place,
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
@@ -100,7 +100,7 @@ impl Connection {
 /// # Errors
 /// When it refuses the key or does not answer.
 pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
-    let client = client(&options(settings, url, key)?)?;
+    let client = client(&options(settings, url, key)?, Bounds::default())?;
     Ok(client.account(key.expose().unwrap_or_default()).await?)
 }
 
@@ -116,7 +116,9 @@ fn options(settings: &Settings, url: &str, key: &Secret) -> Result<Options, Fail
     Ok(options)
 }
 
-fn client(options: &Options) -> Result<Client<Http, Time, Chance>, Failure> {
+fn client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
     let http = HttpCloud::new(options).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-    Ok(Client::new(http, SystemClock, SystemRandom, REGISTRY))
+    let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
+    client.expect_lag(bounds.listing);
+    Ok(client)
 }

@@ -66,6 +66,7 @@ impl Session {
             allow_deletes: scope.allow_deletes,
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
+            replace: scope.replace.iter().cloned().collect(),
             adopt: scope.adopt.iter().cloned().collect(),
             project: self.settings.project.clone(),
         }

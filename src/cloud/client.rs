@@ -19,6 +19,9 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 
+/// How long a list lags behind, unless someone knows better.
+const LAG: Duration = Duration::from_secs(10);
+
 /// Who is told of waits.
 pub(super) type Listener = Rc<dyn Fn(&Wait)>;
 
@@ -35,6 +38,8 @@ pub struct Client<C, K, R> {
     pub(super) count: Cell<RequestCount>,
     pub(super) listener: RefCell<Option<Listener>>,
     pub(super) settling: Settling,
+    /// How long a list may lag behind: what looks gone is looked for again after it.
+    pub(super) lag: Cell<Duration>,
 }
 
 /// A request that waits before it is sent, or sent again.
@@ -118,6 +123,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             count: Cell::default(),
             listener: RefCell::default(),
             settling: Settling::default(),
+            lag: Cell::new(LAG),
         }
     }
 
@@ -125,6 +131,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// limiter.
     pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
         *self.listener.borrow_mut() = Some(Rc::new(listener));
+    }
+
+    /// Says how long a list may lag behind.
+    pub fn expect_lag(&self, lag: Duration) {
+        self.lag.set(lag);
     }
 
     /// Returns the clock that everything above shares.
@@ -216,6 +227,23 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             return Err(fail("the answer describes another object".to_owned()));
         }
         Ok(Some(object))
+    }
+
+    /// Reads the secret that an object's creation showed once, of a kind that shows it again; `None`
+    /// when the kind does not, or the answer holds none.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn reveal(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<ShownOnce>, ReadError> {
+        let Some(action) = kind.reveal() else { return Ok(None) };
+        let path = fill(action.endpoint.path, Some(&key.id), key.parent.as_deref());
+        let path = path.map_err(|error| ReadError::Failed {
+            request: format!("GET {}", key.kind),
+            reason: error.to_string(),
+        })?;
+        let (json, _) = self.read(&path, Vec::new(), None).await?;
+        let record = decode::payload(&json, action.endpoint.envelope).unwrap_or(&json);
+        Ok(decode::shown_once(kind, record).map(ShownOnce))
     }
 
     /// Looks an object up in its list. A parent that is gone has taken its children along.

@@ -10,7 +10,7 @@ use super::exchange::Cloud;
 use super::paging::{Scope as ListScope, list};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Scope};
+use crate::model::schema::{Kind, Registry, Scope};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 use crate::model::value::Value;
 
@@ -46,6 +46,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
         record(&mut snapshot, key, object);
     }
     confirm(client, wanted, &parents, &mut snapshot).await?;
+    confirm_twice(client, wanted, &mut snapshot).await?;
     snapshot.account = default_project(client, &snapshot);
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
@@ -190,11 +191,51 @@ async fn confirm<C: Cloud, K: Clock, R: Random>(
     Ok(())
 }
 
+/// Looks a second time for what looks gone, once a list could have lagged behind: one 404 may flap.
+async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let kinds = |key: &ObjectKey| client.registry.kind(&key.kind);
+    let gone = wanted.owned.iter().filter(|key| snapshot.absent.contains(*key));
+    let gone: BTreeMap<&ObjectKey, &'static Kind> =
+        gone.filter_map(|key| Some((key, kinds(key)?))).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    client.clock.sleep(client.lag.get()).await;
+    let (by_id, by_list): (Vec<_>, Vec<_>) =
+        gone.into_iter().partition(|(_, kind)| kind.api.read.is_some());
+    let found = try_join_all(by_id.into_iter().map(async |(key, _)| client.get(key).await)).await?;
+    let under: BTreeMap<(&str, Option<&Name>), &'static Kind> =
+        by_list.into_iter().map(|(key, kind)| ((kind.name, key.parent.as_ref()), kind)).collect();
+    let lists = under.into_iter().map(|((_, parent), kind)| read_list(client, kind, parent, None));
+    let listed = try_join_all(lists).await?;
+    let listed = listed.into_iter().filter_map(|(_, _, objects)| objects).flatten();
+    for object in found.into_iter().flatten().chain(listed) {
+        let key = object.key();
+        if snapshot.absent.remove(&key) {
+            snapshot.objects.insert(key, object);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kind whose objects are projects: the one with a default among them.
+pub(super) fn project_kind(registry: Registry) -> Option<&'static Kind> {
+    registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())
+}
+
+/// Tells whether an object says that it is the account's default project.
+pub(super) fn is_default_project(object: &Object) -> bool {
+    object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true))
+}
+
 /// Returns the id of the project that says it is the account's default.
 fn default_project<C, K, R>(client: &Client<C, K, R>, snapshot: &Snapshot) -> Option<Name> {
-    let kind = client.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
-    let is_default = |object: &&Object| object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true));
-    snapshot.of_kind(kind.name).find(is_default).map(|object| object.id.clone())
+    let kind = project_kind(client.registry)?;
+    snapshot.of_kind(kind.name).find(|object| is_default_project(object)).map(|object| object.id.clone())
 }
 
 fn spent(before: RequestCount, after: RequestCount) -> RequestCount {

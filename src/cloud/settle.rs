@@ -2,7 +2,7 @@
 //! kind that are waited for, however many there are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 
 use super::client::{Client, ReadError};
 use super::exchange::Cloud;
+use super::refresh;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Ready};
@@ -47,6 +48,12 @@ pub enum Unsettled {
         /// How long was waited.
         within: Duration,
     },
+    /// Nothing shows it, and nothing shows the project that it was in either: that proves nothing.
+    #[error("nothing shows it, but nothing shows its project either, after {} s: that is no proof", within.as_secs())]
+    Unproven {
+        /// How long was waited.
+        within: Duration,
+    },
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -56,6 +63,16 @@ pub enum Unsettled {
 #[derive(Default)]
 pub(super) struct Settling {
     groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
+    /// The projects that the key can see, as they were last read.
+    canary: Mutex<Option<Canary>>,
+}
+
+/// What must still be visible for an absence to count.
+struct Canary {
+    /// When the read began.
+    began: Duration,
+    projects: BTreeSet<Name>,
+    default: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -187,7 +204,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         }
     }
 
-    /// Waits until an object is gone: neither its list nor its by-id read shows it.
+    /// Waits until an object is proven gone: neither its list nor its by-id read shows it, while its
+    /// project is seen. A wrong project or a lost permission looks the same but for that.
     ///
     /// # Errors
     /// When it fails to go, cannot be read, or is still there `within` the time.
@@ -207,7 +225,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 Some(object) => Some(object),
                 None => self.second_look(kind, key, project).await?,
             };
-            let Some(object) = seen else { return Ok(()) };
+            let Some(object) = seen else {
+                if self.sees_home(kind, key, project).await? {
+                    return Ok(());
+                }
+                let pause = self.pause(&watch, &status).await;
+                pause.map_err(|_| Unsettled::Unproven { within: watch.within })?;
+                continue;
+            };
             notice(kind, &object, &mut status, on_status);
             if state(kind, &object) == State::Failed {
                 return Err(failed(status, &object));
@@ -229,7 +254,46 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 return Ok(object);
             }
         }
-        Ok(self.list_or_none(kind, key, project).await?.into_iter().find(|object| object.id == key.id))
+        match self.list_stable(kind, key.parent.as_ref(), project).await {
+            Ok((objects, _)) => Ok(objects.into_iter().find(|object| object.id == key.id)),
+            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether the project of an absent object is seen, or is proven gone itself. Without a
+    /// project the account's default one stands for the account.
+    async fn sees_home(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<bool, ReadError> {
+        let Some(projects) = refresh::project_kind(self.registry) else { return Ok(true) };
+        let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
+        let looked = self.clock.elapsed();
+        let (seen, default) = {
+            let mut canary = self.settling.canary.lock().await;
+            // One that began before the object was looked for says nothing about that moment.
+            if canary.as_ref().is_none_or(|canary| canary.began < looked) {
+                let began = self.clock.elapsed();
+                let objects = self.list(projects, None, None).await?;
+                let default = objects.iter().any(refresh::is_default_project);
+                let projects = objects.into_iter().map(|object| object.id).collect();
+                *canary = Some(Canary { began, projects, default });
+            }
+            let canary = canary.as_ref();
+            let seen = |canary: &Canary| home.is_none_or(|home| canary.projects.contains(home));
+            (canary.is_some_and(seen), canary.is_some_and(|canary| canary.default))
+        };
+        match home {
+            Some(id) if !seen && default => {
+                let key = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
+                Ok(self.get(&key).await?.is_none())
+            }
+            Some(_) => Ok(seen),
+            None => Ok(default),
+        }
     }
 
     /// Lists; a parent that is gone has no children left.

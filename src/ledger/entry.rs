@@ -48,6 +48,9 @@ pub struct Ledger {
     /// The epoch of the lease under which the last records were written; 0 where there is no lease.
     #[serde(default)]
     pub epoch: u64,
+    /// Objects that were deleted and proven gone, by id: whatever a list still shows of them is a ghost.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tombstones: BTreeMap<Name, Tombstone>,
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
@@ -127,6 +130,15 @@ impl Owned {
     pub fn key(&self, kind: &str) -> ObjectKey {
         ObjectKey { kind: kind.into(), parent: self.parent.clone(), id: self.id.clone() }
     }
+}
+
+/// A deleted object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Its kind.
+    pub kind: Name,
+    /// When the run began that deleted it.
+    pub at: Timestamp,
 }
 
 /// A mutating request about to be sent.
@@ -220,12 +232,19 @@ impl Ledger {
             incidents: VecDeque::new(),
             moved_to: None,
             epoch: 0,
+            tombstones: BTreeMap::new(),
             holder: None,
         }
     }
 }
 
 impl Ledger {
+    /// Tells whether an object was deleted and proven gone: ids are never given again.
+    #[must_use]
+    pub fn is_buried(&self, kind: &str, id: &str) -> bool {
+        self.tombstones.get(id).is_some_and(|stone| stone.kind == kind)
+    }
+
     /// Returns the ledger as plans see it. One that owns nothing yet is like one that was never begun:
     /// so a plan made before the first apply fits the ledger which that apply begins, and two plans of
     /// the same stack are the same to the byte.

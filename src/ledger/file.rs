@@ -27,6 +27,10 @@ use crate::model::address::is_legal_segment;
 /// Summaries that are kept, with their journals.
 const KEPT: usize = 10;
 
+/// Room that the disk has behind the journal whenever a request leaves: for the records of all answers
+/// that can be under way.
+const RESERVE: u64 = 512 * 1024;
+
 /// A directory's ledger, locked for writing until it is dropped.
 #[derive(Debug)]
 pub struct FileStore {
@@ -41,6 +45,8 @@ struct State {
     journal: File,
     journal_path: PathBuf,
     head: Head,
+    /// Up to here the disk has room for the journal.
+    reserved: u64,
     poisoned: bool,
     /// What opening read, for the first load.
     records: Option<Vec<Record>>,
@@ -86,6 +92,7 @@ impl FileStore {
             journal: open_journal(&directory, &name, content.whole)?,
             journal_path: place.join(name),
             head: content.head,
+            reserved: 0,
             poisoned: false,
             records: Some(content.records),
         };
@@ -151,6 +158,7 @@ impl Store for FileStore {
         state.journal = open_journal(&self.directory, &name, None)?;
         self.directory.sync().map_err(failed("write", self.directory.path()))?;
         state.journal_path = self.directory.path().join(name);
+        state.reserved = 0;
         state.poisoned = false;
         prune(&self.directory)
     }
@@ -162,8 +170,11 @@ impl State {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
+        let (line, head) = line::write(records, &self.head)
+            .map_err(|error| failed("write", &self.journal_path)(error.into()))?;
+        let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
+        self.make_room(line.len() as u64, sends)?;
         let fail = |source| failed("write", &self.journal_path)(source);
-        let (line, head) = line::write(records, &self.head).map_err(|error| fail(error.into()))?;
         // A failed sync is never repeated: the kernel may have dropped what it could not write.
         self.journal.write_all(&line).and_then(|()| self.journal.sync_data()).map_err(fail)?;
         self.head = head;
@@ -171,6 +182,43 @@ impl State {
         self.poisoned = false;
         Ok(())
     }
+}
+
+impl State {
+    /// Sees to it that the disk has room for a line and for what follows it: an intent must not become
+    /// durable when the record of its answer could not. The file's length stays as it is, so that a torn
+    /// end still shows.
+    fn make_room(&mut self, line: u64, must: bool) -> Result<(), StoreError> {
+        let fail = |source: io::Error| failed("write", &self.journal_path)(source);
+        let length = self.journal.metadata().map_err(fail)?.len();
+        if length + line + RESERVE / 2 <= self.reserved {
+            return Ok(());
+        }
+        match reserve(&self.journal, length, line + RESERVE) {
+            Ok(()) => self.reserved = length + line + RESERVE,
+            // The record of an answer takes the room that was made for it.
+            Err(error) if must => return Err(fail(error)),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Takes room on the disk. A file system that cannot promise any is no reason to stop.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Elsewhere than on Linux a full disk shows when a record is written.
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// Returns the directory of an environment's ledger.

@@ -8,10 +8,10 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::entry::Ledger;
-use super::record::Record;
+use super::record::{Answer, Record};
 use super::replay::load_ledger;
 use super::store::{Store, StoreError};
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 
 /// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
 /// stays linear.
@@ -175,7 +175,11 @@ impl Ledger {
                 | Record::Released { .. } => {}
             }
         }
-        self.pick(&addresses, &ops, &plans)
+        let mut excerpt = self.pick(&addresses, &ops, &plans);
+        let named = records.iter().filter_map(newly_owned);
+        excerpt.tombstones =
+            named.filter_map(|id| Some((id.clone(), self.tombstones.get(id)?.clone()))).collect();
+        excerpt
     }
 
     fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {
@@ -211,6 +215,18 @@ impl Ledger {
             .collect();
         excerpt.entries.extend(entries);
         excerpt
+    }
+}
+
+/// Returns the id of an object that a record makes an address's.
+fn newly_owned(record: &Record) -> Option<&Name> {
+    match record {
+        Record::Bound { object, .. }
+        | Record::Answered { answer: Answer::Made { object } | Answer::Surplus { object }, .. } => {
+            Some(&object.id)
+        }
+        Record::Adopted { entry, .. } => entry.current.as_ref().map(|object| &object.id),
+        _ => None,
     }
 }
 

@@ -1,15 +1,18 @@
 //! Replay: what a record does to a ledger, and which records are legal. Pure.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, key_as_hex};
+use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Tombstone, key_as_hex};
 use super::history::{End, Happening, Incident, REMEMBERED, Run};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::store::StoreError;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
+
+/// How long a deleted object is remembered: longer than any list could show its ghost.
+const BURIED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A record that is no legal move from where the ledger stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -134,6 +137,7 @@ impl Ledger {
             Record::Bound { op, object } => {
                 let intent = self.intents.get(op).ok_or("there is no such open intent")?;
                 self.check_birth(intent)?;
+                self.check_alive(&intent.kind, object)?;
                 let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
                 allow(!baseline.contains(&object.id), "the object was there before the request")
             }
@@ -147,7 +151,8 @@ impl Ledger {
                 allow(self.entries.contains_key(address), "there is no such entry")
             }
             Record::Adopted { address, entry } => {
-                allow(entry.current.is_some(), "there is no object to adopt")?;
+                let object = entry.current.as_ref().ok_or("there is no object to adopt")?;
+                self.check_alive(&entry.kind, object)?;
                 allow(self.current(address).is_none(), "the address has an object already")?;
                 self.check_quiet(address)
             }
@@ -257,8 +262,12 @@ impl Ledger {
         let known = self.intents.get(&op).or(asked).or_else(|| self.watched.get(&op));
         let intent = known.ok_or("there is no such intent or question")?;
         match answer {
-            Answer::Made { .. } => self.check_birth(intent),
+            Answer::Made { object } => {
+                self.check_alive(&intent.kind, object)?;
+                self.check_birth(intent)
+            }
             Answer::Surplus { object } => {
+                self.check_alive(&intent.kind, object)?;
                 let creates = matches!(intent.action, IntentAction::Create { .. });
                 allow(creates, "only a creation makes an object")?;
                 let Some(entry) = self.entries.get(&intent.address) else { return Ok(()) };
@@ -267,6 +276,12 @@ impl Ledger {
             }
             Answer::Nothing | Answer::Dropped => Ok(()),
         }
+    }
+
+    /// Ids are never given again. A child's may be its name, which is.
+    fn check_alive(&self, kind: &str, object: &Owned) -> Result<(), &'static str> {
+        let ghost = object.parent.is_none() && self.is_buried(kind, &object.id);
+        allow(!ghost, "the object was deleted and proven gone")
     }
 
     /// One request at a time for each address, and none while a human is asked.
@@ -286,6 +301,7 @@ impl Ledger {
         match record {
             Record::Condensed(_) | Record::Born { .. } => {}
             Record::Begin { run, plan, who, at, origin } => {
+                self.tombstones.retain(|_, stone| at.duration_since(stone.at) < BURIED_FOR);
                 let (who, origin) = (who.clone(), origin.clone());
                 self.remember(Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
             }
@@ -301,7 +317,9 @@ impl Ledger {
             }
             Record::Closed { op, outcome } => self.close(*op, *outcome),
             Record::Gone { op, address, id } => {
-                op.and_then(|op| self.intents.remove(&op));
+                if op.and_then(|op| self.intents.remove(&op)).is_some() {
+                    self.bury(address, id);
+                }
                 self.drop_object(address, id);
             }
             Record::Applied { address, entry } => {
@@ -456,6 +474,17 @@ impl Ledger {
         let creates = matches!(intent.action, IntentAction::Create { .. });
         if creates && outcome == ClosedOutcome::PresumedAbsent {
             self.watched.insert(op, intent);
+        }
+    }
+
+    /// Remembers an object that a deletion of ours is proven to have removed.
+    fn bury(&mut self, address: &Address, id: &Name) {
+        let Some(entry) = self.entries.get(address) else { return };
+        let mut objects = entry.current.iter().chain(&entry.deposed);
+        let is_child = objects.any(|object| object.id == *id && object.parent.is_some());
+        let at = self.history.back().map(|run| run.at);
+        if let Some(at) = at.filter(|_| !is_child) {
+            self.tombstones.insert(id.clone(), Tombstone { kind: entry.kind.clone(), at });
         }
     }
 

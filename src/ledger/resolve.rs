@@ -25,7 +25,7 @@ pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
 }
 
 /// Returns the objects that could have come of an open creation: of its kind, in its project or
-/// under its parent, not in its baseline, owned by no address, and showing every expected attribute.
+/// under its parent, not in its baseline, owned by no address, never deleted by us, and showing every expected attribute.
 ///
 /// What a list leaves out speaks against no object: one candidate too many asks a human, one too few
 /// makes a second object.
@@ -44,6 +44,7 @@ pub fn candidates<'a>(
             && (intent.project.is_none() || object.project.is_none() || object.project == intent.project)
             && !before.contains(&object.id)
             && !owned.contains(&object.id)
+            && (object.parent.is_some() || !ledger.is_buried(&object.kind, &object.id))
             && expected.iter().all(|(name, value)| shows(object, name, value))
     };
     objects.into_iter().filter(could_be).collect()

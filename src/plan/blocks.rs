@@ -6,7 +6,7 @@ use crate::model::address::Address;
 use crate::model::source::{Place, Span};
 
 /// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
-const FREEZING: &[&str] = &["question", "unread", "unknown_kind"];
+const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
 
 /// The blocks of one plan.
 pub(super) struct Blocks<'s, 'a> {

@@ -4,7 +4,7 @@ use super::change::Bookkeeping;
 use super::compare::{same, sealed};
 use super::diff::Diff;
 use super::order::remember;
-use super::survey::{Adoption, Live, Subject, Survey, certificate};
+use super::survey::{Adoption, Live, Subject, Survey, certificate, is_gone};
 use super::verdict::{Act, Verdict};
 use crate::ledger::entry::{Entry, Owned};
 use crate::model::value::Attributes;
@@ -39,7 +39,7 @@ fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
 
 /// Returns the owned objects that are proven gone.
 fn gone<'s>(survey: &'s Survey<'_>, subject: &'s Subject<'_>) -> impl Iterator<Item = &'s Owned> {
-    let absent = |owned: &&Owned| survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
+    let absent = |owned: &&Owned| is_gone(&survey.inputs, subject.kind, owned);
     let current = match subject.live {
         Live::Gone(owned) => Some(owned),
         _ => None,

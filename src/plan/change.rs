@@ -355,8 +355,8 @@ pub struct CriticalPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
-    /// `failed`, `grow_only`, `held`, `project`, `protected`, `provisional`, `question`,
-    /// `replace_never`, `rule`, `target`, `unknown`, `unknown_kind`, `unread`.
+    /// `failed`, `grow_only`, `held`, `holds_data`, `late_effect`, `project`, `protected`,
+    /// `provisional`, `question`, `replace_never`, `rule`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// Which resource.
     pub address: Option<Address>,

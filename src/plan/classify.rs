@@ -24,8 +24,7 @@ pub(super) fn classify<'a>(
     projects: &Projects,
     blocks: &mut Blocks<'_, 'a>,
 ) -> Vec<Verdict<'a>> {
-    let mut judge =
-        Judge { survey, scope, projects, asked: questioned(&survey.inputs), verdicts: Vec::new() };
+    let mut judge = Judge { survey, scope, projects, asked: questioned(survey), verdicts: Vec::new() };
     judge.verdicts.resize_with(survey.subjects.len(), || None);
     for n in dependencies_first(survey, blocks) {
         let verdict = judge.wanted(n, blocks);
@@ -148,6 +147,7 @@ impl<'a> Judge<'_, 'a> {
         let mut differences = diff.differences(wants);
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
+        let forced = forced.or_else(|| lost_secret(subject, resource));
         let broken = has_failed(subject);
         if broken && !guards::may_replace_failed(subject, blocks) {
             return Verdict::plain(Act::Frozen, Cause::Unfinished);
@@ -157,7 +157,9 @@ impl<'a> Judge<'_, 'a> {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
         // An update without calls waits until the object is at rest: only then may others build on it.
+        let undelivered = resource.deliver_secret.is_some() && has_lost_secret(subject);
         let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
+        let unfinished = unfinished || undelivered;
         let act = match (must, differences.is_empty() && !unfinished) {
             (true, _) => Act::Replace { create_first: true },
             (false, true) => Act::Keep,
@@ -165,8 +167,11 @@ impl<'a> Judge<'_, 'a> {
         };
         let mut verdict = Verdict::plain(act, cause(&differences));
         if act == Act::Update && differences.is_empty() {
-            verdict = Verdict::plain(act, Cause::Unfinished)
-                .because("an earlier apply did not see it come to rest");
+            verdict = Verdict::plain(act, Cause::Unfinished).because(if undelivered {
+                "its secret did not reach its sink, and is read and delivered again"
+            } else {
+                "an earlier apply did not see it come to rest"
+            });
         }
         if broken {
             verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
@@ -293,6 +298,17 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
             }
         }
     }
+}
+
+fn has_lost_secret(subject: &Subject<'_>) -> bool {
+    subject.entry.is_some_and(|entry| entry.secret_lost)
+}
+
+/// Returns why an object is made anew whose secret nobody has and nothing shows again.
+fn lost_secret(subject: &Subject<'_>, resource: &Resource) -> Option<String> {
+    let lost = has_lost_secret(subject) && resource.deliver_secret.is_some();
+    (lost && subject.kind.reveal().is_none())
+        .then(|| "its secret was shown once and did not reach its sink".to_owned())
 }
 
 fn has_failed(subject: &Subject<'_>) -> bool {

@@ -5,9 +5,10 @@ use super::change::Cause;
 use super::classify::is_adopted;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
+use crate::ledger::{question, resolve};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
-use crate::model::schema::{OnChange, Type};
+use crate::model::schema::{OnChange, ReplaceOrder, Type};
 use crate::model::value::Value;
 
 /// Deletions up to here are never too many.
@@ -21,6 +22,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
             protected(subject, verdict, blocks);
             provisional(subject, blocks);
+            holds_data(survey, subject, verdict, blocks);
         }
     }
     held(survey, verdicts, blocks);
@@ -29,6 +31,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
     scope(survey, blocks);
     budget(survey, verdicts, blocks);
     adoptions(survey, blocks);
+    late_effects(survey, blocks);
     for address in &survey.strangers {
         let text = format!("The ledger has {address}, of a kind that this version does not know.");
         blocks.of("unknown_kind", Some(address), text, "Use the version of stead that made it.".into());
@@ -63,6 +66,51 @@ fn provisional(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
     );
     let help = format!("Look at it, and say that it is yours: --adopt {}={}.", subject.address, owned.id);
     blocks.about("provisional", subject, None, text, help);
+}
+
+/// A new object is empty: one that holds data is replaced only with consent of its own. One that never
+/// got as far as holding any, or is lost already, needs none.
+fn holds_data(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let order = subject.resource.and_then(|resource| resource.lifecycle.replace);
+    let refused = order.unwrap_or(subject.kind.replace) == ReplaceOrder::Never;
+    let replaced = matches!(verdict.act, Act::Replace { .. }) && !refused;
+    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+    let agreed = survey.inputs.options.replace.contains(subject.address);
+    if !replaced || !subject.kind.data_bearing || unfinished || verdict.broken || agreed {
+        return;
+    }
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let text = format!(
+        "{} holds data and would be replaced by an empty {}{reason}.",
+        subject.address, subject.kind.name
+    );
+    let help = format!(
+        "Take the change back; or copy the data elsewhere and say that it may go: --replace {}.",
+        subject.address
+    );
+    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    blocks.about("holds_data", subject, span.map(|setting| setting.span), text, help);
+}
+
+/// Requests that were given up and had an effect after all: an apply would ask what becomes of it.
+fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let ledger = survey.inputs.ledger;
+    for (intent, ids) in &survey.late {
+        let text = format!("{}: {} ({}).", intent.address, resolve::LATE_EFFECT, ids.join(", "));
+        let words = question::answers(ledger, intent, ids);
+        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
+        let help = format!(
+            "Say what becomes of it: stead resolve {} {}.",
+            question::handle(ledger, intent.op),
+            words.join(" | ")
+        );
+        blocks.of("late_effect", Some(&intent.address), text, help);
+    }
 }
 
 /// What goes must not be held by something that the plan leaves alone.
@@ -135,7 +183,7 @@ fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
 
 fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let options = survey.inputs.options;
-    for address in options.targets.iter().chain(&options.excluded) {
+    for address in options.targets.iter().chain(&options.excluded).chain(&options.replace) {
         if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
             continue;
         }
@@ -284,12 +332,13 @@ pub(super) fn unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
 /// What became of an earlier request is for a human to say.
 pub(super) fn question(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
     let questions = &survey.inputs.ledger.questions;
-    let Some((op, question)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
+    let Some((op, asked)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
         return;
     };
     let help = format!(
-        "Look, and say it: `stead resolve {op} adopt ID` or `stead resolve {op} absent`. Until then it and \
-         what depends on it stay as they are."
+        "Look, and say it: stead resolve {} {}. Until then it and what depends on it stay as they are.",
+        question::handle(survey.inputs.ledger, *op),
+        question::answers(survey.inputs.ledger, &asked.intent, &asked.candidates).join(" | ")
     );
-    blocks.about("question", subject, None, question.text.clone(), help);
+    blocks.about("question", subject, None, asked.text.clone(), help);
 }

@@ -67,6 +67,8 @@ pub struct Options {
     pub targets: BTreeSet<Address>,
     /// Not these, nor what needs them.
     pub excluded: BTreeSet<Address>,
+    /// Objects that hold data and may be replaced all the same.
+    pub replace: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::make::Inputs;
 use super::names::Names;
 use crate::config::stack::Resource;
-use crate::ledger::entry::{Entry, IntentAction, Owned};
+use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::resolve;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, Scope, Type};
@@ -80,6 +80,8 @@ pub(super) struct Survey<'a> {
     pub unowned: Vec<&'a Object>,
     /// Entries of kinds that the tables do not have.
     pub strangers: Vec<&'a Address>,
+    /// Requests that were given up, with the objects that look like their late effects.
+    pub late: Vec<(&'a Intent, Vec<Name>)>,
 }
 
 impl<'a> Survey<'a> {
@@ -96,7 +98,8 @@ impl<'a> Survey<'a> {
         let users = reversed(&subjects, |subject| &subject.needs);
         let holders = reversed(&subjects, |subject| &subject.held);
         let names = Names::new(inputs.catalog);
-        Self { inputs, subjects, index, users, holders, names, unowned, strangers }
+        let late = late_effects(&inputs);
+        Self { inputs, subjects, index, users, holders, names, unowned, strangers, late }
     }
 
     /// Returns the key of the fingerprints of secrets.
@@ -188,9 +191,44 @@ fn look<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<
     match inputs.snapshot.objects.get(&key) {
         Some(object) if is_leaving(kind, object) => Live::Leaving(object),
         Some(object) => Live::Present(object),
-        None if inputs.snapshot.absent.contains(&key) => Live::Gone(owned),
+        None if is_gone(inputs, kind, owned) => Live::Gone(owned),
         None => Live::Unseen(owned),
     }
+}
+
+/// Tells whether an owned object is proven gone: it was looked for by id, and its project is seen, or is
+/// proven gone itself. A wrong project or a lost permission looks the same but for that.
+pub(super) fn is_gone(inputs: &Inputs<'_>, kind: &Kind, owned: &Owned) -> bool {
+    let snapshot = inputs.snapshot;
+    if !snapshot.absent.contains(&owned.key(kind.name)) {
+        return false;
+    }
+    let projects = inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some());
+    // Without a list of projects nothing can be held against it.
+    let Some(projects) = projects.filter(|kind| snapshot.listed.contains(kind.name)) else { return true };
+    match owned.project.as_ref().filter(|id| **id != owned.id) {
+        None => snapshot.account.is_some(),
+        Some(id) => {
+            let home = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
+            snapshot.objects.contains_key(&home)
+                || (snapshot.absent.contains(&home) && snapshot.account.is_some())
+        }
+    }
+}
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// Returns the requests that were given up and seem to have had an effect after all.
+fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
+    let watched = inputs.ledger.watched.values();
+    let watched = watched.filter(|intent| resolve::is_watched(intent, inputs.now));
+    let found = watched.map(|intent| {
+        let objects = inputs.snapshot.of_kind(&intent.kind);
+        let found = resolve::candidates(intent, inputs.ledger, objects);
+        (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
+    });
+    found.filter(|(_, ids)| !ids.is_empty()).collect()
 }
 
 /// Tells whether an object is on its way out.
@@ -361,7 +399,8 @@ fn reversed<'s, 'a>(
     back
 }
 
-/// Returns the addresses of open questions.
-pub(super) fn questioned<'a>(inputs: &Inputs<'a>) -> HashSet<&'a Address> {
-    inputs.ledger.questions.values().map(|question| &question.intent.address).collect()
+/// Returns the addresses of open questions, and of those that an apply would ask.
+pub(super) fn questioned<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
+    let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
+    open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
 }

@@ -46,7 +46,7 @@ pub fn wanted<'a>(
         let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));
         wanted.parents.extend(parent.map(|owned| (resource.kind.name.into(), owned.id.clone())));
     }
-    for intent in ledger.intents.values() {
+    for intent in ledger.intents.values().chain(ledger.watched.values()) {
         wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
     }
     adopted(registry, stack, options, &mut wanted);
@@ -65,7 +65,8 @@ fn kinds_in_use(
 ) -> Vec<&'static Kind> {
     let mut used: BTreeSet<&str> = stack.resources.values().map(|resource| resource.kind.name).collect();
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
-    used.extend(ledger.intents.values().map(|intent| intent.kind.as_str()));
+    let sent = ledger.intents.values().chain(ledger.watched.values());
+    used.extend(sent.map(|intent| intent.kind.as_str()));
     let going = |(address, _): &(&_, &Entry)| options.destroy || !stack.resources.contains_key(*address);
     let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
     let links_to_going = |kind: &Kind| {
@@ -124,7 +125,8 @@ fn projects(
     for entry in ledger.entries.values() {
         found.extend(entry.current.iter().chain(&entry.deposed).filter_map(|owned| owned.project.clone()));
     }
-    found.extend(ledger.intents.values().filter_map(|intent| intent.project.clone()));
+    let sent = ledger.intents.values().chain(ledger.watched.values());
+    found.extend(sent.filter_map(|intent| intent.project.clone()));
     for resource in stack.resources.values().filter(|resource| resource.kind.scope == Scope::Project) {
         found.extend(match &resource.project {
             None => None,

@@ -20,6 +20,7 @@ mod hostile;
 mod ledgers;
 mod login;
 mod lying;
+mod questions;
 mod recovery;
 mod saved;
 mod untrusted;

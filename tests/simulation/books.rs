@@ -66,14 +66,14 @@ impl Store for SimBooks {
 
     fn held_for(&self) -> Option<Duration> {
         match self {
-            Self::Memory(_) => None,
+            Self::Memory(store) => store.held_for(),
             Self::Shared(store) => store.held_for(),
         }
     }
 
     async fn keep(&self) -> StoreError {
         match self {
-            Self::Memory(_) => std::future::pending().await,
+            Self::Memory(store) => store.keep().await,
             Self::Shared(store) => store.keep().await,
         }
     }
@@ -170,8 +170,27 @@ impl Store for SimStore {
             let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
             return Err(StoreError::Io { action: "write", place: "simulation".to_owned(), source });
         }
+        if self.0.is_taken() {
+            return Err(taken());
+        }
         self.0.records.borrow_mut().extend(records.iter().cloned());
         self.0.point("after an append").await;
         Ok(())
     }
+
+    fn held_for(&self) -> Option<Duration> {
+        self.0.lease_until.map(|until| until.saturating_sub(self.0.machine.elapsed()))
+    }
+
+    async fn keep(&self) -> StoreError {
+        match self.0.taken_at {
+            Some(at) => self.0.machine.sleep(at.saturating_sub(self.0.machine.elapsed())).await,
+            None => std::future::pending().await,
+        }
+        taken()
+    }
+}
+
+fn taken() -> StoreError {
+    StoreError::Displaced { by: "eve@sim".to_owned() }
 }

@@ -43,11 +43,16 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     let name = format!("{} {}", request.method, request.path);
     outside.point(&format!("before {name}")).await;
     assert_intended(outside, request);
+    assert!(!outside.is_taken(), "{name} leaves after the ledger was taken over");
     let number = outside.changes.get();
     if let Some((_, happens)) = outside.before_change.filter(|(before, _)| *before == number) {
         happens(outside);
     }
     outside.changes.set(number + 1);
+    if let Some((_, status)) = outside.refuse.filter(|(refused, _)| *refused == number) {
+        let body = serde_json::json!({"error": "Refused", "message": "not today"}).to_string().into_bytes();
+        return Ok(Answer { status, retry_after: None, limit: None, remaining: None, date: None, body });
+    }
     if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
         outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
         return Err(lost());

@@ -60,6 +60,8 @@ pub struct Outside {
     pub lose: Vec<usize>,
     /// This change is thought lost at once, and arrives so much later.
     pub delay: Option<(usize, Duration)>,
+    /// This change is refused with this status.
+    pub refuse: Option<(usize, u16)>,
     /// This append fails, and nothing of it is written.
     pub fail_append: Option<usize>,
     appends: Cell<usize>,
@@ -67,6 +69,10 @@ pub struct Outside {
     pub left_before_failure: Cell<Option<usize>>,
     /// What happens right before this change leaves.
     pub before_change: Option<(usize, fn(&Outside))>,
+    /// The ledger's lease lasts until then, and nobody renews it.
+    pub lease_until: Option<Duration>,
+    /// Someone takes the ledger over at this moment.
+    pub taken_at: Option<Duration>,
     /// The process dies at this point.
     pub kill_at: Option<usize>,
     /// What each point leaves behind, when it is wanted.
@@ -95,10 +101,13 @@ impl Outside {
             changes: Cell::new(0),
             lose: Vec::new(),
             delay: None,
+            refuse: None,
             fail_append: None,
             appends: Cell::new(0),
             left_before_failure: Cell::new(None),
             before_change: None,
+            lease_until: None,
+            taken_at: None,
             kill_at: None,
             remains: None,
             frozen: RefCell::default(),
@@ -166,6 +175,11 @@ impl Outside {
             self.left_before_failure.set(Some(self.changes.get()));
         }
         fails
+    }
+
+    /// Tells whether someone has taken the ledger over.
+    pub fn is_taken(&self) -> bool {
+        self.taken_at.is_some_and(|at| self.machine.elapsed() >= at)
     }
 
     pub fn appends(&self) -> usize {

@@ -43,6 +43,11 @@ impl Machine {
         self.now.get()
     }
 
+    /// The machine sleeps: its clock goes on, and nobody notices.
+    pub fn skip(&self, duration: Duration) {
+        self.now.set(self.now.get() + duration);
+    }
+
     /// Runs a process to its end, or until it is killed.
     pub fn run<T>(&self, process: impl Future<Output = T>) -> Option<T> {
         let mut process = pin!(process);

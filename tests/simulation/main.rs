@@ -26,8 +26,10 @@ mod disk;
 mod machine;
 mod process;
 mod protocol;
+mod questions;
 mod seeds;
 mod stack;
+mod surroundings;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -18,12 +18,12 @@ use super::process::{Aim, Run, beginning, live, process};
 use super::stack::{Builder, edited, id, number, shop, text};
 use super::{converge, recorded, standing};
 
-fn failed<'a>(run: &'a Run, address: &str) -> &'a StepError {
+pub fn failed<'a>(run: &'a Run, address: &str) -> &'a StepError {
     let found = run.outcome.failed.iter().find(|(failed, _)| failed.as_str() == address);
     &found.unwrap_or_else(|| panic!("{address} did not fail: {:?}", run.outcome)).1
 }
 
-fn names(addresses: &[Address]) -> Vec<&str> {
+pub fn names(addresses: &[Address]) -> Vec<&str> {
     addresses.iter().map(Address::as_str).collect()
 }
 
@@ -97,15 +97,15 @@ fn a_revoked_key_ends_the_scheduling_and_loses_nothing() {
 }
 
 /// The number of the change that creates `volume.spare` in a stack of two.
-const SPARE: usize = 1;
+pub const SPARE: usize = 1;
 
-fn two() -> Aim {
+pub fn two() -> Aim {
     Aim::build(
         Builder::new().with("project", "shop", &[]).with("volume", "spare", &[("size", number(5))]).build(),
     )
 }
 
-fn twin(outside: &Outside) {
+pub fn twin(outside: &Outside) {
     let projects = super::process::listed(outside, "/api/v1/projects");
     let project = projects.iter().find(|project| project["name"] == "shop").unwrap();
     let body = json!({"name": "spare", "size": 5});

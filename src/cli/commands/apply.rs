@@ -57,7 +57,7 @@ pub(in crate::cli) struct Order<'a> {
 /// When the stack has problems, or the service or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     if let Some(file) = &args.file {
-        return saved_plan(session, file, &args.running).await;
+        return Box::pin(saved_plan(session, file, &args.running)).await;
     }
     let order = Order {
         scope: &args.scope,
@@ -67,7 +67,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         destroy: false,
         stack: None,
     };
-    planned(session, &order).await
+    Box::pin(planned(session, &order)).await
 }
 
 /// Plans, asks and runs.
@@ -176,6 +176,9 @@ impl<'a> Apply<'a> {
         journal: &'a Book,
         running: &'a Running,
     ) -> Self {
+        if let Some(bound) = running.listing_bound {
+            connection.client.expect_lag(bound);
+        }
         let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
         Self { session, project, connection, journal, running, rescue }
     }

@@ -15,6 +15,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         targets: args.targets.clone(),
         exclude: args.exclude.clone(),
         adopt: Vec::new(),
+        replace: Vec::new(),
         allow_deletes: true,
     };
     let order = Order {
@@ -25,5 +26,5 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         destroy: true,
         stack: args.confirm.as_ref(),
     };
-    apply::planned(session, &order).await
+    Box::pin(apply::planned(session, &order)).await
 }

@@ -143,6 +143,25 @@ fn a_plan_over_a_thousand_objects_takes_fifteen_requests_and_two_round_trips() {
     assert_eq!(snapshot.requests.waited_ms, 0);
 }
 
+/// A 404 that flaps, or a list that lags, is looked at once more, and only that.
+#[test]
+fn what_looks_gone_is_looked_for_twice() {
+    let world = world();
+    let flaps = std::cell::Cell::new(true);
+    let (client, clock, log) = client(|request| match request.path.as_str() {
+        "/api/v1/vms/vm-1" if flaps.replace(false) => error(404),
+        _ => serve(&world, request, &["vm-1"]),
+    });
+    let owned = vec![key("vm", None, "vm-1"), key("vm", None, "vm-9")];
+    let wanted = Wanted { kinds: names(&["vm"]), owned, ..Wanted::default() };
+    client.expect_lag(std::time::Duration::from_secs(7));
+    let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+    assert_eq!(snapshot.absent, [key("vm", None, "vm-9")].into());
+    assert!(snapshot.objects.contains_key(&key("vm", None, "vm-1")), "it was there all the time");
+    assert_eq!(log.borrow().len(), 6, "two lists, two looks by id, and two again");
+    assert!(clock.elapsed() >= std::time::Duration::from_secs(7));
+}
+
 #[test]
 fn a_refusal_ends_it() {
     let (client, clock, log) = client(|_| error(401));

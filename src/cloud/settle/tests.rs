@@ -28,6 +28,9 @@ fn serve(
     if let Some(id) = request.path.strip_prefix("/api/v1/vms/") {
         return record(id).map_or_else(|| error(404), |json| answer(200, &json!({"data": json})));
     }
+    if request.path == "/api/v1/projects" {
+        return page(request, &[json!({"id": "p0", "is_default": true})], 100);
+    }
     let records: Vec<Json> = ids.iter().filter_map(|id| record(id)).collect();
     page(request, &records, 100)
 }
@@ -147,6 +150,36 @@ fn gone_is_what_neither_look_shows() {
     let (client, clock, _) = super::super::fake::client(|request| serve(request, &ids, |_| Some("active")));
     let result = run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
     assert!(matches!(result, Err(Unsettled::TimedOut { .. })), "{result:?}");
+}
+
+/// A role that lost the project sees nothing of what is in it: no 404 counts then.
+#[test]
+fn an_absence_counts_only_while_the_project_is_seen() {
+    let project = |id: &str, default: bool| json!({"id": id, "name": id, "is_default": default});
+    for (projects, by_id, proven) in [
+        (vec![project("p0", true), project("p1", false)], true, true),
+        // It went along with its project.
+        (vec![project("p0", true)], false, true),
+        // The list hides a project that is there.
+        (vec![project("p0", true)], true, false),
+        (vec![], false, false),
+    ] {
+        let told = format!("{projects:?} {by_id}");
+        let (client, clock, _) = client(|request| match request.path.as_str() {
+            "/api/v1/projects" => page(request, &projects, 100),
+            "/api/v1/projects/p1" if by_id => {
+                answer(200, &json!({"success": true, "data": project("p1", false)}))
+            }
+            "/api/v1/projects/p1" => error(404),
+            _ => serve(request, &[], |_| None),
+        });
+        let project = Name::new("p1");
+        let result = run(&clock, client.gone(kind("vm"), &key("a"), Some(&project), MINUTES, &|_| {}));
+        match (proven, &result) {
+            (true, Ok(())) | (false, Err(Unsettled::Unproven { .. })) => {}
+            _ => panic!("{told}: {result:?}"),
+        }
+    }
 }
 
 #[test]

@@ -47,6 +47,21 @@ fn what_is_committed_is_there_again() {
     assert_eq!(*journal(root.path()).ledger(), ledger);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_intent_takes_room_for_what_follows_it() {
+    use std::os::unix::fs::MetadataExt;
+
+    let root = tempfile::tempdir().unwrap();
+    let journal = journal(root.path());
+    now(journal.commit(&[create(1, 1, false)])).unwrap();
+    let data = fs::metadata(journal_path(root.path())).unwrap();
+    assert!(data.blocks() * 512 >= RESERVE, "{} blocks", data.blocks());
+    assert!(data.len() < 4_096, "the room is behind the file's end: a torn line still shows");
+    now(journal.commit(&[bound(1, "x")])).unwrap();
+    assert_eq!(read(root.path()).unwrap().as_ref(), Some(&*journal.ledger()));
+}
+
 #[test]
 fn the_second_writer_learns_who_holds_the_lock() {
     let root = tempfile::tempdir().unwrap();

@@ -72,6 +72,7 @@ fn a_replacement_keeps_both_until_the_old_is_gone() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn illegal_moves() {
     let made = || vec![create(1, 1, false), bound(1, "x")];
     let table: Vec<(Vec<Record>, Record, &str)> = vec![
@@ -197,6 +198,53 @@ fn a_question_freezes_until_it_is_answered() {
     assert!(absent.watched.contains_key(&op(1)), "what a human saw is watched all the same");
     let dropped = replay(&[&question[..], &[answer(Answer::Dropped)]].concat()).unwrap();
     assert!(dropped.questions.is_empty() && dropped.watched.is_empty());
+}
+
+#[test]
+fn what_was_deleted_is_not_bound_again_while_it_is_remembered() {
+    let begin = |n: u8, days: i64| Record::Begin {
+        run: op(n),
+        plan: op(n + 1),
+        who: "me".into(),
+        at: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * days),
+        origin: Origin::default(),
+    };
+    let dead = [begin(90, 0), adopted(1, "x"), delete(1, 1, "x"), gone(Some(1), 1, "x")];
+    let ghost = "the object was deleted and proven gone";
+    let made = |record: Record| [&dead[..], &[create(2, 1, false), record]].concat();
+    assert_eq!(replay(&made(bound(2, "x"))).unwrap_err(), ghost);
+    assert!(replay(&made(bound(2, "y"))).is_ok());
+    for answer in [Answer::Made { object: owned("x") }, Answer::Surplus { object: owned("x") }] {
+        assert_eq!(replay(&made(Record::Answered { op: op(2), answer })).unwrap_err(), ghost);
+    }
+    assert_eq!(replay(&[&dead[..], &[adopted(2, "x")]].concat()).unwrap_err(), ghost);
+    // Nobody remembers it for ever; and what was only found gone may come back.
+    let long_ago = [&dead[..], &[begin(92, 31), adopted(2, "x")]].concat();
+    assert!(replay(&long_ago).unwrap().tombstones.is_empty());
+    assert!(replay(&[begin(90, 0), adopted(1, "x"), gone(None, 1, "x"), adopted(1, "x")]).is_ok());
+    // A child's id may be its name, which is given again.
+    let mut child = entry(Some("app"));
+    child.current.as_mut().unwrap().parent = Some("db".into());
+    let child = Record::Adopted { address: address(1), entry: Box::new(child) };
+    let again = [begin(90, 0), child.clone(), delete(1, 1, "app"), gone(Some(1), 1, "app"), child];
+    assert!(replay(&again).unwrap().tombstones.is_empty());
+}
+
+#[test]
+fn a_late_effect_is_asked_about_and_one_too_many_is_to_be_deleted() {
+    let given_up = [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)];
+    let late = [&given_up[..], &[create(2, 1, false), bound(2, "x"), asked(&create(1, 1, false))]].concat();
+    let ledger = replay(&late).unwrap();
+    assert!(ledger.watched.is_empty() && ledger.questions.contains_key(&op(1)));
+    let answer = |answer| Record::Answered { op: op(1), answer };
+    let surplus = answer(Answer::Surplus { object: owned("y") });
+    let entry =
+        &replay(&[&late[..], std::slice::from_ref(&surplus)].concat()).unwrap().entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("x")), &vec![owned("y")]));
+    // Also where the address has nothing else.
+    let alone = replay(&[create(1, 1, false), surplus]).unwrap();
+    let entry = &alone.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&None, &vec![owned("y")]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attribute, Call, Effect, Endpoint, Literal, Price, Rule};
+use super::{Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,6 +164,13 @@ impl Kind {
     #[must_use]
     pub fn call(&self, name: &str) -> Option<&'static Call> {
         self.calls().find(|call| call.name == name)
+    }
+
+    /// Returns the read that shows again what creation shows once: the action of the same name.
+    #[must_use]
+    pub fn reveal(&self) -> Option<&'static Action> {
+        let secret = self.shown_once?;
+        self.actions.iter().find(|action| action.name == secret && action.endpoint.method == Method::Get)
     }
 
     /// Returns every endpoint of the kind.

@@ -75,6 +75,8 @@ fn never_replaced_means_never() {
     world.set("vault.v", "metal", json!("gold"));
     assert_eq!(codes(&world), ["replace_never"]);
     world.lifecycle("vault.v", |lifecycle| lifecycle.replace = Some(ReplaceOrder::DeleteFirst));
+    assert_eq!(codes(&world), ["holds_data"], "an order is no consent");
+    world.options.replace = [Address::new("vault", "v")].into();
     assert!(show(&world.settle()).starts_with("-/+ vault.v"), "the block's word is stronger");
     world.lifecycle("axle.a", |lifecycle| lifecycle.replace = Some(ReplaceOrder::Never));
     world.set("axle.a", "metal", json!("gold"));

@@ -6,6 +6,7 @@ mod files;
 mod guards;
 mod invented;
 mod laws;
+mod promises;
 mod recovery;
 mod words;
 mod world;

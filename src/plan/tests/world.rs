@@ -82,6 +82,7 @@ impl World {
                 incidents: std::collections::VecDeque::new(),
                 moved_to: None,
                 epoch: 0,
+                tombstones: BTreeMap::new(),
                 holder: None,
             },
             live: BTreeMap::new(),

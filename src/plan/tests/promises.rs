@@ -1,0 +1,144 @@
+//! What a plan never does unasked: empty what holds data, believe a 404 alone, overlook a late effect.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::invented::INVENTED;
+use super::world::World;
+use super::{shop, show};
+use crate::config::stack::SecretSink;
+use crate::ledger::entry::{Intent, IntentAction};
+use crate::ledger::resolve::WATCHED_FOR;
+use crate::model::address::Address;
+use crate::model::schema::{Kind, Registry};
+use crate::model::snapshot::Snapshot;
+use crate::plan::change::{Action, Plan};
+use crate::plan::make::{Inputs, make};
+
+fn codes(plan: &Plan) -> Vec<&str> {
+    plan.blocks.iter().map(|block| block.code.as_str()).collect()
+}
+
+fn plan_over(world: &World, snapshot: &Snapshot) -> Plan {
+    make(&Inputs {
+        registry: world.registry,
+        stack: &world.stack,
+        ledger: &world.ledger,
+        snapshot,
+        catalog: &world.catalog,
+        pinned: None,
+        options: &world.options,
+        now: world.now,
+        nonce: Uuid::from_u128(9),
+    })
+}
+
+#[test]
+fn what_holds_data_is_replaced_only_with_its_own_consent() {
+    let mut world = shop();
+    world.settle();
+    world.set("volume.media", "billing_type", json!("subscription"));
+    let plan = world.plan();
+    assert_eq!(codes(&plan), ["holds_data"], "{}", show(&plan));
+    assert!(plan.blocks[0].help.contains("--replace volume.media"), "{}", plan.blocks[0].help);
+    world.options.allow_deletes = true;
+    assert_eq!(codes(&world.plan()), ["holds_data"], "the budget is another matter");
+    world.options.replace = [Address::new("volume", "other")].into();
+    assert_eq!(codes(&world.plan()), ["holds_data", "target"]);
+    world.options.replace = [Address::new("volume", "media")].into();
+    assert_eq!(codes(&world.plan()), [] as [&str; 0]);
+    // One that never got as far as holding any needs no consent.
+    world.options.replace.clear();
+    world.ledger.entries.get_mut("volume.media").unwrap().unfinished = true;
+    assert_eq!(codes(&world.plan()), [] as [&str; 0]);
+}
+
+#[test]
+fn a_404_counts_only_while_the_objects_project_is_seen() {
+    let mut world = shop();
+    world.settle();
+    world.vanish("volume.media");
+    let mut snapshot = world.snapshot();
+    snapshot.listed.insert("project".into());
+    assert_eq!(codes(&plan_over(&world, &snapshot)), [] as [&str; 0]);
+    // The role lost the project: everything in it looks gone.
+    let project = world.key("project.shop");
+    world.ledger.entries.get_mut("volume.media").unwrap().current.as_mut().unwrap().project =
+        Some(project.id.clone());
+    snapshot.objects.remove(&project);
+    let plan = plan_over(&world, &snapshot);
+    assert!(codes(&plan).contains(&"unread"), "{}", show(&plan));
+    assert!(plan.changes.iter().all(|change| change.address.as_str() != "volume.media"));
+    // The project itself is proven gone, and with it what it held.
+    snapshot.absent.insert(project);
+    let plan = plan_over(&world, &snapshot);
+    let change = plan.changes.iter().find(|change| change.address.as_str() == "volume.media");
+    assert_eq!(change.map(|change| change.action), Some(Action::Create), "{}", show(&plan));
+    // In an account that does not show itself nothing is believed.
+    snapshot.account = None;
+    assert!(codes(&plan_over(&world, &snapshot)).contains(&"unread"));
+}
+
+#[test]
+fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
+    let mut world = World::with(INVENTED);
+    world.write("axle.a", json!({"number": 1})).write("axle.b", json!({"number": 2}));
+    world.settle();
+    let entry = Box::new(world.ledger.entries["axle.a"].clone());
+    let intent = Intent {
+        op: Uuid::from_u128(0xabcd << 112),
+        address: Address::new("axle", "a"),
+        kind: "axle".into(),
+        parent: None,
+        project: None,
+        at: world.now,
+        foreign: false,
+        action: IntentAction::Create {
+            expected: [("number".into(), 9.into())].into(),
+            baseline: Vec::new(),
+            server_date: None,
+            entry,
+            deposes: false,
+        },
+    };
+    world.ledger.watched.insert(intent.op, intent);
+    assert_eq!(codes(&world.plan()), [] as [&str; 0]);
+    world.stranger("axle", "late", json!({"name": "a", "number": 9}));
+    world.set("axle.a", "metal", json!("tin")).set("axle.b", "metal", json!("tin"));
+    let plan = world.plan();
+    assert_eq!(codes(&plan), ["late_effect"], "{}", show(&plan));
+    assert!(plan.blocks[0].only_freezes());
+    assert_eq!(
+        plan.blocks[0].help,
+        "Say what becomes of it: stead resolve abcd0000 surplus late | forget."
+    );
+    assert!(plan.changes.iter().all(|change| change.address.as_str() == "axle.b"), "{}", show(&plan));
+    world.now += WATCHED_FOR + std::time::Duration::from_secs(1);
+    assert_eq!(codes(&world.plan()), [] as [&str; 0], "it is not watched for ever");
+}
+
+#[test]
+fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
+    let user = "database.main.users.reporting";
+    let mut world = shop();
+    world.settle();
+    world.ledger.entries.get_mut(user).unwrap().secret_lost = true;
+    assert!(world.plan().changes.is_empty(), "nobody asked for it");
+    let sink = || Some(SecretSink::File("x".to_owned()));
+    world.stack.resources[user].deliver_secret = sink();
+    insta::assert_snapshot!(show(&world.plan()), @"
+    ~ database.main.users.reporting unfinished: its secret did not reach its sink, and is read and delivered again
+    0 database.main.users.reporting  after []
+    ");
+    // A kind that shows it once and never again.
+    let axle = INVENTED.kind("axle").unwrap();
+    let sealed: &'static Kind = Box::leak(Box::new(Kind { shown_once: Some("token"), ..*axle }));
+    let mut world = World::with(Registry { kinds: Box::leak(Box::new([sealed])), catalogs: &[] });
+    world.write("axle.a", json!({"number": 1}));
+    world.settle();
+    world.ledger.entries.get_mut("axle.a").unwrap().secret_lost = true;
+    world.stack.resources["axle.a"].deliver_secret = sink();
+    let plan = world.plan();
+    assert_eq!(plan.changes[0].action, Action::Replace, "{}", show(&plan));
+    assert!(plan.changes[0].reason.as_deref().unwrap().starts_with("its secret was shown once"));
+}

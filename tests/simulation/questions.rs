@@ -1,0 +1,383 @@
+//! What only a human can say: strict runs, holders that lost the ledger, late effects, and the answers.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use stead::apply::event::StepError;
+use stead::config::stack::SecretSink;
+use stead::ledger::entry::{Ledger, Owned, Question};
+use stead::ledger::lease::Holder;
+use stead::ledger::record::{Answer, Record};
+use stead::ledger::replay::load_ledger;
+use stead::ledger::salvage::salvaged;
+use uuid::Uuid;
+
+use super::converge;
+use super::disaster::Outside;
+use super::machine::wall;
+use super::process::{Aim, assert_converged, beginning, live, process};
+use super::protocol::{SPARE, failed, names, twin, two};
+use super::stack::{Builder, id, number, shop};
+
+const VOLUME: &str = "volume.spare";
+
+fn ledger(outside: &Outside) -> Ledger {
+    load_ledger(outside.records.borrow().iter().cloned()).unwrap()
+}
+
+fn only_question(outside: &Outside) -> Question {
+    let ledger = ledger(outside);
+    assert_eq!(ledger.questions.len(), 1, "{:?}", ledger.questions);
+    ledger.questions.into_values().next().unwrap()
+}
+
+fn say(outside: &Outside, op: Uuid, answer: Answer) {
+    outside.records.borrow_mut().push(Record::Answered { op, answer });
+    ledger(outside);
+}
+
+/// The object that a human takes for what a request made.
+fn object(question: &Question, id: &str) -> Owned {
+    let project = question.intent.project.clone();
+    Owned { id: id.into(), parent: None, project, created_at: None, provisional: false }
+}
+
+/// Someone else takes the ledger over from a holder that nobody has proven dead.
+fn take_over(outside: &Outside) {
+    let who = "eve@sim".to_owned();
+    let since = wall(outside.machine.elapsed());
+    let holder = Holder { session: Uuid::from_u128(2), who, process: None, since };
+    let epoch = ledger(outside).epoch + 1;
+    outside.records.borrow_mut().push(Record::Took { epoch, holder, proven: false, reason: None });
+}
+
+/// The outside after a run, some time later.
+fn later(outside: &Outside, pause: Duration) -> Outside {
+    let after = Outside::after(&outside.left_behind(0, "later"), pause);
+    after.late.replace(outside.late.take());
+    after
+}
+
+fn in_ten_minutes(outside: &Outside) -> Rc<Outside> {
+    Rc::new(later(outside, Duration::from_mins(10)))
+}
+
+#[test]
+fn nothing_leaves_that_the_lease_does_not_outlast() {
+    let aim = Aim::build(shop());
+    let mut outside = beginning(&aim.stack);
+    // A request may take a minute.
+    outside.lease_until = Some(Duration::from_secs(60));
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert_eq!(outside.changes.get(), 0);
+    assert!(run.outcome.failed.iter().all(|(_, error)| matches!(error, StepError::Displaced(_))));
+    let ledger = ledger(&outside);
+    assert!(ledger.intents.is_empty() && ledger.watched.is_empty(), "what did not leave is closed as such");
+    converge(&in_ten_minutes(&outside), &aim, 2, "the lease was too short");
+}
+
+#[test]
+fn a_paused_holder_sends_nothing_once_it_wakes() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.lease_until = Some(Duration::from_secs(180));
+    // The machine sleeps while the first change is on its way: too little is left for a second.
+    outside.before_change = Some((0, |outside| outside.machine.skip(Duration::from_secs(130))));
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert_eq!(outside.changes.get(), 1, "{:?}", run.outcome);
+    assert!(matches!(failed(&run, VOLUME), StepError::Displaced(_)), "{:?}", run.outcome);
+    assert!(ledger(&outside).entries.contains_key("project.shop"), "the lease still holds for a record");
+}
+
+#[test]
+fn after_a_take_over_nothing_is_sent_or_recorded_and_no_object_is_made_twice() {
+    let aim = Aim::build(shop());
+    for second in [1, 3, 7, 20, 45, 90, 200] {
+        let story = format!("taken over after {second} s");
+        let mut outside = beginning(&aim.stack);
+        outside.taken_at = Some(Duration::from_secs(second));
+        let outside = Rc::new(outside);
+        // The service and the store check that nothing comes after it.
+        let run = process(&outside, &aim, 1).unwrap();
+        if run.outcome.failed.is_empty() {
+            continue;
+        }
+        let displaced = |error: &StepError| matches!(error, StepError::Displaced(_));
+        assert!(run.outcome.failed.iter().any(|(_, error)| displaced(error)), "{story}: {:?}", run.outcome);
+        let grace = Duration::from_secs(second + 1);
+        assert!(outside.machine.elapsed() < grace, "{story}: it ended {:?}", outside.machine.elapsed());
+        take_over(&outside);
+        let again = in_ten_minutes(&outside);
+        process(&again, &aim, 2).unwrap();
+        for op in ledger(&again).questions.into_keys() {
+            say(&again, op, Answer::Nothing);
+        }
+        converge(&again, &aim, 3, &story);
+    }
+}
+
+#[test]
+fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on() {
+    let stack = Builder::new()
+        .with("project", "shop", &[])
+        .with("volume", "spare", &[("size", number(5))])
+        .with("volume", "other", &[("size", number(7))]);
+    let aim = Aim::build(stack.build());
+    let mut outside = beginning(&aim.stack);
+    // Killed while the request for the first volume is on its way, and that takes very long.
+    outside.delay = Some((SPARE, Duration::from_hours(1)));
+    outside.taken_at = Some(Duration::from_secs(30));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    take_over(&outside);
+    let again = in_ten_minutes(&outside);
+    let run = process(&again, &aim, 2).unwrap();
+    let question = only_question(&again);
+    assert!(question.candidates.is_empty() && question.intent.foreign, "{question:?}");
+    let asked = question.intent.address.as_str();
+    let blocked: Vec<_> = run.plan.blocks.iter().map(|block| block.code.as_str()).collect();
+    assert_eq!(blocked, ["question"]);
+    assert!(run.plan.blocks.iter().all(stead::plan::change::Block::only_freezes));
+    assert_eq!(live(&again)["volume"].len(), 1, "the other one was made, {asked} was not");
+    assert!(run.outcome.questions[0].contains("stead resolve"), "{:?}", run.outcome.questions);
+    // Nothing is presumed, however often it runs.
+    process(&again, &aim, 3).unwrap();
+    assert_eq!(live(&again)["volume"].len(), 1);
+    // Then it arrives after all: the human finds it.
+    let found = Rc::new(later(&again, Duration::from_hours(2)));
+    let others = ledger(&found).entries.into_values().filter_map(|entry| entry.current);
+    let others: Vec<String> = others.map(|owned| owned.id.to_string()).collect();
+    super::cloud::deliver_late(&found, found.machine.elapsed());
+    let id = live(&found)["volume"].iter().find(|id| !others.contains(id)).unwrap().clone();
+    say(&found, question.intent.op, Answer::Made { object: object(&question, &id) });
+    converge(&found, &aim, 4, "answered");
+}
+
+#[test]
+fn a_foreign_request_whose_object_is_found_is_bound_provisionally() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.lose = vec![SPARE];
+    outside.taken_at = Some(Duration::from_secs(30));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    take_over(&outside);
+    let again = in_ten_minutes(&outside);
+    converge(&again, &aim, 2, "one candidate");
+    assert!(ledger(&again).entries[VOLUME].current.as_ref().unwrap().provisional);
+}
+
+#[test]
+fn a_strict_run_asks_even_about_the_only_candidate() {
+    let mut aim = two();
+    aim.strict = true;
+    let mut outside = beginning(&aim.stack);
+    outside.lose = vec![SPARE];
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{:?}", run.outcome);
+    let question = only_question(&outside);
+    assert_eq!(question.candidates.len(), 1);
+    say(&outside, question.intent.op, Answer::Made { object: object(&question, &question.candidates[0]) });
+    converge(&outside, &aim, 2, "the human said that it is ours");
+    assert!(!ledger(&outside).entries[VOLUME].current.as_ref().unwrap().provisional);
+}
+
+#[test]
+fn a_strict_run_presumes_nothing_and_makes_no_second_object_however_late_the_first_comes() {
+    let mut aim = two();
+    aim.strict = true;
+    let mut outside = beginning(&aim.stack);
+    outside.delay = Some((SPARE, Duration::from_hours(24)));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    let question = only_question(&outside);
+    assert!(question.candidates.is_empty());
+    for seed in 2..5 {
+        let run = process(&outside, &aim, seed).unwrap();
+        assert_eq!((run.outcome.questions.len(), live(&outside)["volume"].len()), (1, 0));
+    }
+    // A human knows better, and the first one comes after all: it is told, and deleted on demand.
+    say(&outside, question.intent.op, Answer::Nothing);
+    let run = process(&outside, &aim, 5).unwrap();
+    assert!(run.outcome.failed.is_empty() && run.outcome.questions.is_empty(), "{:?}", run.outcome);
+    let after = Rc::new(later(&outside, Duration::from_hours(30)));
+    super::cloud::deliver_late(&after, after.machine.elapsed());
+    assert_eq!(live(&after)["volume"].len(), 2);
+    surplus_is_deleted(&after, &aim);
+}
+
+/// A late effect stands beside the owned object: it is told, asked about, and deleted once it is said
+/// to be one too many.
+fn surplus_is_deleted(outside: &Rc<Outside>, aim: &Aim) {
+    let run = process(outside, aim, 10).unwrap();
+    let told: Vec<_> = run.plan.blocks.iter().map(|block| (block.code.as_str(), &*block.help)).collect();
+    let [("late_effect", help)] = told[..] else { panic!("{told:?}") };
+    assert!(help.contains("surplus") && !help.contains("adopt"), "{help}");
+    assert_eq!(run.outcome.questions.len(), 1, "{:?}", run.outcome);
+    let question = only_question(outside);
+    say(
+        outside,
+        question.intent.op,
+        Answer::Surplus { object: object(&question, &question.candidates[0]) },
+    );
+    let run = process(outside, aim, 11).unwrap();
+    assert_eq!(run.plan.changes.len(), 1, "{:?}", run.plan.changes);
+    assert_converged(outside, aim, &run, "the surplus is deleted");
+}
+
+#[test]
+fn a_late_effect_is_told_by_the_plan_and_asked_about_by_the_apply() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.delay = Some((SPARE, Duration::from_secs(200)));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    let after = in_ten_minutes(&outside);
+    super::cloud::deliver_late(&after, after.machine.elapsed());
+    surplus_is_deleted(&after, &aim);
+}
+
+#[test]
+fn what_is_none_of_ours_is_not_asked_about_again() {
+    for answer in [Answer::Dropped, Answer::Nothing] {
+        let aim = two();
+        let mut outside = beginning(&aim.stack);
+        outside.before_change = Some((SPARE, twin));
+        outside.lose = vec![SPARE];
+        let outside = Rc::new(outside);
+        process(&outside, &aim, 1).unwrap();
+        let question = only_question(&outside);
+        assert_eq!(question.candidates.len(), 2);
+        say(&outside, question.intent.op, answer);
+        process(&outside, &aim, 2).unwrap();
+        let run = process(&outside, &aim, 3).unwrap();
+        assert!(run.outcome.questions.is_empty(), "{:?}", run.outcome.questions);
+        assert!(ledger(&outside).questions.is_empty());
+    }
+}
+
+#[test]
+fn a_request_is_watched_for_seven_days() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.delay = Some((SPARE, Duration::from_hours(24 * 30)));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    assert_eq!(ledger(&outside).watched.len(), 1);
+    for (days, watched) in [(6, 1), (8, 0)] {
+        let after = Outside::after(&outside.left_behind(0, "days"), Duration::from_hours(24 * days));
+        let after = Rc::new(after);
+        process(&after, &aim, 2).unwrap();
+        assert_eq!(ledger(&after).watched.len(), watched, "after {days} days");
+    }
+}
+
+#[test]
+fn what_the_ledger_did_not_take_is_put_in_by_the_next_run() {
+    let aim = two();
+    let undisturbed = Rc::new(beginning(&aim.stack));
+    process(&undisturbed, &aim, 1).unwrap();
+    let mut rescued = 0;
+    for append in 0..undisturbed.appends() {
+        let mut outside = beginning(&aim.stack);
+        outside.fail_append = Some(append);
+        let outside = Rc::new(outside);
+        process(&outside, &aim, 1).unwrap();
+        let kept = outside.rescued.take();
+        let after = Rc::new(later(&outside, Duration::from_secs(5)));
+        let records = salvaged(&ledger(&after), &kept);
+        assert_eq!(records.len(), kept.len(), "append {append}");
+        rescued += records.len();
+        after.records.borrow_mut().extend(records);
+        converge(&after, &aim, 2, &format!("append {append} failed, and what was in it was kept"));
+        let found = ledger(&after).entries.into_values().filter_map(|entry| entry.current);
+        assert!(
+            !found.into_iter().any(|owned| owned.provisional),
+            "append {append}: nothing had to be found"
+        );
+    }
+    assert!(rescued >= 2, "{rescued}");
+}
+
+#[test]
+fn a_secret_that_did_not_reach_its_sink_is_read_and_delivered_again() {
+    let user = "database.main.users.app";
+    let mut aim = Aim::build(shop());
+    aim.stack.resources[user].deliver_secret = Some(SecretSink::File("app.password".to_owned()));
+    aim.sink_is_full = true;
+    let outside = Rc::new(beginning(&aim.stack));
+    process(&outside, &aim, 1).unwrap();
+    assert!(ledger(&outside).entries[user].secret_lost);
+    aim.sink_is_full = false;
+    let run = process(&outside, &aim, 2).unwrap();
+    assert_eq!(names(&run.delivered), [user]);
+    assert!(!ledger(&outside).entries[user].secret_lost);
+    converge(&outside, &aim, 3, "delivered at last");
+    // An answer that is lost takes the secret along: it is read again in the same run.
+    let undisturbed = Rc::new(beginning(&aim.stack));
+    process(&undisturbed, &aim, 1).unwrap();
+    for lost in 0..undisturbed.changes.get() {
+        let mut outside = beginning(&aim.stack);
+        outside.lose = vec![lost];
+        let outside = Rc::new(outside);
+        let run = process(&outside, &aim, 1).unwrap();
+        assert_eq!(names(&run.delivered), [user], "answer {lost} is lost");
+        assert!(!ledger(&outside).entries[user].secret_lost, "answer {lost} is lost");
+    }
+}
+
+#[test]
+fn what_was_only_found_is_not_deleted_before_someone_says_that_it_is_ours() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.lose = vec![SPARE];
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    let destroy = Aim::destroy(aim.stack.clone());
+    let run = process(&outside, &destroy, 2).unwrap();
+    assert_eq!(run.plan.blocks.len(), 1, "{:?}", run.plan.blocks);
+    assert_eq!(run.plan.blocks[0].code, "provisional");
+    assert!(!run.plan.blocks[0].only_freezes());
+}
+
+#[test]
+fn dependents_of_a_question_are_frozen_and_nothing_else() {
+    let stack = Builder::new()
+        .with("project", "shop", &[])
+        .with("vpc", "net", &[("cidr", super::stack::text("10.1.0.0/16"))])
+        .with(
+            "vm",
+            "web",
+            &[
+                ("template", super::stack::text("debian-13")),
+                ("plan", super::stack::text("std-1c-1g")),
+                ("vpc", id("vpc.net")),
+            ],
+        )
+        .with("volume", "data", &[("size", number(5)), ("vm", id("vm.web"))])
+        .with("volume", "spare", &[("size", number(5))]);
+    let mut aim = Aim::build(stack.build());
+    (aim.strict, aim.parallel) = (true, 1);
+    let undisturbed = Rc::new(beginning(&aim.stack));
+    process(&undisturbed, &aim, 1).unwrap();
+    for lost in 1..undisturbed.changes.get() {
+        let mut outside = beginning(&aim.stack);
+        outside.lose = vec![lost];
+        let outside = Rc::new(outside);
+        process(&outside, &aim, 1).unwrap();
+        let Some(question) = ledger(&outside).questions.into_values().next() else { continue };
+        let asked = question.intent.address;
+        let run = process(&outside, &aim, 2).unwrap();
+        assert!(run.plan.steps.iter().all(|step| step.address != asked), "{asked} is frozen");
+        let frozen = match asked.as_str() {
+            "vpc.net" => 3,
+            "vm.web" => 2,
+            _ => 1,
+        };
+        let owned = ledger(&outside).entries.len();
+        assert_eq!(owned, aim.stack.resources.len() - frozen, "{asked} and its dependents wait");
+    }
+}

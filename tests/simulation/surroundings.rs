@@ -1,0 +1,75 @@
+//! What others do meanwhile: an account that cannot pay, a human who renames, edits and deletes.
+
+use std::rc::Rc;
+
+use serde_json::json;
+use stead::apply::event::StepError;
+use stead::model::schema::Method;
+use stead::plan::change::Action;
+
+use super::cloud::meddle;
+use super::process::{Aim, assert_still, beginning, listed, process};
+use super::stack::shop;
+use super::{converge, standing};
+
+#[test]
+fn a_refusal_about_money_stops_its_branch_only_and_the_next_run_goes_on() {
+    let aim = Aim::build(shop());
+    let undisturbed = Rc::new(beginning(&aim.stack));
+    process(&undisturbed, &aim, 1).unwrap();
+    let changes = undisturbed.changes.get();
+    for change in 1..changes {
+        let status = [402, 412][change % 2];
+        let mut outside = beginning(&aim.stack);
+        outside.refuse = Some((change, status));
+        let outside = Rc::new(outside);
+        let run = process(&outside, &aim, 1).unwrap();
+        let story = format!("change {change} is refused with {status}");
+        let [(_, StepError::Refused(refusal))] = &run.outcome.failed[..] else {
+            panic!("{story}: {:?}", run.outcome)
+        };
+        assert_eq!(refusal.status, status);
+        assert!(!run.outcome.done.is_empty(), "{story}: the rest goes on");
+        converge(&outside, &aim, 2, &story);
+    }
+}
+
+#[test]
+fn a_renamed_object_is_still_the_same() {
+    let outside = Rc::new(standing());
+    let aim = Aim::build(shop());
+    let vms = listed(&outside, "/api/v1/vms");
+    let projects = listed(&outside, "/api/v1/projects");
+    let project =
+        projects.iter().find(|project| project["name"] == "shop").unwrap()["id"].as_str().unwrap();
+    meddle(
+        &outside,
+        Method::Patch,
+        &format!("/api/v1/projects/{project}"),
+        None,
+        json!({"name": "theirs"}),
+    );
+    let run = process(&outside, &aim, 1).unwrap();
+    let changes = run.plan.changes.iter().map(|change| (change.address.as_str(), change.action));
+    let changes: Vec<_> = changes.collect();
+    assert_eq!(changes, [("project.shop", Action::Update)], "its id is its identity, not its name");
+    assert_eq!(listed(&outside, "/api/v1/vms").len(), vms.len());
+    assert_still(&outside, &aim, 2, "renamed");
+}
+
+#[test]
+fn an_object_that_a_human_deleted_is_made_again_once() {
+    let outside = Rc::new(standing());
+    let aim = Aim::build(shop());
+    let keys = listed(&outside, "/api/v1/ssh-keys");
+    let spare = listed(&outside, "/api/v1/volumes").into_iter().find(|v| v["name"] == "spare").unwrap();
+    let (path, project) =
+        (format!("/api/v1/volumes/{}", spare["id"].as_str().unwrap()), &spare["project_id"]);
+    meddle(&outside, Method::Delete, &path, project.as_str(), json!({}));
+    let run = process(&outside, &aim, 1).unwrap();
+    let made: Vec<_> =
+        run.plan.changes.iter().map(|change| (change.address.as_str(), change.action)).collect();
+    assert_eq!(made, [("volume.spare", Action::Create)]);
+    assert_eq!(listed(&outside, "/api/v1/ssh-keys").len(), keys.len());
+    converge(&outside, &aim, 2, "made again");
+}
