@@ -534,12 +534,3 @@ fn damage_is_told_and_nothing_is_written() {
         assert_eq!(world.lease().lease.holder, None);
     }
 }
-
-#[test]
-fn a_line_without_its_end_is_damage() {
-    let shelf = Between::default();
-    now(open(&shelf, 1).release()).unwrap();
-    shelf.shelf.0.lines.borrow_mut().last_entry().unwrap().get_mut().pop();
-    let Err(StoreError::Corrupt { reason, .. }) = open_as(&shelf, 2, &[], None) else { panic!("read") };
-    assert_eq!(reason, "its end is missing");
-}
