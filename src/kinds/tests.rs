@@ -148,7 +148,9 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
         assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
         for action in kind.actions {
             let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
-            let tells = telling.iter().any(|word| action.name.contains(word) || action.endpoint.path.contains(word));
+            let tells = telling
+                .iter()
+                .any(|word| action.name.contains(word) || action.endpoint.path.contains(word));
             assert_eq!(action.endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
     }

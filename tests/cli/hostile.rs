@@ -2,6 +2,7 @@
 //! there is: nothing acts on a terminal, and no line begins a CI runner's command.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::json;
 
@@ -177,6 +178,21 @@ fn what_the_service_says_acts_nowhere() {
     }
 }
 
+/// The text as JSON in ASCII, which is YAML too.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for c in serde_json::to_string(text).unwrap().chars() {
+        if c.is_ascii() && !c.is_control() {
+            quoted.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(quoted, "\\u{unit:04x}");
+            }
+        }
+    }
+    quoted
+}
+
 #[test]
 fn what_the_stack_says_acts_nowhere() {
     let corpus = corpus();
@@ -185,21 +201,10 @@ fn what_the_stack_says_acts_nowhere() {
         let mut blocks = String::new();
         let mut keys = String::new();
         for (number, text) in texts.iter().enumerate() {
-            // JSON's texts are YAML's too; an expression must not be one.
-            let text = serde_json::to_string(&text.replace("${", "$${")).unwrap();
-            let controls = text.replace('\u{7f}', "\\u007f").chars().fold(String::new(), |all, c| {
-                if c.is_control() || !c.is_ascii() {
-                    all + &c
-                        .encode_utf16(&mut [0; 2])
-                        .iter()
-                        .map(|unit| format!("\\u{unit:04x}"))
-                        .collect::<String>()
-                } else {
-                    all + &c.to_string()
-                }
-            });
-            blocks += &format!("  p{number}: {{ name: p{number}, description: {controls} }}\n");
-            keys += &format!("  {controls}: {{ name: a }}\n");
+            // An expression must not be one.
+            let quoted = quoted(&text.replace("${", "$${"));
+            let _ = writeln!(blocks, "  p{number}: {{ name: p{number}, description: {quoted} }}");
+            let _ = writeln!(keys, "  {quoted}: {{ name: a }}");
         }
         let head = "stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\nproject:\n";
         case.write("stead.yaml", format!("{head}{blocks}"));
