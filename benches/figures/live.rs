@@ -48,7 +48,8 @@ impl Emulator {
         [("STEAD_API_URL", self.url.clone()), ("STEAD_API_KEY", self.key.clone())]
     }
 
-    fn request(&self, method: &str, path: &str, body: &Value) -> Value {
+    /// Sends a request and returns its JSON.
+    pub fn request(&self, method: &str, path: &str, body: &Value) -> Value {
         let mut stream = TcpStream::connect(self.url.strip_prefix("http://").unwrap()).unwrap();
         let body = if body.is_null() { String::new() } else { body.to_string() };
         write!(

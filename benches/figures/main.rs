@@ -14,6 +14,7 @@
     reason = "a benchmark drives and times real processes, and stops at the first surprise"
 )]
 
+mod journal;
 mod live;
 mod stacks;
 mod time;
@@ -28,6 +29,7 @@ const FIGURES: &[(&str, fn())] = &[
     ("growth", growth),
     ("plan-live", live::plan_live),
     ("apply", live::apply),
+    ("journal", journal::journal),
     ("emulator", live::emulator),
 ];
 

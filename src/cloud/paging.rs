@@ -265,7 +265,7 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
 }
 
 #[cfg(test)]
-#[path = "paging/oracle.rs"]
+#[path = "paging/tests/oracle.rs"]
 mod oracle;
 #[cfg(test)]
 #[path = "paging/tests.rs"]

@@ -69,6 +69,18 @@ pub fn page_line(text: &str) -> String {
     safe
 }
 
+/// Returns an escaped text as it may follow another one: two harmless halves can make a command.
+pub(super) fn joined<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a, str> {
+    let word = |c: char| c == '#' || c.is_ascii_alphanumeric();
+    let start = before.trim_end_matches(word).len();
+    let Some(first) = safe.chars().next().filter(|_| before[start..].contains('#')) else { return safe };
+    let both = format!("{}{safe}", &before[start..]);
+    if !both.match_indices('#').any(|(at, _)| begins_command(&both[at..])) {
+        return safe;
+    }
+    Cow::Owned(format!("\\u{{{:x}}}{}", u32::from(first), &safe[first.len_utf8()..]))
+}
+
 /// Breaks up `::` at the beginning of a finished line, leading blanks or not: runners read it as a
 /// command even behind blanks.
 pub(super) fn disarm(line: &str) -> Option<usize> {
@@ -152,6 +164,19 @@ mod tests {
     fn plain_text_is_left_alone() {
         for text in ["web-1", "größe → 3", "a # b ## c", "日本語", ""] {
             assert_eq!(line(text), text);
+        }
+    }
+
+    #[test]
+    fn two_halves_make_no_command() {
+        for (before, after, safe) in [
+            ("a ##", "[x]", "\\u{5b}x]"),
+            ("#", "#vso[x]", "\\u{23}vso[x]"),
+            ("##v", "so[x]", "\\u{73}o[x]"),
+            ("##", " [x]", " [x]"),
+            ("a", "[x]", "[x]"),
+        ] {
+            assert_eq!(joined(before, Cow::Borrowed(after)), safe);
         }
     }
 

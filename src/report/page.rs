@@ -37,6 +37,10 @@ impl Line {
         if safe.is_empty() {
             return self;
         }
+        let safe = match self.pieces.last() {
+            Some((_, before)) => escape::joined(before, safe),
+            None => safe,
+        };
         self.width += UnicodeWidthStr::width(&*safe);
         match self.pieces.last_mut() {
             Some((last, piece)) if *last == role => piece.push_str(&safe),
