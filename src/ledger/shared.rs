@@ -190,7 +190,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     /// Reading may have taken long.
     async fn freshen(&self) -> Result<(), StoreError> {
-        if self.held_for().is_some_and(|left| left > LASTS - RENEWED_EVERY) {
+        if self.held_for().is_some_and(|left| left + RENEWED_EVERY > LASTS) {
             return Ok(());
         }
         self.renew_at_once("lock").await
@@ -214,14 +214,13 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             Ok(_) => return Err(lax("it made anew what was there already")),
             Err(error) => return Err(probed(error)),
         }
-        let stale = match before {
-            Some(mark) => mark.clone(),
+        let stale = if let Some(mark) = before {
+            mark.clone()
+        } else {
             // The first lease of all becomes stale by its renewal.
-            None => {
-                let mark = self.state.borrow().mark.clone();
-                self.renew_at_once("probe").await?;
-                mark
-            }
+            let mark = self.state.borrow().mark.clone();
+            self.renew_at_once("probe").await?;
+            mark
         };
         match self.shelf.put_lease(&lease, Some(&stale)).await {
             Err(ShelfError::Conflict) => Ok(()),

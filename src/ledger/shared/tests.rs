@@ -505,7 +505,8 @@ fn applies_that_change_nothing_are_summed_up_too() {
 
 #[test]
 fn damage_is_told_and_nothing_is_written() {
-    let cases: [(&str, fn(&MemoryShelf)); 4] = [
+    type Damage = fn(&MemoryShelf);
+    let cases: [(&str, Damage); 4] = [
         ("line 2 is damaged: its digest", |shelf| {
             let mut lines = shelf.0.lines.borrow_mut();
             let byte = lines.get_mut(&2).unwrap().iter_mut().rev().nth(5).unwrap();

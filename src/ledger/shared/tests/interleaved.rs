@@ -114,7 +114,7 @@ impl Stage {
                 holder: Holder { session: Uuid::from_u128(count), ..holder(n) },
                 effect: Duration::from_secs(1),
                 is_dead: &|_| false,
-                force: (count % 3 == 0).then_some("a test"),
+                force: count.is_multiple_of(3).then_some("a test"),
             };
             let opened =
                 SharedStore::open(Stepwise(self.shelf.clone()), self.clock.clone(), &opening).await;
@@ -188,7 +188,7 @@ fn check(stage: &Stage, lines: &BTreeMap<u64, Vec<u8>>) {
                 epoch = *next;
             }
             Record::Begin { run, .. } => {
-                assert_eq!(run.as_u128() as u64, epoch, "someone wrote who was displaced");
+                assert_eq!(run.as_u64_pair().1, epoch, "someone wrote who was displaced");
                 written.push(*run);
             }
             _ => {}
