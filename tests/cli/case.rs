@@ -119,7 +119,8 @@ impl Case {
 }
 
 impl Run {
-    fn of(output: &Output) -> Self {
+    /// What a process printed.
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout.clone()).unwrap(),

@@ -18,3 +18,15 @@ mod first_steps;
 mod ledgers;
 mod recovery;
 mod saved;
+mod shared;
+
+// Servers of the tests of stores.
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/moto.rs"]
+mod moto;
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/server.rs"]
+mod server;
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/wire.rs"]
+mod wire;
