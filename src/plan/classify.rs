@@ -47,7 +47,7 @@ pub(super) fn classify<'a>(
 
 /// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
 /// cycles; should one come through, its knots are blocked and left out.
-fn dependencies_first(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Vec<usize> {
+pub(super) fn dependencies_first(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Vec<usize> {
     let mut graph = Graph::default();
     let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
     for (n, subject) in survey.subjects.iter().enumerate() {

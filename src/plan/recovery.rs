@@ -7,16 +7,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::blocks::Blocks;
+use super::change::Cause;
 use super::clash::{Home, Taken, home, place, taken};
-use super::classify::classify;
+use super::classify::dependencies_first;
 use super::compare::{canonical, same, sealed};
 use super::diff::returned;
+use super::lookup::Outlook;
 use super::make::{Inputs, Options, wanted as wanted_by_plan};
 use super::order::remember;
 use super::project::Projects;
-use super::scope::Scope;
 use super::survey::{Subject, Survey, certificate, is_leaving};
-use super::verdict::{Verdict, Want};
+use super::verdict::{Act, Verdict, Want};
+use super::want::wants;
 use crate::config::stack::Stack;
 use crate::ledger::entry::{Entry, Ledger};
 use crate::model::address::{Address, Name};
@@ -116,9 +118,7 @@ pub fn recover(inputs: &Inputs<'_>) -> Recovery {
 fn round(inputs: &Inputs<'_>) -> Recovery {
     let survey = Survey::new(*inputs);
     let mut blocks = Blocks::new(&survey);
-    let scope = Scope::new(&survey);
-    let projects = Projects::new(&survey, &mut blocks);
-    let verdicts = classify(&survey, &scope, &projects, &mut blocks);
+    let verdicts = evaluated(&survey, &mut blocks);
     let there = index(&survey);
     let open: Vec<(usize, Vec<&Object>)> = (0..survey.subjects.len())
         .filter(|n| survey.subjects[*n].resource.is_some() && survey.subjects[*n].object().is_none())
@@ -147,6 +147,26 @@ fn round(inputs: &Inputs<'_>) -> Recovery {
     }
     recovery.found.sort_by(|a, b| a.address.cmp(&b.address));
     recovery
+}
+
+/// Evaluates every block, as if each object that is known stays as it is: what differs is the next
+/// plan's business.
+fn evaluated<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+    let projects = Projects::new(survey, blocks);
+    let mut verdicts: Vec<Option<Verdict<'a>>> = Vec::new();
+    verdicts.resize_with(survey.subjects.len(), || None);
+    for n in dependencies_first(survey, blocks) {
+        let subject = &survey.subjects[n];
+        let Some(resource) = subject.resource else { continue };
+        let act = if subject.object().is_some() { Act::Keep } else { Act::Create };
+        let mut verdict = Verdict::plain(act, Cause::Config);
+        let outlook = Outlook { survey, verdicts: &verdicts };
+        verdict.wants = wants(survey, subject, resource, &outlook, blocks);
+        verdict.project = projects.of(subject, &outlook);
+        verdicts[n] = Some(verdict);
+    }
+    let nothing = || Verdict::plain(Act::Frozen, Cause::Config);
+    verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
 }
 
 /// Returns the attributes that tell objects of a kind apart.

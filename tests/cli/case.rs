@@ -119,6 +119,7 @@ impl Case {
 }
 
 impl Run {
+    /// What a process printed.
     pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),

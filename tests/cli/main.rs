@@ -23,4 +23,16 @@ mod lying;
 mod questions;
 mod recovery;
 mod saved;
+mod shared;
 mod untrusted;
+
+// Servers of the tests of stores.
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/moto.rs"]
+mod moto;
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/server.rs"]
+mod server;
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../stores/wire.rs"]
+mod wire;

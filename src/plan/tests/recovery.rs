@@ -64,6 +64,16 @@ fn what_differs_is_likely_and_provisional_and_the_plan_shows_it() {
 }
 
 #[test]
+fn what_cannot_be_changed_hides_nothing_that_refers_to_it() {
+    let mut world = machines();
+    world.set("vm.web", "template", json!("ubuntu-22.04"));
+    assert_eq!(
+        words(&world.recover()),
+        ["backup_schedule.nightly=backup_schedule-3", "vm.web=vm-2 template", "vpc.main=vpc-1"]
+    );
+}
+
+#[test]
 fn a_twin_is_a_tie_until_a_human_says_which() {
     let mut world = machines();
     world.stranger("vm", "x", json!({"name": "web", "status": "active", "template": "t-24", "plan": 2}));

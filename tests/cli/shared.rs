@@ -1,0 +1,136 @@
+//! Stories of shared ledgers over the real servers: runners that come and go, one that dies, one that
+//! only sleeps, and the way there from a directory.
+#![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use crate::case::{Case, Run};
+use crate::{moto, server};
+
+const STACK: &str = "\
+stead: 1
+stack: story
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+";
+
+/// A stack whose ledger is kept in a shared place.
+struct Shared {
+    case: Case,
+    place: String,
+}
+
+impl Shared {
+    fn new(place: &str, speed: &str) -> Self {
+        let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", speed]);
+        Self { case, place: place.to_owned() }
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let needs_moto = self.place.starts_with("s3:") || args.contains("s3:");
+        let mut command = self.case.command(args);
+        command
+            .env("STEAD_BACKEND", &self.place)
+            .env("AWS_ENDPOINT_URL", if needs_moto { moto::address() } else { "" })
+            .env("AWS_ACCESS_KEY_ID", "test")
+            .env("AWS_SECRET_ACCESS_KEY", "test")
+            .env("AWS_REGION", "us-east-1");
+        command
+    }
+
+    fn exits(&self, code: i32, args: &str) -> Run {
+        let run = Run::of(&self.command(args).output().unwrap());
+        assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        run
+    }
+
+    /// Starts an apply and waits until it asked for the machine.
+    fn applying(&self) -> Child {
+        let mut child =
+            self.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let asked = |requests: Vec<String>| requests.iter().any(|line| line == "POST /api/v1/vms");
+        while !asked(self.case.cloud().mutations_since(0)) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it asked for anything");
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    /// Runners share nothing but the ledger; one that dies stands in nobody's way.
+    fn runners_come_and_go(&self) {
+        self.exits(0, "lock status").says(&["Nobody has the lock"]);
+        let mut first = self.applying();
+        self.exits(8, "apply --yes").says(&["locked by tester@", "lock status"]);
+        self.exits(8, "lock status").says(&["tester@", "runs out in"]);
+        first.kill().unwrap();
+        first.wait().unwrap();
+        self.exits(0, "lock status").says(&["its process is gone"]);
+        self.exits(0, "apply --yes");
+        assert_eq!(self.case.cloud().list("/api/v1/vms").len(), 1, "the lost answer was found again");
+        // The next runner starts with an empty disk.
+        fs::remove_dir_all(self.case.path(".stead")).unwrap_or_default();
+        self.exits(0, "apply --yes").says(&["No changes"]);
+        self.exits(0, "lock status").says(&["Nobody has the lock"]);
+        self.exits(0, "state verify").says(&["is whole"]);
+        self.exits(0, "history").says(&["done"]);
+    }
+
+    fn signal(child: &Child, name: &str) {
+        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// A holder that sleeps through the breaking of its lock records nothing any more.
+    fn a_broken_lock_fences_off_its_holder(&self) {
+        let holder = self.applying();
+        Self::signal(&holder, "-STOP");
+        self.exits(64, "lock break --reason stuck").says(&["--yes"]);
+        self.exits(0, "lock break --reason stuck --yes").says(&["the history keeps the reason"]);
+        self.exits(0, "history").says(&["was broken", "tester@", "stuck"]);
+        Self::signal(&holder, "-CONT");
+        let ended = holder.wait_with_output().unwrap();
+        let said =
+            String::from_utf8_lossy(&ended.stderr).into_owned() + &String::from_utf8_lossy(&ended.stdout);
+        assert_eq!(ended.status.code(), Some(8), "{said}");
+        assert!(said.contains("taken over"), "{said}");
+        assert_eq!(self.case.cloud().list("/api/v1/vms").len(), 1);
+    }
+}
+
+#[test]
+fn runners_share_a_ledger_in_postgres() {
+    let server = server::Database::shared();
+    Shared::new(&server.database("cli_runners"), "20").runners_come_and_go();
+}
+
+#[test]
+fn a_lock_in_postgres_is_broken() {
+    let server = server::Database::shared();
+    Shared::new(&server.database("cli_broken"), "20").a_broken_lock_fences_off_its_holder();
+}
+
+#[test]
+fn runners_share_a_ledger_in_a_bucket() {
+    moto::bucket("cli-runners");
+    Shared::new("s3://cli-runners/ledgers", "20").runners_come_and_go();
+}
+
+#[test]
+fn a_ledger_moves_from_a_directory_to_a_database_and_on_to_a_bucket() {
+    let server = server::Database::shared();
+    let database = server.database("cli_moves");
+    moto::bucket("cli-moves");
+    let mut shared = Shared::new("file:start", "1000");
+    shared.exits(0, "apply --yes");
+    for place in [database.as_str(), "s3://cli-moves"] {
+        shared.exits(0, &format!("state migrate --to {place} --yes")).says(&["The ledger is at", place]);
+        shared.exits(1, "plan").says(&["was moved to", place]);
+        shared.exits(0, &format!("state migrate --to {place} --yes")).says(&["already"]);
+        shared.place = place.to_owned();
+        shared.exits(0, "apply --yes").says(&["No changes"]);
+    }
+    shared.exits(0, "state pull").says(&["\"stack\":\"story\""]);
+    shared.exits(0, "history").says(&["done"]);
+}
