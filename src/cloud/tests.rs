@@ -103,7 +103,8 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
         let told = format!("{answers:?}");
         let (client, clock, log) = client(script(answers));
         let body = json!({"name": "web"});
-        let mutation = run(&clock, client.changes(OPEN).create(kind("vm"), None, Some(&"p1".into()), body.clone()));
+        let mutation =
+            run(&clock, client.changes(OPEN).create(kind("vm"), None, Some(&"p1".into()), body.clone()));
         assert!(format!("{mutation:?}").starts_with(outcome), "{told}: {mutation:?}");
         let log = log.borrow();
         assert_eq!(log.len(), requests, "{told}");
@@ -121,7 +122,11 @@ fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
     // It is shut once time has passed: the limiter holds the second try back.
     let gate = |deadline: Duration| {
         asked.borrow_mut().push((clock.elapsed(), deadline));
-        if clock.elapsed() < Duration::from_millis(1) { Ok(()) } else { Err("the lease ran out".to_owned()) }
+        if clock.elapsed() < Duration::from_millis(1) {
+            Ok(())
+        } else {
+            Err("the lease ran out".to_owned())
+        }
     };
     let mutation = run(&clock, client.changes(&gate).delete(kind("vm"), &key("a"), None));
     assert_eq!(mutation, Mutation::NotSent("the lease ran out".to_owned()));

@@ -70,12 +70,7 @@ pub(super) fn check_owner(records: &[Record], identity: &Identity) -> Result<(),
 }
 
 /// Checks that a stack and an environment are the wanted ones.
-pub fn same_owner(
-    stack: &str,
-    environment: &str,
-    wanted: &str,
-    wanted_in: &str,
-) -> Result<(), StoreError> {
+pub fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str) -> Result<(), StoreError> {
     if stack == wanted && environment == wanted_in {
         return Ok(());
     }

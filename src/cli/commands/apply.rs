@@ -247,7 +247,10 @@ impl<'a> Apply<'a> {
             return Ok(None);
         }
         let telling = self.session.telling(self.connection, None);
-        match self.watched(&telling, &Origin::default(), async |context| run::recover(context).await).await? {
+        match self
+            .watched(&telling, &Origin::default(), async |context| run::recover(context).await)
+            .await?
+        {
             Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
             Ended::Abandoned => Ok(Some(self.leave().await)),
         }

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::ledger::verify::check;
 use crate::ledger::file::{FileStore, Opening};
 use crate::ledger::fixture::*;
 use crate::ledger::journal::Journal;
+use crate::ledger::verify::check;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")

@@ -94,14 +94,15 @@ pub fn exchange(bytes: &[u8]) {
     }
     for kind in [Some(vm), child].into_iter().flatten() {
         let parent = kind.child_of().map(|_| "p-1".into());
-        let made = now(client().create(kind, parent.as_ref(), None, serde_json::json!({"name": "a"})));
+        let body = serde_json::json!({"name": "a"});
+        let made = now(client().changes(&|_| Ok(())).create(kind, parent.as_ref(), None, body));
         if let Mutation::Done(object, secret) = &made {
             object_holds(kind, object.as_ref().expect("a creation is done with its object only"));
             let hidden = secret.as_ref().and_then(|secret| secret.0.expose()).unwrap_or_default();
             assert!(!hidden.contains("canary") || !format!("{made:?}").contains(hidden));
         }
     }
-    let gone = now(client().delete(vm, &key, None));
+    let gone = now(client().changes(&|_| Ok(())).delete(vm, &key, None));
     assert!(!matches!(gone, Mutation::Done(Some(_), _)));
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
     let _ = now(client().catalog(&tables));

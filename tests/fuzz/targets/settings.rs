@@ -1,7 +1,9 @@
-//! Settings: flags, a line each, and environment variables, a line `NAME=VALUE` each.
+//! Settings: flags, a line each, and environment variables, a line `NAME=VALUE` each; after a line `%%`
+//! the user's settings file.
 
 use clap::Parser;
 use stead::cli::args::{Cli, Global};
+use stead::cli::profile::Profiles;
 use stead::cli::settings::{Cloud, Variables, merge};
 
 /// What stands in for a key: it must not come back in any message.
@@ -9,6 +11,9 @@ const KEY: &str = "canary-key-7f3a";
 
 pub fn settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (text, file) = text.split_once("\n%%\n").unwrap_or((text, ""));
+    let profiles =
+        Profiles::parse("settings.toml", file).unwrap_or_else(|_| Profiles::none("settings.toml"));
     let (variables, flags): (Vec<&str>, Vec<&str>) = text
         .lines()
         .filter(|line| !line.is_empty())
@@ -19,16 +24,16 @@ pub fn settings(bytes: &[u8]) {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     variables.insert("STEAD_API_KEY".to_owned(), KEY.to_owned());
-    check(Global::default(), &variables);
+    check(Global::default(), &variables, &profiles);
     let line = std::iter::once("stead").chain(flags.into_iter().take(32));
     match Cli::try_parse_from(line) {
-        Ok(cli) => check(cli.global, &variables),
+        Ok(cli) => check(cli.global, &variables, &profiles),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 
-fn check(flags: Global, variables: &Variables) {
-    match merge(flags, variables) {
+fn check(flags: Global, variables: &Variables, profiles: &Profiles) {
+    match merge(flags, variables, profiles) {
         Ok(settings) => {
             assert!(!format!("{settings:?}").contains(KEY));
             if let Cloud::At(url) = &settings.cloud {
