@@ -12,6 +12,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
+use jiff::Timestamp;
 
 use super::client::{Client, ReadError};
 use super::decode;
@@ -123,6 +124,11 @@ impl Pass {
         let count = rows.len() + overlap;
         let known = self.rows.len();
         self.add(rows)?;
+        if self.total.is_some_and(|total| self.rows.len() > total) {
+            // It is no total: only an empty page says that nothing follows.
+            self.total = None;
+            self.no_total = true;
+        }
         let all = self.total.is_some_and(|total| self.rows.len() >= total);
         self.ended = self.rows.len() == known || (count < self.size && all);
         if !self.ended && count < self.size {
@@ -171,14 +177,16 @@ impl Pass {
 /// moment by their ids, in either direction. Such a list cannot be put into another order.
 fn are_ordered(rows: &[Object]) -> bool {
     let (mut rising, mut falling) = (false, false);
-    for (above, below) in rows.iter().zip(rows.iter().skip(1)) {
-        match above.created_at.as_ref().zip(below.created_at.as_ref()) {
-            Some((newer, older)) if newer > older => {}
-            Some((one, other)) if one == other => {
-                rising |= above.id < below.id;
-                falling |= above.id > below.id;
+    let mut last: Option<(Timestamp, &Name)> = None;
+    for row in rows {
+        let Some(born) = row.created_at.as_ref().and_then(|born| born.parse().ok()) else { return false };
+        match last.replace((born, &row.id)) {
+            Some((newer, _)) if newer < born => return false,
+            Some((one, id)) if one == born => {
+                rising |= *id < row.id;
+                falling |= *id > row.id;
             }
-            _ => return false,
+            _ => {}
         }
     }
     !(rising && falling)

@@ -17,7 +17,7 @@ fn vms() -> Scope<'static> {
 
 /// Records in the order of the service: newest first.
 fn dated(count: usize) -> Vec<Json> {
-    let record = |n| json!({"id": format!("vm-{n}"), "created_at": format!("{:06}", count - n)});
+    let record = |n| json!({"id": format!("vm-{n}"), "created_at": format!("2026-11-21T12:00:00.{:06}Z", count - n)});
     (0..count).map(record).collect()
 }
 

@@ -13,7 +13,7 @@ type World = BTreeMap<&'static str, Vec<Json>>;
 
 fn records(prefix: &str, count: usize) -> Vec<Json> {
     let record = |n| {
-        let created_at = format!("{:06}", count - n);
+        let created_at = format!("2026-11-21T12:00:00.{:06}Z", count - n);
         json!({"id": format!("{prefix}-{n}"), "name": format!("n{n}"), "project_id": "p1", "created_at": created_at})
     };
     (0..count).map(record).collect()

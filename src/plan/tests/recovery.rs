@@ -51,8 +51,7 @@ fn names_networks_and_references_tell_objects_apart() {
 #[test]
 fn what_differs_is_likely_and_provisional_and_the_plan_shows_it() {
     let mut world = machines();
-    let vm = world.live.values_mut().find(|object| object.kind == "vm").unwrap();
-    vm.attributes.insert("plan".into(), crate::model::value::Value::Integer(2));
+    world.set("vm.web", "plan", json!("large"));
     let recovery = world.recover();
     assert!(words(&recovery).contains(&"vm.web=vm-2 plan".to_owned()), "{:?}", words(&recovery));
     world.remember(&recovery);

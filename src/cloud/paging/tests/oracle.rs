@@ -159,7 +159,9 @@ impl Oracle {
         let record = |row: &Row| {
             let mut record = json!({"id": format!("vm-{:05}", row.id), "name": row.name.to_string()});
             if dated {
-                record["created_at"] = json!(format!("{:06}", row.born));
+                // Fractions of a second are written only where there are any.
+                let born = Timestamp::from_millisecond(i64::from(row.born) * 500).unwrap();
+                record["created_at"] = json!(born.to_string());
             }
             record
         };
