@@ -87,11 +87,14 @@ mod tests {
         root
     }
 
+    /// Files by name, and the commit that they tell.
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+
     #[test]
     fn the_commit_is_read_without_git() {
         let packed =
             format!("# pack-refs with: peeled\n{TWO} refs/heads/x\n{ONE} refs/heads/main\n^{TWO}\n");
-        let table: &[(&[(&str, &str)], Option<&str>)] = &[
+        let table: &[Case<'_>] = &[
             (&[(".git/HEAD", ONE)], Some(ONE)),
             (&[(".git/HEAD", "ref: refs/heads/main\n"), (".git/refs/heads/main", ONE)], Some(ONE)),
             (&[(".git/HEAD", "ref: refs/heads/main\n"), (".git/packed-refs", &packed)], Some(ONE)),

@@ -121,10 +121,6 @@ impl Ledger {
             Record::Condensed(_) | Record::Born { .. } => {
                 Err("only the first record says whose ledger it is")
             }
-            Record::Account { account } => match &self.identity.account {
-                Some(known) if known != account => Err("the ledger belongs to another account"),
-                _ => Ok(()),
-            },
             Record::Begin { plan, .. } => {
                 allow(!self.applied_plans.contains(plan), "the plan was applied before")
             }
@@ -168,7 +164,8 @@ impl Ledger {
                 allow(*open == question.intent, "the question is about another request")
             }
             Record::Answered { op, answer } => self.check_answered(*op, answer),
-            Record::Took { .. }
+            Record::Account { .. }
+            | Record::Took { .. }
             | Record::Released { .. }
             | Record::Pushed { .. }
             | Record::Noted(_)
@@ -180,6 +177,10 @@ impl Ledger {
     /// What a record says of the ledger itself: its lease, its place, its copies.
     fn check_of_itself(&self, record: &Record) -> Result<(), &'static str> {
         match record {
+            Record::Account { account } => match &self.identity.account {
+                Some(known) if known != account => Err("the ledger belongs to another account"),
+                _ => Ok(()),
+            },
             Record::Took { epoch, .. } => allow(*epoch > self.epoch, "the lease is an older one"),
             Record::Released { epoch } => {
                 let held = self.holder.is_some() && *epoch == self.epoch;
