@@ -12,7 +12,7 @@ use stead::cloud::client::Client;
 use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
-use stead::ledger::entry::Identity;
+use stead::ledger::entry::{Identity, Ledger};
 use stead::ledger::history::Origin;
 use stead::ledger::journal::Journal;
 use stead::ledger::replay::load_ledger;
@@ -149,14 +149,35 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         bounds: Bounds::default(),
     };
     recover(&context).await.unwrap();
+    let ledger = journal.ledger().clone();
+    let (plan, read) = planned(&client, aim, &ledger).await;
+    let plan = saved(outside, aim, plan).await;
+    if let Some(meanwhile) = aim.meanwhile {
+        meanwhile(outside);
+    }
+    let begun = client.clock().elapsed();
+    let outcome = run(&context, &plan).await;
+    let took = client.clock().elapsed() - begun;
+    let sent = client.count().sent - read;
+    if outside.shelf.is_some() {
+        journal.close().await.unwrap();
+    }
+    Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
+}
+
+/// Reads the world and plans. Returns also how many requests that took.
+async fn planned(
+    client: &Client<SimCloud, SimClock, SimRandom>,
+    aim: &Aim,
+    ledger: &Ledger,
+) -> (Plan, u32) {
     let options = Options {
         allow_deletes: true,
         destroy: aim.destroy,
         adopt: aim.adopt.clone(),
         ..Options::default()
     };
-    let ledger = journal.ledger().clone();
-    let (wanted, tables) = wanted(REGISTRY, stack, &ledger, &options);
+    let (wanted, tables) = wanted(REGISTRY, &aim.stack, ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
     // It never changes: once read, it serves all runs.
     let catalog = match aim.catalog.get() {
@@ -168,8 +189,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     };
     let plan = make(&Inputs {
         registry: REGISTRY,
-        stack,
-        ledger: &ledger,
+        stack: &aim.stack,
+        ledger,
         snapshot: &snapshot,
         catalog,
         pinned: None,
@@ -177,18 +198,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         now: client.clock().now(),
         nonce: client.random().uuid(),
     });
-    let plan = saved(outside, aim, plan).await;
-    if let Some(meanwhile) = aim.meanwhile {
-        meanwhile(outside);
-    }
-    let begun = client.clock().elapsed();
-    let outcome = run(&context, &plan).await;
-    let took = client.clock().elapsed() - begun;
-    let sent = client.count().sent - snapshot.requests.sent;
-    if outside.shelf.is_some() {
-        journal.close().await.unwrap();
-    }
-    Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
+    (plan, snapshot.requests.sent)
 }
 
 /// Returns the plan as it is after it was saved for a while, if it is to be.

@@ -67,7 +67,7 @@ fn nothing_leaves_that_the_lease_does_not_outlast() {
     let aim = Aim::build(shop());
     let mut outside = beginning(&aim.stack);
     // A request may take a minute.
-    outside.lease_until = Some(Duration::from_secs(60));
+    outside.lease_until = Some(Duration::from_mins(1));
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert_eq!(outside.changes.get(), 0);
@@ -81,7 +81,7 @@ fn nothing_leaves_that_the_lease_does_not_outlast() {
 fn a_paused_holder_sends_nothing_once_it_wakes() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
-    outside.lease_until = Some(Duration::from_secs(180));
+    outside.lease_until = Some(Duration::from_mins(3));
     // The machine sleeps while the first change is on its way: too little is left for a second.
     outside.before_change = Some((0, |outside| outside.machine.skip(Duration::from_secs(130))));
     let outside = Rc::new(outside);

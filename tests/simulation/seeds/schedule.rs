@@ -257,8 +257,7 @@ impl Schedule {
         }
         match part - self.orders.len() {
             0 if self.size > 1 => less.size -= 1,
-            0 => less.lag = 0,
-            1 => less.lag = 0,
+            0 | 1 => less.lag = 0,
             2 => less.page = None,
             3 => less.strict = false,
             _ => return None,
