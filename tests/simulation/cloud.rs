@@ -61,7 +61,12 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     outside.machine.sleep(WAY).await;
     outside.point(&format!("on the way {name}")).await;
     outside.in_flight.borrow_mut().retain(|other| other != request);
-    let answer = arrive(outside, request);
+    let mut answer = arrive(outside, request);
+    if let Some((_, another)) = outside.misname.filter(|(misnamed, _)| *misnamed == number) {
+        let mut json: Json = serde_json::from_slice(&answer.body).unwrap();
+        json["data"]["id"] = another(outside).into();
+        answer.body = json.to_string().into_bytes();
+    }
     outside.point(&format!("after {name}")).await;
     outside.machine.sleep(WAY).await;
     if outside.lose.contains(&number) { Err(lost()) } else { Ok(answer) }

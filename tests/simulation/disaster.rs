@@ -62,6 +62,8 @@ pub struct Outside {
     pub delay: Option<(usize, Duration)>,
     /// This change is refused with this status.
     pub refuse: Option<(usize, u16)>,
+    /// The answer to this change has the id of another object.
+    pub misname: Option<(usize, fn(&Outside) -> String)>,
     /// This append fails, and nothing of it is written.
     pub fail_append: Option<usize>,
     appends: Cell<usize>,
@@ -102,6 +104,7 @@ impl Outside {
             lose: Vec::new(),
             delay: None,
             refuse: None,
+            misname: None,
             fail_append: None,
             appends: Cell::new(0),
             left_before_failure: Cell::new(None),

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::json;
 use stead::apply::event::StepError;
 use stead::config::stack::SecretSink;
 use stead::ledger::entry::{Ledger, Owned, Question};
@@ -10,8 +11,11 @@ use stead::ledger::lease::Holder;
 use stead::ledger::record::{Answer, Record};
 use stead::ledger::replay::load_ledger;
 use stead::ledger::salvage::salvaged;
+use stead::model::address::Name;
+use stead::model::schema::Method;
 use uuid::Uuid;
 
+use super::cloud::meddle;
 use super::converge;
 use super::disaster::Outside;
 use super::machine::wall;
@@ -341,6 +345,81 @@ fn what_was_only_found_is_not_deleted_before_someone_says_that_it_is_ours() {
     assert_eq!(run.plan.blocks.len(), 1, "{:?}", run.plan.blocks);
     assert_eq!(run.plan.blocks[0].code, "provisional");
     assert!(!run.plan.blocks[0].only_freezes());
+}
+
+/// Two volumes, of which the first is the stack's own or a stranger's, and the name of the change that
+/// makes the second.
+fn beside(first: &str) -> (Outside, Aim) {
+    let project = Builder::new().with("project", "shop", &[]);
+    let ours = Aim::build(project.with("volume", first, &[("size", number(5))]).build());
+    let outside = Rc::new(beginning(&ours.stack));
+    converge(&outside, &ours, 900, "the first volume");
+    let both = Builder::new()
+        .with("project", "shop", &[])
+        .with("volume", first, &[("size", number(5))])
+        .with("volume", "spare", &[("size", number(5))]);
+    (later(&outside, Duration::from_mins(5)), Aim::build(both.build()))
+}
+
+#[test]
+fn an_answer_that_names_an_older_object_is_asked_about() {
+    type Other = fn(&Outside) -> String;
+    // In the same run ours was made just before; a stranger's, whatever it is called, was listed.
+    let ours: Other = |outside| {
+        let owned = ledger(outside).entries["volume.first"].current.as_ref().unwrap().id.to_string();
+        assert!(live(outside)["volume"].contains(&owned));
+        owned
+    };
+    let theirs: Other = |outside| outside.strangers.borrow().first().unwrap().clone();
+    for (whose, other) in [("ours", ours), ("a stranger's", theirs)] {
+        let (mut outside, aim) = beside("first");
+        let project = super::process::listed(&outside, "/api/v1/projects");
+        let project = project.iter().find(|project| project["name"] == "shop").unwrap();
+        let body = json!({"name": "another", "size": 5});
+        let made = meddle(&outside, Method::Post, "/api/v1/volumes", project["id"].as_str(), body);
+        outside.strangers.borrow_mut().insert(made["data"]["id"].as_str().unwrap().to_owned());
+        outside.misname = Some((0, other));
+        let outside = Rc::new(outside);
+        let named = other(&outside);
+        let run = process(&outside, &aim, 1).unwrap();
+        assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{whose}: {:?}", run.outcome);
+        let question = only_question(&outside);
+        assert_eq!(question.candidates, [Name::new(&named)], "{whose}");
+        let owners = |id: &str| {
+            let entries = ledger(&outside).entries;
+            entries.values().filter(|entry| entry.current.iter().any(|owned| *owned.id == *id)).count()
+        };
+        assert_eq!(owners(&named), usize::from(whose == "ours"), "{whose} is nobody else's");
+        // A human finds the one that it made.
+        let known: Vec<String> =
+            outside.strangers.borrow().iter().cloned().chain([ours(&outside)]).collect();
+        let id = live(&outside)["volume"].iter().find(|id| !known.contains(id)).unwrap().clone();
+        say(&outside, question.intent.op, Answer::Made { object: object(&question, &id) });
+        converge(&outside, &aim, 2, whose);
+    }
+}
+
+#[test]
+fn what_was_only_found_stays_watched_until_ours_cannot_come_any_more() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    // A stranger makes the same while ours is on its way, and that takes longer than any bound.
+    outside.before_change = Some((SPARE, twin));
+    outside.delay = Some((SPARE, Duration::from_secs(500)));
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert_eq!(names(&run.outcome.done), ["project.shop", VOLUME]);
+    let owned = ledger(&outside).entries[VOLUME].current.clone().unwrap();
+    assert!(owned.provisional, "the stranger's is taken for ours, and only so far");
+    let after = in_ten_minutes(&outside);
+    super::cloud::deliver_late(&after, after.machine.elapsed());
+    let all = live(&after)["volume"].clone();
+    let ours = all.iter().find(|id| **id != *owned.id).unwrap();
+    assert_eq!(all.len(), 2);
+    let run = process(&after, &aim, 2).unwrap();
+    assert_eq!(run.outcome.questions.len(), 1, "ours came, and nobody hears of it: {:?}", run.outcome);
+    assert!(run.outcome.questions[0].contains(ours.as_str()), "{:?}", run.outcome.questions);
+    assert_eq!(only_question(&after).candidates, [Name::new(ours)]);
 }
 
 #[test]

@@ -37,6 +37,10 @@ struct Tally {
     processes: u64,
     seconds: u64,
     twice: u64,
+    /// Schedules after whose faults the apply converged.
+    converged: u64,
+    /// Runs that one of them took to, at most.
+    runs: usize,
     failures: Vec<(u64, String)>,
 }
 
@@ -94,6 +98,8 @@ fn work(next: &AtomicU64, end: u64, tally: &Mutex<Tally>) {
         tally.twice += u64::from(twice);
         tally.processes += verdict.processes as u64;
         tally.seconds += verdict.seconds;
+        tally.converged += u64::from(verdict.runs_to_rest.is_some() && verdict.broken.is_empty());
+        tally.runs = tally.runs.max(verdict.runs_to_rest.unwrap_or_default());
         if !same {
             tally.failures.push((seed, "it plays differently the second time".to_owned()));
         } else if let Some(first) = verdict.broken.first() {
@@ -109,7 +115,7 @@ fn played(schedule: &Schedule, catalog: &Rc<Catalog>, tells: bool) -> Verdict {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let broken = vec![format!("panic: {}", text.unwrap_or_default())];
-        Verdict { broken, digest: 0, seconds: 0, processes: 0, story: None }
+        Verdict { broken, digest: 0, seconds: 0, processes: 0, runs_to_rest: None, story: None }
     })
 }
 
@@ -156,16 +162,23 @@ fn no_schedule_of_faults_breaks_a_promise() {
     let mut tally = play(range());
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap().max(1);
     println!(
-        "{} schedules in {} s, {} a second; {} runs of the program, {} virtual hours; {} played twice",
-        tally.seeds,
-        millis / 1_000,
-        tally.seeds * 1_000 / millis,
+        "{} runs of the program, {} virtual hours; {} schedules played twice",
         tally.processes,
         tally.seconds / 3_600,
         tally.twice,
     );
+    println!(
+        "{} schedules, {} violations, {} converged, runs to converge at most {}, {} a second ({} s)",
+        tally.seeds,
+        tally.failures.len(),
+        tally.converged,
+        tally.runs,
+        tally.seeds * 1_000 / millis,
+        millis / 1_000,
+    );
     tally.failures.sort();
     assert!(tally.failures.is_empty(), "{}", told(&tally.failures));
+    assert_eq!(tally.converged, tally.seeds, "each converges once nothing goes wrong any more");
 }
 
 /// Plays one seed, shrunk to what it needs to fail, and tells its story.

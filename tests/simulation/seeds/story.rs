@@ -36,6 +36,8 @@ pub struct Verdict {
     pub seconds: u64,
     /// Runs of the program.
     pub processes: usize,
+    /// Runs after the faults stopped, up to the one that found nothing to do; `None` when none did.
+    pub runs_to_rest: Option<usize>,
     /// Everything that happened, for whoever asked.
     pub story: Option<String>,
 }
@@ -49,17 +51,16 @@ pub fn simulate(schedule: &Schedule, catalog: &Rc<Catalog>, tells: bool) -> Verd
         own.map(|order| Job { order: order.clone(), adopt: BTreeMap::new() }).collect()
     });
     play(&universe, jobs.collect());
-    if universe.oracle.borrow().broken.is_empty() {
-        come_to_rest(&universe);
-    }
+    let whole = universe.oracle.borrow().broken.is_empty();
+    let runs_to_rest = if whole { come_to_rest(&universe) } else { None };
     let broken = universe.oracle.borrow().broken.clone();
     let (digest, seconds) = (universe.digest(), universe.now().as_secs());
     let story = universe.story.take();
-    Verdict { broken, digest, seconds, processes: universe.processes.get(), story }
+    Verdict { broken, digest, seconds, processes: universe.processes.get(), runs_to_rest, story }
 }
 
-/// Nothing goes wrong any more: within some runs the apply converges.
-fn come_to_rest(universe: &Rc<Universe>) {
+/// Nothing goes wrong any more: within some runs the apply converges. Returns how many it took.
+fn come_to_rest(universe: &Rc<Universe>) -> Option<usize> {
     universe.calm.set(true);
     universe.note(|| "nothing goes wrong any more".to_owned(), 90);
     while let Some(next) = universe.next_event() {
@@ -78,17 +79,19 @@ fn come_to_rest(universe: &Rc<Universe>) {
             Some(End::Done(report)) => {
                 let quiet = report.outcome.questions.is_empty() && report.outcome.failed.is_empty();
                 if report.plan.steps.is_empty() && report.plan.changes.is_empty() && quiet {
-                    return converged(universe, last);
+                    converged(universe, last);
+                    return Some(run + 1);
                 }
             }
             Some(End::Blocked(blocks)) => unblock(universe, &blocks, &mut adopt),
             _ => {}
         }
         if !universe.oracle.borrow().broken.is_empty() {
-            return;
+            return None;
         }
     }
     universe.broken(format!("liveness: no rest after {RUNS} runs"));
+    None
 }
 
 /// What is declared is owned and live, and nothing else of ours is.

@@ -2,7 +2,7 @@
 //! what is left is one legal journal, and nobody writes after someone else took over.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -226,6 +226,59 @@ fn play(events: &[Event]) {
         watch(&stage.shelf, &mut seen);
     }
     check(&stage, &seen);
+}
+
+/// Opens the ledger by force, as a holder that can be told from all others.
+async fn taken<H: Shelf>(shelf: H, clock: Hand, n: u8) -> Result<SharedStore<H, Hand>, StoreError> {
+    let opening = Opening {
+        identity: &identity(),
+        holder: holder(n),
+        effect: Duration::from_secs(1),
+        is_dead: &|_| false,
+        force: Some("a test"),
+    };
+    SharedStore::open(shelf, clock, &opening).await
+}
+
+/// Lets nobody else go on.
+fn in_steps<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
+    loop {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return result;
+        }
+    }
+}
+
+/// Whoever sleeps anywhere between taking the lease and its first line, and is overtaken, writes none:
+/// its epoch is older than the last one of the ledger.
+#[test]
+fn a_taker_that_is_overtaken_before_its_first_line_writes_nothing() {
+    let mut overtaken = 0;
+    for steps in 0.. {
+        let shelf = MemoryShelf::default();
+        let clock = Hand { shelf: shelf.clone(), naps: Rc::default() };
+        let mut context = Context::from_waker(Waker::noop());
+        let mut first = Box::pin(taken(Stepwise(shelf.clone()), clock.clone(), 1));
+        let opened = (0..steps).any(|_| first.as_mut().poll(&mut context).is_ready());
+        if opened {
+            break;
+        }
+        let had_lease = shelf.0.lease.borrow().is_some();
+        let second = now(taken(shelf.clone(), clock.clone(), 2)).unwrap();
+        now(second.append(&[begin(2)])).unwrap();
+        let lines = shelf.0.lines.borrow().clone();
+        let result = in_steps(first.as_mut());
+        if !had_lease {
+            continue;
+        }
+        overtaken += 1;
+        // Whose first line was there already learns it with the second.
+        let writes = result.is_ok_and(|first| in_steps(pin!(first.append(&[begin(4)]))).is_ok());
+        assert!(!writes, "after {steps} steps");
+        assert_eq!(*shelf.0.lines.borrow(), lines, "after {steps} steps");
+        now(second.append(&[begin(3)])).unwrap();
+    }
+    assert!(overtaken >= 8, "{overtaken}");
 }
 
 proptest! {
