@@ -100,24 +100,28 @@ impl Shared {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn runners_share_a_ledger_in_postgres() {
     let server = server::Database::shared();
     Shared::new(&server.database("cli_runners"), "20").runners_come_and_go();
 }
 
 #[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn a_lock_in_postgres_is_broken() {
     let server = server::Database::shared();
     Shared::new(&server.database("cli_broken"), "20").a_broken_lock_fences_off_its_holder();
 }
 
 #[test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 fn runners_share_a_ledger_in_a_bucket() {
     moto::bucket("cli-runners");
     Shared::new("s3://cli-runners/ledgers", "20").runners_come_and_go();
 }
 
 #[test]
+#[ignore = "needs PostgreSQL and pgbouncer and an S3 server (moto); .ci/run brings what it needs and runs it"]
 fn a_ledger_moves_from_a_directory_to_a_database_and_on_to_a_bucket() {
     let server = server::Database::shared();
     let database = server.database("cli_moves");

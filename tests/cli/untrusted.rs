@@ -120,6 +120,7 @@ fn a_stack_file_that_is_a_link_is_not_read() {
 
 /// What the kernel saw: one program, sockets to the service only, no file written.
 #[test]
+#[ignore = "needs strace; .ci/run brings what it needs and runs it"]
 fn the_kernel_sees_one_program_one_host_and_no_write() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
@@ -146,7 +147,6 @@ fn the_kernel_sees_one_program_one_host_and_no_write() {
         let name = call.split('(').next().unwrap_or_default();
         match name {
             "execve" | "execveat" => assert_eq!(at, 0, "{call}"),
-            "fork" | "vfork" => panic!("{call}"),
             "clone" | "clone3" => assert!(call.contains("CLONE_THREAD"), "{call}"),
             "connect" => {
                 let service = call.contains(&format!("htons({port})")) && call.contains("127.0.0.1");
@@ -159,9 +159,9 @@ fn the_kernel_sees_one_program_one_host_and_no_write() {
                     ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| call.contains(flag));
                 assert!(!writes || call.contains("\"/dev/"), "{call}");
             }
-            "rename" | "renameat" | "renameat2" | "unlink" | "unlinkat" | "mkdir" | "mkdirat" | "link"
-            | "linkat" | "symlink" | "symlinkat" | "truncate" | "ftruncate" | "chmod" | "fchmodat"
-            | "chown" | "mknod" | "mknodat" | "utimensat" => panic!("{call}"),
+            "fork" | "vfork" | "rename" | "renameat" | "renameat2" | "unlink" | "unlinkat" | "mkdir"
+            | "mkdirat" | "link" | "linkat" | "symlink" | "symlinkat" | "truncate" | "ftruncate"
+            | "chmod" | "fchmodat" | "chown" | "mknod" | "mknodat" | "utimensat" => panic!("{call}"),
             _ => {}
         }
     }

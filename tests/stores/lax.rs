@@ -44,6 +44,7 @@ fn trigger(table: &str, on: &str, body: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_database_that_ignores_a_condition_is_refused() {
     let server = Database::shared();
     let over = "delete from stead_lines where ledger = new.ledger and number = new.number;";
@@ -67,6 +68,7 @@ async fn a_database_that_ignores_a_condition_is_refused() {
 
 /// The first lease of a place is probed like every other.
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_database_that_was_lax_from_the_beginning_is_refused() {
     let server = Database::shared();
     let address = server.database("lax_first");

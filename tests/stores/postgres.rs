@@ -37,6 +37,7 @@ fn reason<T: std::fmt::Debug>(result: Result<T, ShelfError>) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn postgresql_keeps_its_word() {
     let server = Database::shared();
     let address = server.database("contract");
@@ -44,6 +45,7 @@ async fn postgresql_keeps_its_word() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn postgresql_behind_a_pooler_keeps_its_word() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);
@@ -72,6 +74,7 @@ async fn postgresql_behind_a_pooler_keeps_its_word() {
 
 /// A sequence counts on where a transaction does not: so it tells how often a statement was tried.
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_write_whose_connection_breaks_is_not_tried_again() {
     let server = Database::shared();
     let address = server.database("lost");
@@ -94,6 +97,7 @@ async fn a_write_whose_connection_breaks_is_not_tried_again() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn reading_makes_nothing() {
     let server = Database::shared();
     let address = server.database("read");
@@ -107,6 +111,7 @@ async fn reading_makes_nothing() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn ledgers_and_schemas_do_not_meet() {
     let server = Database::shared();
     let address = server.database("apart");
@@ -133,6 +138,7 @@ async fn ledgers_and_schemas_do_not_meet() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_displaced_epoch_writes_nothing_though_the_number_is_free() {
     let server = Database::shared();
     let address = server.database("epochs");
@@ -151,6 +157,7 @@ async fn a_displaced_epoch_writes_nothing_though_the_number_is_free() {
 /// The taker's statement is under way, not committed, when the displaced one's arrives: it waits, and
 /// then finds its condition gone.
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_line_that_meets_a_take_over_waits_for_it() {
     let server = Database::shared();
     let address = server.database("meeting");
@@ -175,6 +182,7 @@ async fn a_line_that_meets_a_take_over_waits_for_it() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn age_is_by_the_databases_clock() {
     let server = Database::shared();
     let address = server.database("age");
@@ -188,6 +196,7 @@ async fn age_is_by_the_databases_clock() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
     let server = Database::shared();
     let address = server.database("hasty");
@@ -215,6 +224,7 @@ async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
     let server = Database::shared();
     let address = server.database("least");
@@ -230,6 +240,7 @@ async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn connections_that_end_are_made_anew() {
     let server = Database::start();
     let address = server.database("broken");
@@ -247,6 +258,7 @@ async fn connections_that_end_are_made_anew() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_server_that_is_gone_is_told_without_the_password() {
     let server = Database::start();
     let address = server.database("gone").replace("postgres@", "postgres:hunter2@");
@@ -259,6 +271,7 @@ async fn a_server_that_is_gone_is_told_without_the_password() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn odd_tables_and_rows_are_refused() {
     let server = Database::shared();
     for (name, sql, wanted) in [
@@ -304,6 +317,7 @@ async fn odd_tables_and_rows_are_refused() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn a_standby_and_strangers_are_told_apart() {
     let server = Database::shared();
     let address = server.database("standby");

@@ -251,6 +251,7 @@ pub async fn a_sleeper_wakes_to_nothing(place: &str, environment: &[(&str, Strin
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn at_postgresql() {
     let server = Database::shared();
     let address = server.database("races");
@@ -260,6 +261,7 @@ async fn at_postgresql() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn at_postgresql_behind_a_pooler() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);

@@ -63,6 +63,7 @@ fn account(name: &str) -> Record {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_bucket_keeps_its_word() {
     moto::bucket("contract");
     let shelves: Vec<_> = {
@@ -77,6 +78,7 @@ async fn a_bucket_keeps_its_word() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_ledger_is_begun_written_read_and_given_back() {
     moto::bucket("story");
     let new = || shelf(moto::address(), "story");
@@ -97,6 +99,7 @@ async fn a_ledger_is_begun_written_read_and_given_back() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn whoever_was_displaced_writes_nothing() {
     moto::bucket("displaced");
     let new = || shelf(moto::address(), "displaced");
@@ -111,6 +114,7 @@ async fn whoever_was_displaced_writes_nothing() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_store_without_a_condition_is_refused() {
     for (bucket, header) in [("lax-new", "if-none-match"), ("lax-match", "if-match")] {
         moto::bucket(bucket);
@@ -136,6 +140,7 @@ async fn a_store_that_says_yes_to_everything_is_refused() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_list_that_lags_hides_nothing() {
     const EMPTY: &str = "<?xml version=\"1.0\"?><ListBucketResult><Name>lag</Name><KeyCount>0</KeyCount>\
                          <MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated></ListBucketResult>";
@@ -193,6 +198,7 @@ async fn survives_each_write_failing_once(
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_write_whose_answer_is_lost_counts_once() {
     survives_each_write_failing_once("lost", |request| {
         to_moto(request);
@@ -202,12 +208,14 @@ async fn a_write_whose_answer_is_lost_counts_once() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_write_that_is_put_off_is_sent_again() {
     survives_each_write_failing_once("busy", |_| Answer::new(503, "<Error><Code>SlowDown</Code></Error>"))
         .await;
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_write_that_meets_another_is_sent_again() {
     survives_each_write_failing_once("meets", |_| {
         Answer::new(409, "<Error><Code>ConditionalRequestConflict</Code></Error>")
@@ -216,6 +224,7 @@ async fn a_write_that_meets_another_is_sent_again() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn a_renewal_that_no_answer_told_of_is_still_ours() {
     moto::bucket("untold");
     let deaf = Arc::new(AtomicBool::new(false));
@@ -285,6 +294,7 @@ async fn a_machine_that_gives_no_credentials_is_told_which_variables_are_missing
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn the_age_of_a_lease_is_by_the_stores_clock() {
     moto::bucket("age");
     let real = shelf(moto::address(), "age").await;
@@ -306,6 +316,7 @@ async fn the_age_of_a_lease_is_by_the_stores_clock() {
 }
 
 #[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn errors_say_why_and_hold_no_key() {
     let refusing = wire::serve(|request| {
         let secrets = format!("{} {:?}", SECRET, request.headers);

@@ -44,6 +44,7 @@ async fn tried(address: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 async fn only_a_server_that_is_vouched_for_is_talked_to() {
     let server = Database::start();
     let folder = server.folder().to_owned();
