@@ -45,6 +45,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Option<Intent>, StepError> {
         // An intent whose request may still be under way stays open: a later one says nothing of it.
         let mut open: Option<Armed> = None;
+        let mut refused = None;
         for _ in 0..ATTEMPTS {
             match self.get(&target.key).await? {
                 None => return Ok(open.map(|armed| armed.intent)),
@@ -67,8 +68,16 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     if self.leaving(job, target).await? {
                         return Ok(Some(armed.intent));
                     }
+                    if again {
+                        // The refusal is of this request: the earlier one may still have its effect, and
+                        // its intent is looked into when the bounds have passed.
+                        return Err(StepError::Refused(refusal));
+                    }
                     self.close(&armed.intent, ClosedOutcome::Refused).await?;
-                    return Err(StepError::Refused(refusal));
+                    if refusal.status != 409 || !self.needs_come_to_rest(job).await? {
+                        return Err(StepError::Refused(refusal));
+                    }
+                    refused = Some(refusal);
                 }
                 Mutation::NotSent(reason) if again => {
                     self.standing()?;
@@ -84,7 +93,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 }
             }
         }
-        Err(StepError::Unreachable(format!("the deletion got no answer in {ATTEMPTS} attempts")))
+        let silent =
+            || StepError::Unreachable(format!("the deletion got no answer in {ATTEMPTS} attempts"));
+        Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
     }
 
     /// Tells whether an object is gone or on its way out.

@@ -206,10 +206,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (address, kind) = (&step.address, self.kind(&step.kind)?);
         let needs = match &step.operation {
             Operation::Create { remember, .. } | Operation::Update { remember, .. } => {
-                &*remember.depends_on
+                remember.depends_on.clone()
             }
-            Operation::Delete { .. } => &[],
+            Operation::Delete { .. } => self.built_on(address),
         };
+        let needs = &*needs;
         let job = Job { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
         match &step.operation {
             Operation::Create { desired, project, parent, remember, deposes } => {
@@ -225,6 +226,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.delete(&job, object).await.map(|()| Some(object.id.clone()))
             }
         }
+    }
+
+    /// Returns what an object stands under or was built on: while that changes, the object cannot go.
+    fn built_on(&self, address: &Address) -> Vec<Address> {
+        let ledger = self.context.journal.ledger();
+        let entry = ledger.entries.get(address);
+        entry.into_iter().flat_map(|entry| entry.parent.iter().chain(&entry.depends_on)).cloned().collect()
     }
 
     fn tell_end(&self, plan: &Plan, ended: &Ended) {

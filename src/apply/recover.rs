@@ -10,7 +10,7 @@ use super::event::{Event, StepError};
 use super::resolve::Found;
 use super::run::Bounds;
 use super::session::{Job, Scope, Session, Target};
-use super::update::{Stand, done, recorded, stand};
+use super::update::{Stand, UNSEEN, recorded, stand};
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::{Intent, IntentAction, Owned};
 use crate::ledger::record::ClosedOutcome;
@@ -20,6 +20,14 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
+
+/// Why a request of a holder that lost the ledger is asked about: it may still leave, or be under way,
+/// whatever the object shows now.
+const MAY_STILL_COME: &str =
+    "whoever sent the request lost the ledger and is not proven dead: it may still have its effect";
+
+/// What is asked about a deletion whose object is there where no bound is assumed.
+const STILL_THERE: &str = "the object is there, and nobody knows whether its deletion is still to come";
 
 /// How often the usual time of an operation is waited for, before an object is left as it is.
 const PATIENCE: u32 = 4;
@@ -42,6 +50,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     async fn recover_one(&self, intent: &Intent, begun: Duration) -> Result<(), StepError> {
         let kind = self.kind(&intent.kind)?;
+        if let IntentAction::Update { id, call, .. } = &intent.action
+            && intent.foreign
+        {
+            // A late old call can undo a newer one: what the object shows now proves nothing.
+            let why = format!("{call} of {id}: {MAY_STILL_COME}");
+            return Err(self.ask(intent, Vec::new(), &why).await);
+        }
         let what = match &intent.action {
             IntentAction::Create { .. } => "what came of a creation",
             IntentAction::Update { .. } => "what came of a change",
@@ -122,10 +137,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         });
         if arrived {
             self.progress(job, format!("{call} had its effect"));
-            self.commit(done(job, intent, self.merged(job.kind, target))).await
+            self.commit(self.done(job, intent, target)).await
         } else {
             self.progress(job, format!("{call} had no effect, or another one since"));
-            self.close(intent, ClosedOutcome::PresumedAbsent).await
+            self.presume_absent(intent, &format!("{call} of {id}: {UNSEEN}")).await
         }
     }
 
@@ -146,6 +161,22 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             self.progress(job, format!("{} is another object now", object.id));
         }
         self.progress(job, format!("{} was not deleted", object.id));
+        if intent.foreign {
+            let why = format!("deletion of {}: {MAY_STILL_COME}", object.id);
+            return Err(self.ask(intent, Vec::new(), &why).await);
+        }
+        self.presume_absent(intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
+    }
+
+    /// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
+    /// a human can say that it has none any more.
+    ///
+    /// # Errors
+    /// The question, once it is recorded; or when the ledger cannot be written.
+    pub(super) async fn presume_absent(&self, intent: &Intent, why: &str) -> Result<(), StepError> {
+        if self.context.strict {
+            return Err(self.ask(intent, Vec::new(), why).await);
+        }
         self.close(intent, ClosedOutcome::PresumedAbsent).await
     }
 }

@@ -207,6 +207,11 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.at_rest.borrow_mut().insert(address.clone());
     }
 
+    /// Remembers that a resource's object begins to change: it must come to rest again.
+    pub(super) fn stirs(&self, address: &Address) {
+        self.at_rest.borrow_mut().remove(address);
+    }
+
     pub(super) fn came_to_rest(&self, address: &Address) -> bool {
         self.at_rest.borrow().contains(address)
     }

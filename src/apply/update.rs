@@ -12,10 +12,10 @@ use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::entry::{Entry, Intent, IntentAction};
+use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::record::{ClosedOutcome, Record};
 use crate::ledger::store::Store;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Call, Kind, OnChange};
@@ -26,6 +26,9 @@ use crate::plan::change::{PlannedCall, Remember};
 
 /// Requests of one call, at most.
 const ATTEMPTS: usize = 3;
+
+/// What is asked about a lost call where no bound is assumed.
+pub(super) const UNSEEN: &str = "its effect is not seen, and nobody knows whether it is still to come";
 
 /// What the plan says of a change in place.
 pub(super) struct Change<'p> {
@@ -62,6 +65,9 @@ pub(super) enum Stand {
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Changes an object by calls, in order. Returns its id.
     pub(super) async fn update(&self, job: &Job<'_>, change: &Change<'_>) -> Result<Name, StepError> {
+        if let Some(old) = change.object.and_then(|key| self.deposed(job.address, key)) {
+            return self.let_go(job, &old, change).await;
+        }
         let Some(owned) = self.current(job.address) else {
             return Err(StepError::Moved(format!("{} owns no object any more", job.address)));
         };
@@ -90,6 +96,23 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
         Ok(owned.id)
+    }
+
+    /// Undoes the links of an older object, which stand in the way of its deletion.
+    async fn let_go(&self, job: &Job<'_>, old: &Owned, change: &Change<'_>) -> Result<Name, StepError> {
+        let target = Target::of(job.kind, old);
+        let nothing = Attributes::new();
+        for planned in change.calls {
+            let step = self.evaluated(job, planned).await?;
+            self.go(job, &target, &step, &nothing, &nothing).await?;
+        }
+        Ok(old.id.clone())
+    }
+
+    /// Returns the older object of an address that a key names.
+    fn deposed(&self, address: &Address, key: &ObjectKey) -> Option<Owned> {
+        let ledger = self.context.journal.ledger();
+        ledger.entries.get(address)?.deposed.iter().find(|owned| owned.id == key.id).cloned()
     }
 
     async fn evaluated(&self, job: &Job<'_>, planned: &PlannedCall) -> Result<Move, StepError> {
@@ -153,7 +176,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             if let Some(intent) = open.take() {
                 // The bounds have passed without an effect. Every attempt has an intent of its own: its
                 // time says until when its request may have left.
-                self.close(&intent, ClosedOutcome::PresumedAbsent).await?;
+                self.give_up(&intent, step).await?;
             }
             let armed = self.intend_move(job, target, step, &object).await?;
             match self.send_move(job, &armed, target, (step, values, &object)).await? {
@@ -200,6 +223,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             before: wire::sealed_all(job.kind, &before, &self.secret_key()),
             target: wire::sealed_all(job.kind, &step.targets(), &self.secret_key()),
         };
+        self.stirs(job.address);
         self.intend(job, Scope::of(target), action).await
     }
 
@@ -277,14 +301,30 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         object: Result<Object, StepError>,
     ) -> Result<Object, StepError> {
         if let Err(StepError::Unsettled(_) | StepError::Moved(_)) | Ok(_) = &object {
-            self.commit(done(job, &intent, self.merged(job.kind, &step.targets()))).await?;
+            self.commit(self.done(job, &intent, &step.targets())).await?;
         }
         object
     }
 
-    /// Returns targets as `Merged` tells them: `Null` where one was reset.
-    pub(super) fn merged(&self, kind: &Kind, targets: &Attributes) -> Attributes {
-        wire::sealed_all(kind, targets, &self.secret_key())
+    /// Returns the records of a call that had its effect. What the ledger remembers besides ids is the
+    /// current object's: an older one, whose links are undone before it goes, changes none of it.
+    pub(super) fn done(&self, job: &Job<'_>, intent: &Intent, targets: &Attributes) -> Vec<Record> {
+        let mut records = vec![Record::Closed { op: intent.op, outcome: ClosedOutcome::Done }];
+        let changed = match &intent.action {
+            IntentAction::Update { id, .. } => Some(id),
+            _ => None,
+        };
+        if self.current(job.address).is_some_and(|owned| Some(&owned.id) == changed) {
+            // A `Null` tells of an attribute that was reset.
+            let attributes = wire::sealed_all(job.kind, targets, &self.secret_key());
+            records.push(Record::Merged { address: job.address.clone(), attributes });
+        }
+        records
+    }
+
+    /// Closes a lost call whose bounds have passed without an effect.
+    async fn give_up(&self, intent: &Intent, step: &Move) -> Result<(), StepError> {
+        self.presume_absent(intent, &format!("{}: {UNSEEN}", step.call.name)).await
     }
 
     async fn moved(
@@ -295,7 +335,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         (name, object): (&Name, &Object),
     ) -> StepError {
         if let Some(intent) = open
-            && let Err(error) = self.close(&intent, ClosedOutcome::PresumedAbsent).await
+            && let Err(error) = self.give_up(&intent, step).await
         {
             return error;
         }
@@ -306,14 +346,6 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
         StepError::Moved(format!("{name} was {before} when the plan was made and is {live} now"))
     }
-}
-
-/// Returns the records of a call that had its effect.
-pub(super) fn done(job: &Job<'_>, intent: &Intent, attributes: Attributes) -> [Record; 2] {
-    [
-        Record::Closed { op: intent.op, outcome: ClosedOutcome::Done },
-        Record::Merged { address: job.address.clone(), attributes },
-    ]
 }
 
 /// Returns a move that an intent recorded, for comparing only: its secrets have no text.

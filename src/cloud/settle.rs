@@ -65,12 +65,14 @@ pub(super) struct Settling {
     groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
     /// The projects that the key can see, as they were last read.
     canary: Mutex<Option<Canary>>,
+    /// Reads of the projects that have begun.
+    canaries: Cell<u64>,
 }
 
 /// What must still be visible for an absence to count.
 struct Canary {
-    /// When the read began.
-    began: Duration,
+    /// Which of the reads it is.
+    number: u64,
     projects: BTreeSet<Name>,
     default: bool,
 }
@@ -126,6 +128,16 @@ enum Show {
     Listed,
     /// What its by-id read shows.
     Whole,
+}
+
+/// What is left of an object that is to go.
+enum Trace {
+    /// It is there.
+    Seen(Box<Object>),
+    /// Nothing, and what would hide it is ruled out.
+    Proven,
+    /// Nothing shows it, which proves nothing.
+    Unproven,
 }
 
 /// What a status means for a wait.
@@ -221,27 +233,45 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let mut watch = self.watch(kind, key, project, within);
         let mut status = Name::new_static("there");
         loop {
-            let seen = match self.look(&group.0, &mut watch).await? {
-                Some(object) => Some(object),
-                None => self.second_look(kind, key, project).await?,
+            let trace = match self.look(&group.0, &mut watch).await? {
+                Some(object) => Trace::Seen(Box::new(object)),
+                None => self.trace(kind, key, project).await?,
             };
-            let Some(object) = seen else {
-                if self.sees_home(kind, key, project).await? {
-                    return Ok(());
+            let pause = match trace {
+                Trace::Proven => return Ok(()),
+                Trace::Unproven => self
+                    .pause(&watch, &status)
+                    .await
+                    .map_err(|_| Unsettled::Unproven { within: watch.within }),
+                Trace::Seen(object) => {
+                    notice(kind, &object, &mut status, on_status);
+                    if state(kind, &object) == State::Failed {
+                        return Err(failed(status, &object));
+                    }
+                    self.pause(&watch, &status).await
                 }
-                let pause = self.pause(&watch, &status).await;
-                pause.map_err(|_| Unsettled::Unproven { within: watch.within })?;
-                continue;
             };
-            notice(kind, &object, &mut status, on_status);
-            if state(kind, &object) == State::Failed {
-                return Err(failed(status, &object));
-            }
-            self.pause(&watch, &status).await?;
+            pause?;
         }
     }
 
-    /// Looks the other way: by id and in the list, whichever the first look was.
+    /// Looks for an object that the first look did not show, with its project seen before as well as
+    /// after: a permission that was lost or came back in between would hide it all the same.
+    async fn trace(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Trace, ReadError> {
+        let before = self.sees_home(kind, key, project).await?;
+        if let Some(object) = self.second_look(kind, key, project).await? {
+            return Ok(Trace::Seen(Box::new(object)));
+        }
+        let proven = before && self.sees_home(kind, key, project).await?;
+        Ok(if proven { Trace::Proven } else { Trace::Unproven })
+    }
+
+    /// Looks both ways: by id and in the list, whichever the first look was.
     async fn second_look(
         &self,
         kind: &'static Kind,
@@ -271,16 +301,18 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Result<bool, ReadError> {
         let Some(projects) = refresh::project_kind(self.registry) else { return Ok(true) };
         let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
-        let looked = self.clock.elapsed();
+        // A clock may show the same moment twice; a count does not.
+        let begun = self.settling.canaries.get();
         let (seen, default) = {
             let mut canary = self.settling.canary.lock().await;
-            // One that began before the object was looked for says nothing about that moment.
-            if canary.as_ref().is_none_or(|canary| canary.began < looked) {
-                let began = self.clock.elapsed();
+            // One that began before now says nothing about this moment.
+            if canary.as_ref().is_none_or(|canary| canary.number <= begun) {
+                let number = self.settling.canaries.get() + 1;
+                self.settling.canaries.set(number);
                 let objects = self.list(projects, None, None).await?;
                 let default = objects.iter().any(refresh::is_default_project);
                 let projects = objects.into_iter().map(|object| object.id).collect();
-                *canary = Some(Canary { began, projects, default });
+                *canary = Some(Canary { number, projects, default });
             }
             let canary = canary.as_ref();
             let seen = |canary: &Canary| home.is_none_or(|home| canary.projects.contains(home));

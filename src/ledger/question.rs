@@ -74,7 +74,10 @@ pub fn find(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
 /// Returns the answers that a request can have, as the words after `stead resolve OP`.
 #[must_use]
 pub fn answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<String> {
-    let IntentAction::Create { deposes, .. } = &intent.action else { return vec!["absent".to_owned()] };
+    // A change or a deletion makes no object: it has no effect any more, or it is of no interest.
+    let IntentAction::Create { deposes, .. } = &intent.action else {
+        return vec!["absent".to_owned(), "forget".to_owned()];
+    };
     let entry = ledger.entries.get(&intent.address);
     let has_object = entry.is_some_and(|entry| entry.current.is_some());
     let mut words: Vec<String> = Vec::new();

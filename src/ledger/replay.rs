@@ -206,12 +206,9 @@ impl Ledger {
         allow(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
         match &intent.action {
             IntentAction::Create { .. } => self.check_birth(intent),
-            IntentAction::Update { id, .. } => {
-                let current = entry.and_then(|entry| entry.current.as_ref());
-                allow(current.is_some_and(|object| object.id == *id), "the object is not the address's")
-            }
-            IntentAction::Delete { object } => {
-                allow(entry.is_some_and(|entry| owns(entry, &object.id)), "the object is not the address's")
+            // An older object may have to let go of another one before it can be deleted.
+            IntentAction::Update { id, .. } | IntentAction::Delete { object: Owned { id, .. } } => {
+                allow(entry.is_some_and(|entry| owns(entry, id)), "the object is not the address's")
             }
         }
     }

@@ -10,6 +10,7 @@ use super::verdict::{Difference, Verdict};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Call, OnChange, Presence, Type};
+use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
 /// The calls of one update, in the order of the kind's table.
@@ -37,9 +38,8 @@ pub(super) fn calls(
 }
 
 /// Returns the call that undoes a link, alone.
-pub(super) fn release(subject: &Subject<'_>, attribute: &'static Attribute) -> Option<PlannedCall> {
+pub(super) fn release(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
     let OnChange::Link { unset, .. } = attribute.change else { return None };
-    let before = present(subject, attribute);
     let link = (before, Expression::Value(Value::Null));
     Some(PlannedCall {
         call: unset.name.into(),
@@ -141,8 +141,16 @@ pub(super) fn present(subject: &Subject<'_>, attribute: &Attribute) -> Value {
         Presence::Default(literal) => literal.value(),
         _ => Value::Null,
     };
-    let value = live.or_else(applied).unwrap_or_else(start);
-    // An empty id is no id.
+    as_id(attribute, live.or_else(applied).unwrap_or_else(start))
+}
+
+/// Returns the value that an object shows, `Null` where it shows none.
+pub(super) fn shown(object: &Object, attribute: &Attribute) -> Value {
+    as_id(attribute, returned(attribute, object).unwrap_or_default())
+}
+
+/// An empty id is no id.
+fn as_id(attribute: &Attribute, value: Value) -> Value {
     match attribute.ty {
         Type::Reference(_) if value.as_text() == Some("") => Value::Null,
         _ => value,

@@ -31,10 +31,12 @@ pub(super) fn line(
     let subject = &survey.subjects[n];
     let action = action(subject, &verdict, &facts)?;
     let left_over = action == Action::Delete && verdict.act != Act::Delete;
-    let id = match (left_over, facts.steps.first().map(|step| &all[*step].operation)) {
-        (true, Some(Operation::Delete { object, .. })) => Some(object.id.clone()),
-        _ => subject.object().map(|object| object.id.clone()),
-    };
+    // Its links may have to be undone before.
+    let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
+        Operation::Delete { object, .. } => Some(object.id.clone()),
+        _ => None,
+    });
+    let id = goes.filter(|_| left_over).or_else(|| subject.object().map(|object| object.id.clone()));
     let create_first = match verdict.act {
         Act::Replace { create_first } => Some(create_first),
         _ => None,

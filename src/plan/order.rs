@@ -8,7 +8,7 @@ use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
 use super::classify::is_adopted;
-use super::survey::{Adoption, Live, Subject, Survey};
+use super::survey::{Adoption, Live, Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
@@ -77,7 +77,9 @@ impl<'a> Work<'_, 'a> {
         if verdict.act != Act::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
                 if !self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name)) {
+                    let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
+                    self.follow(release, Some(node));
                     self.nodes[n].deposed.push(node);
                 }
             }
@@ -116,21 +118,35 @@ impl<'a> Work<'_, 'a> {
             _ => standing_links(subject),
         };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
-        let undone: Vec<_> = links.iter().filter_map(|link| calls::release(subject, link)).collect();
+        let undo = |link: &&'static Attribute| calls::release(link, calls::present(subject, link));
+        let undone: Vec<_> = links.iter().filter_map(undo).collect();
         if !undone.is_empty() {
             let mut desired = remembered(subject);
             desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
-            let remember = subject.entry.map(|entry| Remember {
-                depends_on: entry.depends_on.clone(),
-                protect: entry.protect,
-                keep_on_remove: entry.keep_on_remove,
-            });
             let object = subject.object().map(Object::key);
-            let remember = remember.unwrap_or_default();
+            let remember = as_before(subject);
             let release = Operation::Update { object, calls: undone, desired, remember };
             self.nodes[n].release = Some(self.add(n, release));
         }
         names
+    }
+
+    /// Adds a step that undoes the links of an older object which stand in the way of its deletion. The
+    /// entry tells nothing of it: only what it shows counts.
+    fn release_deposed(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+        let subject = &self.survey.subjects[n];
+        let key = owned.key(subject.kind.name);
+        let object = self.survey.inputs.snapshot.objects.get(&key);
+        let object = object.filter(|object| !is_leaving(subject.kind, object))?;
+        let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
+        let standing = links.map(|link| (link, calls::shown(object, link)));
+        let standing = standing.filter(|(_, value)| *value != Value::Null);
+        let undone: Vec<_> = standing.filter_map(|(link, value)| calls::release(link, value)).collect();
+        if undone.is_empty() {
+            return None;
+        }
+        let (desired, remember) = (BTreeMap::new(), as_before(subject));
+        Some(self.add(n, Operation::Update { object: Some(key), calls: undone, desired, remember }))
     }
 
     /// An update is one step, or two when a link must be undone before its other end goes.
@@ -282,6 +298,16 @@ fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
     let stands = |attribute: &&Attribute| calls::present(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
+}
+
+/// Returns what the ledger remembers, unchanged.
+fn as_before(subject: &Subject<'_>) -> Remember {
+    let remember = subject.entry.map(|entry| Remember {
+        depends_on: entry.depends_on.clone(),
+        protect: entry.protect,
+        keep_on_remove: entry.keep_on_remove,
+    });
+    remember.unwrap_or_default()
 }
 
 fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {

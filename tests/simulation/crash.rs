@@ -44,9 +44,8 @@ const SCENARIOS: &[(&str, Begin)] = &[
         changed(web(), &[("volume.one", "vm", id("vm.b")), ("volume.two", "vm", id("vm.a"))])
     }),
     ("a database with users", || (beginning(&base()), Aim::build(base()))),
-    ("a database grows", || changed(base(), &[("database.main", "storage_gb", number(60))])),
-    ("a database loses a user", || {
-        let (outside, mut aim) = changed(base(), &[]);
+    ("a database grows and loses a user", || {
+        let (outside, mut aim) = changed(base(), &[("database.main", "storage_gb", number(60))]);
         aim.stack.resources.shift_remove("database.main.users.two");
         (outside, aim)
     }),

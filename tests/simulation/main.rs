@@ -23,6 +23,7 @@ mod cloud;
 mod crash;
 mod disaster;
 mod disk;
+mod foreign;
 mod machine;
 mod process;
 mod protocol;

@@ -23,19 +23,19 @@ use super::process::{Aim, assert_converged, beginning, live, process};
 use super::protocol::{SPARE, failed, names, twin, two};
 use super::stack::{Builder, id, number, shop};
 
-const VOLUME: &str = "volume.spare";
+pub(super) const VOLUME: &str = "volume.spare";
 
-fn ledger(outside: &Outside) -> Ledger {
+pub(super) fn ledger(outside: &Outside) -> Ledger {
     load_ledger(outside.records.borrow().iter().cloned()).unwrap()
 }
 
-fn only_question(outside: &Outside) -> Question {
+pub(super) fn only_question(outside: &Outside) -> Question {
     let ledger = ledger(outside);
     assert_eq!(ledger.questions.len(), 1, "{:?}", ledger.questions);
     ledger.questions.into_values().next().unwrap()
 }
 
-fn say(outside: &Outside, op: Uuid, answer: Answer) {
+pub(super) fn say(outside: &Outside, op: Uuid, answer: Answer) {
     outside.records.borrow_mut().push(Record::Answered { op, answer });
     ledger(outside);
 }
@@ -47,7 +47,7 @@ fn object(question: &Question, id: &str) -> Owned {
 }
 
 /// Someone else takes the ledger over from a holder that nobody has proven dead.
-fn take_over(outside: &Outside) {
+pub(super) fn take_over(outside: &Outside) {
     let who = "eve@sim".to_owned();
     let since = wall(outside.machine.elapsed());
     let holder = Holder { session: Uuid::from_u128(2), who, process: None, since };
@@ -56,13 +56,13 @@ fn take_over(outside: &Outside) {
 }
 
 /// The outside after a run, some time later.
-fn later(outside: &Outside, pause: Duration) -> Outside {
+pub(super) fn later(outside: &Outside, pause: Duration) -> Outside {
     let after = Outside::after(&outside.left_behind(0, "later"), pause);
     after.late.replace(outside.late.take());
     after
 }
 
-fn in_ten_minutes(outside: &Outside) -> Rc<Outside> {
+pub(super) fn in_ten_minutes(outside: &Outside) -> Rc<Outside> {
     Rc::new(later(outside, Duration::from_mins(10)))
 }
 

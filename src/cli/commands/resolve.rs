@@ -103,6 +103,11 @@ async fn said(
     intent: &Intent,
     answer: &Answer,
 ) -> Result<Said, Failure> {
+    let names_object = matches!(answer, Answer::Adopt { .. } | Answer::Surplus { .. });
+    if names_object && !matches!(intent.action, IntentAction::Create { .. }) {
+        let text = format!("the request for {} was no creation: it made no object", intent.address);
+        return Err(Failure::new(Exit::Failed, text).help("Its answers are: absent, forget."));
+    }
     Ok(match answer {
         Answer::Adopt { id } => Said::Made { object: live(connection, ledger, intent, id).await? },
         Answer::Surplus { id } => Said::Surplus { object: live(connection, ledger, intent, id).await? },

@@ -182,6 +182,33 @@ fn an_absence_counts_only_while_the_project_is_seen() {
     }
 }
 
+/// A permission that is gone hides the object and its project alike. Whether it comes back right after
+/// the look, or goes right before it: one look at the project, on one side only, would prove nothing.
+#[test]
+fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
+    for comes_back in [true, false] {
+        let (seen, looked) = (Cell::new(0), Cell::new(false));
+        let (client, clock, _) = client(|request| match request.path.as_str() {
+            "/api/v1/projects" => {
+                let hidden = if comes_back { !looked.get() } else { seen.get() > 0 };
+                seen.set(seen.get() + 1);
+                let projects = [json!({"id": "p0", "is_default": true})];
+                page(request, if hidden { &[] } else { &projects }, 100)
+            }
+            path => {
+                // Only the list is the second look.
+                looked.set(looked.get() || path == "/api/v1/vms");
+                serve(request, &[], |_| None)
+            }
+        });
+        let result = run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
+        let wanted = if comes_back { Ok(()) } else { Err(Unsettled::Unproven { within: MINUTES }) };
+        assert_eq!(result, wanted);
+        // The first look behind a hidden project was not believed.
+        assert!(!comes_back || seen.get() > 2, "{}", seen.get());
+    }
+}
+
 #[test]
 fn a_refusal_ends_a_wait() {
     let (client, clock, _) = client(|_| error(401));

@@ -39,6 +39,14 @@ fn a_question_says_how_it_is_answered() {
 }
 
 #[test]
+fn a_change_or_a_deletion_adopts_nothing() {
+    for request in [update(1, 1, "x"), delete(1, 1, "x")] {
+        let ledger = ledger(&[adopted(1, "x"), request.clone(), asked(&request, &[])]);
+        assert!(told(&ledger, op(1)).unwrap().ends_with(" absent | forget"));
+    }
+}
+
+#[test]
 fn what_has_an_object_adopts_no_second_one() {
     let (first, second) = (create(1, 1, false), create(2, 1, false));
     let Record::Intent(lost) = &first else { panic!() };

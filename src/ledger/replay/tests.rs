@@ -72,6 +72,35 @@ fn a_replacement_keeps_both_until_the_old_is_gone() {
 }
 
 #[test]
+fn an_older_object_can_be_changed_before_it_goes() {
+    let both = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let story =
+        [update(2, 1, "x"), closed(2, ClosedOutcome::Done), delete(3, 1, "x"), gone(Some(3), 1, "x")];
+    let ledger = replay(&[&both[..], &story[..]].concat()).unwrap();
+    assert_eq!(ids(&ledger), BTreeSet::from([Name::new("y")]));
+}
+
+#[test]
+fn a_question_about_a_change_or_a_deletion_freezes_and_has_no_object_for_an_answer() {
+    for request in [update(1, 1, "x"), delete(1, 1, "x")] {
+        let asked = [adopted(1, "x"), request.clone(), asked(&request)];
+        let ledger = replay(&asked).unwrap();
+        assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
+        let frozen = [&asked[..], &[update(2, 1, "x")]].concat();
+        assert_eq!(replay(&frozen).err(), Some("a question about the address is open"));
+        let answer = |answer| [&asked[..], &[Record::Answered { op: op(1), answer }]].concat();
+        for none in [Answer::Made { object: owned("y") }, Answer::Surplus { object: owned("y") }] {
+            assert_eq!(replay(&answer(none)).err(), Some("only a creation makes an object"));
+        }
+        for said in [Answer::Nothing, Answer::Dropped] {
+            let ledger = replay(&[answer(said), vec![update(2, 1, "x")]].concat()).unwrap();
+            assert!(ledger.questions.is_empty() && ledger.watched.is_empty());
+            assert_eq!(ids(&ledger), BTreeSet::from([Name::new("x")]));
+        }
+    }
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn illegal_moves() {
     let made = || vec![create(1, 1, false), bound(1, "x")];

@@ -117,6 +117,37 @@ fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
     assert_eq!(codes(&world.plan()), [] as [&str; 0], "it is not watched for ever");
 }
 
+/// One object too many, attached to what goes or stays: the service deletes nothing that is attached.
+#[test]
+fn an_older_object_lets_go_before_it_is_deleted() {
+    let with_older = |vm: bool| {
+        let mut world = shop();
+        world.settle();
+        let link = if vm { json!(world.id("vm.web").as_str()) } else { json!(null) };
+        world.stranger("volume", "late", json!({"name": "media", "size": 100, "vm": link}));
+        let entry = world.ledger.entries.get_mut("volume.media").unwrap();
+        let current = entry.current.clone().unwrap();
+        entry.deposed.push(crate::ledger::entry::Owned { id: "late".into(), ..current });
+        world
+    };
+    let mut world = with_older(true);
+    let plan = world.plan();
+    insta::assert_snapshot!(show(&plan), @"
+    - volume.media unfinished: an earlier replacement left the old object behind
+    0 volume.media detach after []
+    1 volume.media delete late after [0]
+    ");
+    assert_eq!(plan.changes[0].id.as_deref(), Some("late"));
+    world.apply(&plan);
+    assert!(super::world::is_empty(&world.plan()), "{}", show(&world.plan()));
+    assert_eq!(with_older(false).plan().steps.len(), 1, "nothing to undo");
+    // Everything goes: the machine comes after both.
+    let mut world = with_older(true);
+    world.options.destroy = true;
+    world.settle();
+    assert!(world.live.is_empty());
+}
+
 #[test]
 fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
     let user = "database.main.users.reporting";

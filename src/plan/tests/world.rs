@@ -328,7 +328,10 @@ impl World {
                     }
                 }
                 let sent = self.evaluate(address, desired);
-                settle(self.ledger.entries.get_mut(address).unwrap(), sent, remember);
+                let entry = self.ledger.entries.get_mut(address).unwrap();
+                if entry.deposed.iter().all(|old| old.key(kind.name) != key) {
+                    settle(entry, sent, remember);
+                }
             }
             Operation::Delete { object, deposed } => {
                 let key = ObjectKey {
@@ -346,9 +349,10 @@ impl World {
                     entry.deposed.retain(|owned| owned.id != object.id);
                 } else {
                     entry.current = None;
-                    if !self.stack.resources.contains_key(address) || self.options.destroy {
-                        self.ledger.entries.remove(address);
-                    }
+                }
+                let is_over = entry.current.is_none() && entry.deposed.is_empty();
+                if is_over && (!self.stack.resources.contains_key(address) || self.options.destroy) {
+                    self.ledger.entries.remove(address);
                 }
             }
         }

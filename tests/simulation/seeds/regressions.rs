@@ -52,7 +52,7 @@ pub fn all() -> Vec<(&'static str, Schedule)> {
             },
         ),
         (
-            "a volume too many is attached: the planner does not undo the links of old objects",
+            "a volume too many was attached: the planner did not undo the links of old objects",
             Schedule {
                 class: Class::Beyond,
                 lag: 38_448,

@@ -202,10 +202,6 @@ fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
     let answer = if has == deposes && (!deposes || ledger.questions.contains_key(&op)) {
         Answer::Made { object }
     } else if entry {
-        drop(oracle);
-        // The planner does not undo the links of an old object: whoever says that it is one too many
-        // does it.
-        universe.detach(&key);
         Answer::Surplus { object }
     } else {
         drop(oracle);

@@ -1,0 +1,119 @@
+//! Changes and deletions whose sender may still send them, or is not presumed to have failed.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use stead::apply::event::StepError;
+use stead::ledger::entry::Question;
+use stead::ledger::record::Answer;
+
+use super::converge;
+use super::disaster::Outside;
+use super::process::{Aim, beginning, process};
+use super::protocol::{failed, two};
+use super::questions::{VOLUME, in_ten_minutes, later, ledger, only_question, say, take_over};
+use super::stack::number;
+
+/// A volume that stands, and a stack in which it is larger.
+fn grown() -> (Outside, Aim) {
+    let mut aim = two();
+    let outside = Rc::new(beginning(&aim.stack));
+    converge(&outside, &aim, 900, "it is built");
+    let size = super::stack::setting(number(9));
+    aim.stack.resources[VOLUME].attributes.insert("size".into(), size);
+    (later(&outside, Duration::from_mins(5)), aim)
+}
+
+/// Runs until the address is frozen by a question without candidates, and checks that nothing is done
+/// there however often it runs. Returns the question.
+fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> Question {
+    for seed in 20..22 {
+        let run = process(outside, aim, seed).unwrap();
+        assert!(run.plan.steps.iter().all(|step| step.address.as_str() != VOLUME), "{:?}", run.plan.steps);
+    }
+    let question = only_question(outside);
+    assert!(question.candidates.is_empty() && question.text.contains(told), "{question:?}");
+    question
+}
+
+#[test]
+fn a_change_of_a_holder_that_may_still_send_is_asked_about_whatever_the_object_shows() {
+    // It has had its effect, or has none for a day.
+    for lost in [true, false] {
+        let (mut outside, aim) = grown();
+        if lost {
+            outside.lose = vec![0];
+        } else {
+            outside.delay = Some((0, Duration::from_hours(24)));
+        }
+        outside.taken_at = Some(outside.machine.elapsed() + Duration::from_secs(30));
+        let outside = Rc::new(outside);
+        process(&outside, &aim, 1).unwrap();
+        assert_eq!(ledger(&outside).intents.len(), 1);
+        take_over(&outside);
+        let again = in_ten_minutes(&outside);
+        let question = assert_frozen(&again, &aim, "may still have its effect");
+        assert!(question.intent.foreign);
+        // Whoever sent it is known to be dead, and the request has come or will not.
+        super::cloud::deliver_late(&again, again.machine.elapsed() + Duration::from_hours(48));
+        say(&again, question.intent.op, if lost { Answer::Nothing } else { Answer::Dropped });
+        converge(&again, &aim, 30, "answered");
+    }
+}
+
+#[test]
+fn a_strict_run_presumes_of_no_change_that_it_had_no_effect() {
+    let (mut outside, mut aim) = grown();
+    aim.strict = true;
+    outside.delay = Some((0, Duration::from_hours(24)));
+    let outside = Rc::new(outside);
+    let run = process(&outside, &aim, 1).unwrap();
+    assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{:?}", run.outcome);
+    let question = assert_frozen(&outside, &aim, "its effect is not seen");
+    say(&outside, question.intent.op, Answer::Nothing);
+    converge(&outside, &aim, 30, "answered");
+    // What is seen needs no answer.
+    let (mut outside, mut aim) = grown();
+    aim.strict = true;
+    outside.lose = vec![0];
+    converge(&Rc::new(outside), &aim, 1, "it had its effect");
+}
+
+#[test]
+fn a_refused_second_deletion_says_nothing_of_the_first_one() {
+    for (foreign, strict) in [(false, false), (true, false), (false, true)] {
+        let story = format!("foreign {foreign}, strict {strict}");
+        let (mut outside, mut aim) = grown();
+        aim.stack.resources.shift_remove(VOLUME);
+        aim.strict = strict;
+        outside.delay = Some((0, Duration::from_hours(24)));
+        outside.refuse = Some((1, 400));
+        let outside = Rc::new(outside);
+        let run = process(&outside, &aim, 1).unwrap();
+        assert!(matches!(failed(&run, VOLUME), StepError::Refused(_)), "{story}: {:?}", run.outcome);
+        assert_eq!(ledger(&outside).intents.len(), 1, "{story}: the first one may still come");
+        if foreign {
+            take_over(&outside);
+        }
+        let again = in_ten_minutes(&outside);
+        if foreign || strict {
+            let told = if foreign { "may still have its effect" } else { "the object is there" };
+            let question = assert_frozen(&again, &aim, told);
+            say(&again, question.intent.op, Answer::Nothing);
+        }
+        converge(&again, &aim, 30, &story);
+    }
+}
+
+#[test]
+fn a_deletion_of_a_holder_that_may_still_send_is_done_once_the_object_is_gone() {
+    let (mut outside, mut aim) = grown();
+    aim.stack.resources.shift_remove(VOLUME);
+    // The first append says that the run begins, the second is the intent: what it came to is lost.
+    outside.fail_append = Some(2);
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    assert_eq!((ledger(&outside).intents.len(), outside.changes.get()), (1, 1));
+    take_over(&outside);
+    converge(&in_ten_minutes(&outside), &aim, 2, "it is gone");
+}
