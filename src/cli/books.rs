@@ -77,21 +77,21 @@ pub(super) fn fresh(project: &Project) -> Identity {
     Identity::fresh(&project.stack.name, &project.stack.environment.name, &SystemRandom)
 }
 
+/// Returns this process as the holder of a ledger.
+pub(super) fn holder(who: &str) -> Holder {
+    let (session, since) = (SystemRandom.uuid(), SystemClock.now());
+    Holder { session, who: who.to_owned(), process: process::this(), since }
+}
+
 /// Opens a ledger for writing wherever it is.
 ///
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
 pub(super) async fn open_at(who: &str, place: &Place, terms: &Terms<'_>) -> Result<Book, Failure> {
-    let now = SystemClock.now();
     let opening = Opening {
         identity: terms.identity,
-        holder: Holder {
-            session: SystemRandom.uuid(),
-            who: who.to_owned(),
-            process: process::this(),
-            since: now,
-        },
-        now,
+        holder: holder(who),
+        now: SystemClock.now(),
         effect: terms.effect,
         is_dead: &process::is_dead,
         force: terms.force,

@@ -146,10 +146,10 @@ impl<K: Clock> AnyStore<K> {
 
 /// Whose ledger, and how a lease of it is judged.
 pub struct Looking<'a> {
-    /// The stack.
-    pub stack: &'a str,
-    /// The environment.
-    pub environment: &'a str,
+    /// The ledger's stack and environment.
+    pub identity: &'a Identity,
+    /// Who looks: a state server tells of a lock only whoever tries to take it.
+    pub holder: Holder,
     /// The bound within which a request of a displaced holder has its effect.
     pub effect: Duration,
     /// Says of a process that it is proven dead.
@@ -161,17 +161,22 @@ pub struct Looking<'a> {
 /// # Errors
 /// When the place cannot be read.
 pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
-    let Looking { stack, environment, effect, is_dead } = *looking;
+    let Looking { identity, holder, effect, is_dead } = looking;
+    let (stack, environment) = (identity.stack.as_str(), identity.environment.as_str());
     match place {
         Place::Directory(directory) => lock::held(directory, environment),
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => {
-            shared::held(&postgres_shelf(address, stack, environment)?, effect, is_dead).await
+            shared::held(&postgres_shelf(address, stack, environment)?, *effect, is_dead).await
         }
         #[cfg(feature = "s3")]
         Place::S3 { bucket, prefix } => {
             let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
-            shared::held(&shelf, effect, is_dead).await
+            shared::held(&shelf, *effect, is_dead).await
+        }
+        Place::Http(address) => {
+            let settings = http::Settings::new(address, (stack, environment), http::variables());
+            http::held(&settings, holder, identity).await
         }
         #[allow(unreachable_patterns, reason = "a build may have every place")]
         _ => Err(unknown()),

@@ -10,9 +10,10 @@ mod server;
 mod settings;
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use super::entry::{Identity, Ledger};
-use super::lease::{Holder, Process, RENEWED_EVERY};
+use super::lease::{Held, Holder, Process, RENEWED_EVERY, Standing};
 use super::record::Record;
 use super::replay::{check_owner, load_ledger, same_owner};
 use super::store::{Store, StoreError};
@@ -213,27 +214,6 @@ impl<K: Clock> HttpStore<K> {
         Ok(Some(ledger))
     }
 
-    /// Returns who has the lock, by taking it for a moment: the protocol has no other way to ask.
-    ///
-    /// # Errors
-    /// When the server cannot be reached, or answers as none with locks would.
-    pub async fn locked_by(
-        settings: &Settings,
-        holder: &Holder,
-        identity: &Identity,
-    ) -> Result<Option<String>, StoreError> {
-        let server = Server::new(settings)?;
-        let lock = LockInfo::new(holder, identity);
-        match server.lock(&lock).await? {
-            LockAnswer::Held(by) => Ok(Some(by.in_words())),
-            LockAnswer::Taken => {
-                server.unlock(&lock).await?;
-                Ok(None)
-            }
-            LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
-        }
-    }
-
     /// Gives the lock back, unless a write may still arrive.
     async fn give_back(&self) -> Result<(), StoreError> {
         if self.state.borrow().under_way {
@@ -257,6 +237,30 @@ impl<K: Clock> HttpStore<K> {
             return Err(StoreError::Poisoned);
         }
         Ok(())
+    }
+}
+
+/// Tells who has the lock, by taking it for a moment: the protocol has no other way to ask.
+///
+/// # Errors
+/// When the server cannot be reached, or answers as none with locks would.
+pub async fn held(
+    settings: &Settings,
+    holder: &Holder,
+    identity: &Identity,
+) -> Result<Option<Held>, StoreError> {
+    let server = Server::new(settings)?;
+    let lock = LockInfo::new(holder, identity);
+    match server.lock(&lock).await? {
+        LockAnswer::Held(by) => {
+            let standing = Standing::Held(Duration::MAX);
+            Ok(Some(Held { holder: by.holder(), standing, renewed: None }))
+        }
+        LockAnswer::Taken => {
+            server.unlock(&lock).await?;
+            Ok(None)
+        }
+        LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stead::ledger::entry::Ledger;
-use stead::ledger::http::{HttpStore, Opening, Settings};
+use stead::ledger::http::{HttpStore, Opening, Settings, held};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::ledger::store::{Store, StoreError};
@@ -231,12 +231,12 @@ async fn the_lock_of_another_is_told_on_asking() {
     let server = StateServer::new();
     let ask = || async {
         let (holder, settings) = (people::holder(9), settings(&server.address));
-        HttpStore::<TestClock>::locked_by(&settings, &holder, &identity()).await.unwrap()
+        held(&settings, &holder, &identity()).await.unwrap().map(|held| held.holder.who)
     };
     assert_eq!(ask().await, None);
     assert!(is_unlocked(&server));
     server.send("LOCK", "/state", r#"{"ID":"7","Who":"bob@host","Operation":"OperationTypeApply"}"#);
-    assert_eq!(ask().await.as_deref(), Some("bob@host, OperationTypeApply, lock 7"));
+    assert_eq!(ask().await.as_deref(), Some("bob@host"));
 }
 
 /// Our server is one to Terraform too, where that is installed: what is refused and accepted above is

@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::ledger::any::{self, Looking};
+use crate::ledger::entry::Identity;
 use crate::ledger::lease::{Held, Standing};
 use crate::ledger::place::Place;
 use crate::ledger::process;
@@ -30,7 +31,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Lock) -> Result<Exit, 
 }
 
 async fn status(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let held = look(project, place).await?;
+    let held = look(session, project, place).await?;
     let holder = held.as_ref().map(shown);
     let place = place.to_string();
     session.ui.out(&if session.ui.json {
@@ -47,7 +48,7 @@ async fn broken(
     project: &Project,
     place: &Place,
 ) -> Result<Exit, Failure> {
-    let held = look(project, place).await?;
+    let held = look(session, project, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
         session.ui.say("The lock stands in nobody's way: nothing was broken.");
         return Ok(Exit::Done);
@@ -73,11 +74,11 @@ async fn broken(
     Ok(Exit::Done)
 }
 
-async fn look(project: &Project, place: &Place) -> Result<Option<Held>, Failure> {
+async fn look(session: &Session, project: &Project, place: &Place) -> Result<Option<Held>, Failure> {
     let stack = &project.stack;
     let looking = Looking {
-        stack: &stack.name,
-        environment: &stack.environment.name,
+        identity: &Identity::unborn(&stack.name, &stack.environment.name),
+        holder: books::holder(&session.who),
         effect: Bounds::default().effect,
         is_dead: &process::is_dead,
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
 use md5::{Digest, Md5};
 use reqwest::{Client, Method, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -101,6 +102,12 @@ impl LockInfo {
     pub(super) fn another(&self) -> Self {
         let id = Uuid::try_parse(&self.id).unwrap_or_default().as_u128() ^ 1;
         Self { id: Uuid::from_u128(id).to_string(), ..self.clone() }
+    }
+
+    /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
+    pub(super) fn holder(&self) -> Holder {
+        let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
+        Holder { session: Uuid::nil(), who: shown(&self.who).to_string(), process: None, since }
     }
 
     /// Returns the holder in words.
