@@ -88,26 +88,24 @@ pub fn unmanaged(objects: &[Listed]) -> Table {
     Table { rows: objects.iter().map(row).collect(), columns }
 }
 
-/// Returns the table of owned objects as the ledger has them.
+/// Returns the table of owned objects as the ledger has them; `wide` adds kind, project and age.
 #[must_use]
-pub fn owned(objects: &[Listed]) -> Table {
-    let columns = vec![
-        Column::text("address"),
-        Column::text("kind"),
-        Column::text("id"),
-        Column::text("note"),
-        Column::text("project"),
-        Column::text("created_at"),
-    ];
+pub fn owned(objects: &[Listed], wide: bool) -> Table {
+    let mut columns = vec![Column::text("address"), Column::text("id"), Column::text("note")];
+    if wide {
+        columns.extend([Column::text("kind"), Column::text("project"), Column::text("created_at")]);
+    }
     let row = |object: &Listed| {
-        vec![
+        let mut cells = vec![
             Cell::text(object.address.as_ref().map(Address::as_str)),
-            Cell::Text(object.kind.to_string()),
             Cell::Text(object.id.to_string()),
             Cell::text(object.status.as_ref()),
-            Cell::text(object.project.as_ref()),
-            Cell::text(object.created_at.as_ref()),
-        ]
+        ];
+        if wide {
+            cells.push(Cell::Text(object.kind.to_string()));
+            cells.extend([&object.project, &object.created_at].map(|text| Cell::text(text.as_ref())));
+        }
+        cells
     };
     Table { rows: objects.iter().map(row).collect(), columns }
 }

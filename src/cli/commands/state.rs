@@ -53,7 +53,7 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
             ..Listed::default()
         }));
     }
-    let table = list::owned(&rows);
+    let table = list::owned(&rows, session.ui.json || session.ui.verbose);
     session.ui.out(&if session.ui.json {
         json::list("objects", &table)
     } else {

@@ -107,7 +107,7 @@ impl LockInfo {
     /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
     pub(super) fn holder(&self) -> Holder {
         let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
-        Holder { session: Uuid::nil(), who: shown(&self.who).to_string(), process: None, since }
+        Holder { session: Uuid::nil(), who: shown(&self.who), process: None, since }
     }
 
     /// Returns the holder in words.
