@@ -5,9 +5,12 @@ use crate::ledger::entry::Ledger;
 use crate::ledger::question;
 use crate::report::escape;
 
-/// Says each open question in one line, with the ways to answer it.
+/// Says each open question in one line, with the ways to answer it; and what may become one.
 pub(super) fn remind(session: &Session, ledger: &Ledger) {
     for text in ledger.questions.keys().filter_map(|op| question::told(ledger, *op)) {
         session.ui.say(&format!("question: {}", escape::line(&text)));
+    }
+    for text in question::expected(ledger) {
+        session.ui.say(&format!("note: {}", escape::line(&text)));
     }
 }

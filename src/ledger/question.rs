@@ -105,6 +105,20 @@ pub fn told(ledger: &Ledger, op: Uuid) -> Option<String> {
     Some(text)
 }
 
+/// Returns, each in one line, the open requests of holders that lost the ledger and are not proven
+/// dead: the next apply may ask about them.
+#[must_use]
+pub fn expected(ledger: &Ledger) -> Vec<String> {
+    let foreign = ledger.intents.values().filter(|intent| intent.foreign);
+    let line = |intent: &Intent| {
+        let address = &intent.address;
+        format!(
+            "{address}: a request of someone who lost the ledger is open; the next apply may ask about it"
+        )
+    };
+    foreign.map(line).collect()
+}
+
 #[cfg(test)]
 #[path = "question/tests.rs"]
 mod tests;

@@ -125,13 +125,7 @@ impl Ledger {
                 allow(!self.applied_plans.contains(plan), "the plan was applied before")
             }
             Record::Intent(intent) => self.check_intent(intent),
-            Record::Bound { op, object } => {
-                let intent = self.intents.get(op).ok_or("there is no such open intent")?;
-                self.check_birth(intent)?;
-                self.check_alive(&intent.kind, object)?;
-                let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
-                allow(!baseline.contains(&object.id), "the object was there before the request")
-            }
+            Record::Bound { op, object } => self.check_bound(*op, object),
             Record::Closed { op, outcome } => self.check_closed(*op, *outcome),
             Record::Gone { op, address, id } => self.check_gone(*op, address, id),
             Record::Applied { address, entry } => {
@@ -211,6 +205,14 @@ impl Ledger {
                 allow(entry.is_some_and(|entry| owns(entry, id)), "the object is not the address's")
             }
         }
+    }
+
+    fn check_bound(&self, op: Uuid, object: &Owned) -> Result<(), &'static str> {
+        let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
+        self.check_birth(intent)?;
+        self.check_alive(&intent.kind, object)?;
+        let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
+        allow(!baseline.contains(&object.id), "the object was there before the request")
     }
 
     /// A creation must not drop an object that the address has.

@@ -111,6 +111,8 @@ fn an_older_ledger_is_not_gone_on_from() {
     fs::remove_dir_all(&ledger).unwrap();
     fs::rename(&older, &ledger).unwrap();
     let before = case.cloud().last();
+    let run: Run = case.run("plan");
+    assert!(run.stderr.contains("warning: the ledger"), "{}", run.stderr);
     let run: Run = case.run("apply --yes");
     assert_eq!(run.code, 5, "{}\n{}", run.stdout, run.stderr);
     assert!(run.stderr.contains("--accept-older-ledger"), "{}", run.stderr);

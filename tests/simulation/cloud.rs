@@ -80,7 +80,19 @@ fn lost() -> ExchangeError {
 fn arrive(outside: &Outside, request: &Request) -> Answer {
     let now = outside.machine.elapsed();
     deliver_late(outside, now);
-    serve(outside, request, now)
+    let mut answer = serve(outside, request, now);
+    if let Some((name, value)) = &outside.shows
+        && request.path.starts_with("/api/v1/volumes")
+        && let Ok(mut json) = serde_json::from_slice::<Json>(&answer.body)
+    {
+        let shown = |row: &mut Json| row.get_mut(*name).into_iter().for_each(|slot| *slot = value.clone());
+        match &mut json["data"] {
+            Json::Array(rows) => rows.iter_mut().for_each(shown),
+            row => shown(row),
+        }
+        answer.body = json.to_string().into_bytes();
+    }
+    answer
 }
 
 /// What was on its way arrives, up to a time.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use stead::cloud::exchange::Request;
 use stead::emulator::world::World;
 use stead::ledger::memory_shelf::{Contents, MemoryShelf};
@@ -88,6 +89,8 @@ pub struct Outside {
     pub born: RefCell<BTreeMap<String, Duration>>,
     /// Ids of objects that people made.
     pub strangers: RefCell<BTreeSet<String>>,
+    /// The service shows this attribute of volumes so, whatever it is.
+    pub shows: Option<(&'static str, Json)>,
 }
 
 impl Outside {
@@ -118,6 +121,7 @@ impl Outside {
             lag: Duration::ZERO,
             born: RefCell::default(),
             strangers: RefCell::default(),
+            shows: None,
         }
     }
 

@@ -1,15 +1,19 @@
 //! What others do meanwhile: an account that cannot pay, a human who renames, edits and deletes.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde_json::json;
 use stead::apply::event::StepError;
+use stead::ledger::replay::load_ledger;
 use stead::model::schema::Method;
 use stead::plan::change::Action;
 
 use super::cloud::meddle;
+use super::disaster::Outside;
 use super::process::{Aim, assert_still, beginning, listed, process};
-use super::stack::shop;
+use super::protocol::{failed, two};
+use super::stack::{number, setting, shop};
 use super::{converge, standing};
 
 #[test]
@@ -31,6 +35,43 @@ fn a_refusal_about_money_stops_its_branch_only_and_the_next_run_goes_on() {
         assert_eq!(refusal.status, status);
         assert!(!run.outcome.done.is_empty(), "{story}: the rest goes on");
         converge(&outside, &aim, 2, &story);
+    }
+}
+
+#[test]
+fn what_does_not_come_to_rest_stays_owned_and_is_not_made_twice() {
+    for (status, told) in [("moving", "it is still moving"), ("failed", "it ended as failed")] {
+        let aim = two();
+        let mut outside = beginning(&aim.stack);
+        outside.shows = Some(("status", json!(status)));
+        let outside = Rc::new(outside);
+        let run = process(&outside, &aim, 1).unwrap();
+        let StepError::Unsettled(text) = failed(&run, "volume.spare") else { panic!("{:?}", run.outcome) };
+        assert!(text.contains(told), "{text}");
+        let entry =
+            load_ledger(outside.records.borrow().iter().cloned()).unwrap().entries["volume.spare"].clone();
+        assert!(entry.unfinished && entry.current.is_some_and(|owned| !owned.provisional));
+        assert_eq!(listed(&outside, "/api/v1/volumes").len(), 1, "{status}");
+        let after = Outside::after(&outside.left_behind(0, "it comes to rest"), Duration::from_mins(5));
+        let after = Rc::new(after);
+        converge(&after, &aim, 2, status);
+    }
+}
+
+#[test]
+fn what_the_service_does_not_keep_is_an_error_each_time_and_no_endless_loop() {
+    let mut aim = two();
+    let outside = Rc::new(beginning(&aim.stack));
+    converge(&outside, &aim, 900, "it is built");
+    aim.stack.resources["volume.spare"].attributes.insert("size".into(), setting(number(9)));
+    let mut outside = Outside::after(&outside.left_behind(0, "standing"), Duration::from_mins(5));
+    outside.shows = Some(("size", json!(5)));
+    let outside = Rc::new(outside);
+    for seed in 1..3 {
+        let before = outside.changes.get();
+        let run = process(&outside, &aim, seed).unwrap();
+        assert_eq!(run.outcome.failed.len(), 1, "{:?}", run.outcome);
+        assert!(outside.changes.get() <= before + 1, "one request a run");
     }
 }
 

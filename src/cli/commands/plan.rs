@@ -11,6 +11,7 @@ use crate::cli::files;
 use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
+use crate::cli::waterline::Waterline;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
@@ -28,6 +29,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
+    warn_of_older(session, &ledger)?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
@@ -44,6 +46,15 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         session.next("apply", "");
     }
     Ok(Exit::of_plan(&plan, args.exit_code))
+}
+
+/// Says that a ledger is older than the last one seen here: an apply refuses it.
+fn warn_of_older(session: &Session, ledger: &Ledger) -> Result<(), Failure> {
+    let line = Waterline::read(session.settings.state.as_deref(), ledger.identity.lineage)?;
+    if let Some(objection) = line.and_then(|line| line.objection(ledger)) {
+        session.ui.say(&format!("warning: {objection}: what was made since then is not in it"));
+    }
+    Ok(())
 }
 
 /// Shows a plan in the form that was asked for.

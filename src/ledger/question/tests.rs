@@ -47,6 +47,15 @@ fn a_change_or_a_deletion_adopts_nothing() {
 }
 
 #[test]
+fn a_question_to_come_is_told_before() {
+    let mut ledger = ledger(&[adopted(1, "x"), update(1, 1, "x")]);
+    assert_eq!(expected(&ledger), [""; 0], "its own run, or a dead one's");
+    ledger.intents.values_mut().for_each(|intent| intent.foreign = true);
+    let told = expected(&ledger);
+    assert!(told.len() == 1 && told[0].starts_with(address(1).as_str()), "{told:?}");
+}
+
+#[test]
 fn what_has_an_object_adopts_no_second_one() {
     let (first, second) = (create(1, 1, false), create(2, 1, false));
     let Record::Intent(lost) = &first else { panic!() };
