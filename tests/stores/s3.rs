@@ -257,15 +257,13 @@ async fn credentials_come_from_where_the_variables_say() {
         "Expiration":"2099-01-01T00:00:00Z"}"#;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let asked = Arc::clone(&seen);
-    let address = wire::serve(move |request| match request.path() {
-        "/credentials" => {
+    let address = wire::serve(move |request| {
+        if request.path() == "/credentials" {
             assert_eq!(request.header("authorization"), Some("token"));
-            Answer::new(200, GIVEN).with("content-type", "application/json")
+            return Answer::new(200, GIVEN).with("content-type", "application/json");
         }
-        _ => {
-            asked.lock().unwrap().push(request);
-            Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>")
-        }
+        asked.lock().unwrap().push(request);
+        Answer::new(404, "<Error><Code>NoSuchKey</Code></Error>")
     });
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
