@@ -68,6 +68,8 @@ pub struct Outside {
     /// This append fails, and nothing of it is written.
     pub fail_append: Option<usize>,
     appends: Cell<usize>,
+    /// What happens right before this append.
+    pub before_append: Option<(usize, fn(&Outside))>,
     /// Changing requests that had left when the append failed.
     pub left_before_failure: Cell<Option<usize>>,
     /// What happens right before this change leaves.
@@ -110,6 +112,7 @@ impl Outside {
             misname: None,
             fail_append: None,
             appends: Cell::new(0),
+            before_append: None,
             left_before_failure: Cell::new(None),
             before_change: None,
             lease_until: None,
@@ -177,6 +180,9 @@ impl Outside {
     pub fn append_fails(&self) -> bool {
         let number = self.appends.get();
         self.appends.set(number + 1);
+        if let Some((_, happens)) = self.before_append.filter(|(before, _)| *before == number) {
+            happens(self);
+        }
         let fails = self.fail_append == Some(number);
         if fails {
             self.left_before_failure.set(Some(self.changes.get()));

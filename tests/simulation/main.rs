@@ -24,6 +24,7 @@ mod crash;
 mod disaster;
 mod disk;
 mod foreign;
+mod guards;
 mod machine;
 mod process;
 mod protocol;

@@ -45,6 +45,8 @@ enum Fate {
     Done,
     NoEffect,
     AnswerLost,
+    /// Its answer takes ten seconds.
+    Slow,
 }
 
 /// A shelf whose next writes have their fates.
@@ -68,6 +70,12 @@ impl Lossy {
             Fate::Done => write.await,
             Fate::NoEffect => Err(lost()),
             Fate::AnswerLost => write.await.and_then(|_| Err(lost())),
+            Fate::Slow => {
+                let done = write.await;
+                let now = &self.inner.0.now;
+                now.set(now.get() + Duration::from_secs(10));
+                done
+            }
         }
     }
 }
@@ -418,6 +426,17 @@ fn a_release_whose_line_fails_gives_the_lease_back_all_the_same() {
     world.shelf.next([Fate::NoEffect; 4]);
     assert!(now(one.release()).is_err());
     assert_eq!(world.lease().lease.holder, None);
+}
+
+#[test]
+fn a_renewal_counts_from_when_it_was_sent() {
+    let world = world();
+    let one = world.open(1);
+    world.clock.naps.set(1);
+    world.shelf.next([Fate::Slow]);
+    assert!(one.keep().now_or_never().is_none());
+    assert_eq!(world.clock.elapsed(), RENEWED_EVERY + Duration::from_secs(10));
+    assert_eq!(one.held_for(), Some(LASTS - Duration::from_secs(10)));
 }
 
 #[test]
