@@ -90,6 +90,25 @@ pub struct Stored {
     pub clock: Option<VirtualClock>,
 }
 
+/// Makes an empty file whole: a process that is killed meanwhile leaves none. Someone else may be
+/// quicker; then theirs is the one.
+fn begin(path: &Path) -> Result<(), StoreError> {
+    let io = |source| StoreError::Io { path: path.to_owned(), source };
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let made = private(OpenOptions::new().read(true).write(true).create_new(true)).open(&beside);
+    drop(made.map_err(io)?);
+    let written = Database::create(&beside)
+        .map(drop)
+        .map_err(|error| StoreError::Corrupt { path: beside.clone(), reason: error.to_string() });
+    let placed = written.and_then(|()| match std::fs::hard_link(&beside, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io(error)),
+        _ => Ok(()),
+    });
+    // It has its own name now, or is of no use.
+    let _ = std::fs::remove_file(&beside);
+    placed
+}
+
 /// An open file. No other process can open it meanwhile.
 #[derive(Debug)]
 pub struct Store {
@@ -107,10 +126,9 @@ impl Store {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = private(&mut options).open(path).map_err(io)?;
-        drop(file);
+        if !path.exists() {
+            begin(path)?;
+        }
         // The library answers some damage with a panic; whoever asked gets an error all the same.
         let opened = catch_unwind(AssertUnwindSafe(|| Self::read(path)));
         opened.unwrap_or_else(|_| {

@@ -256,6 +256,11 @@ impl Ledger {
         let asked = self.questions.get(&op).map(|question| &question.intent);
         let known = self.intents.get(&op).or(asked).or_else(|| self.watched.get(&op));
         let intent = known.ok_or("there is no such intent or question")?;
+        if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
+            // What that one makes would find the address's place taken.
+            let other = |open: &Intent| open.op != op && open.address == intent.address;
+            allow(!self.intents.values().any(other), "another request for the address is open: apply first")?;
+        }
         match answer {
             Answer::Made { object } => {
                 self.check_alive(&intent.kind, object)?;

@@ -102,7 +102,8 @@ fn a_ledger_is_pulled_pushed_and_never_goes_backwards_by_itself() {
 
     let case = applied(SMALL);
     let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
-    case.ok("state list").says(&["vpc.main", "vpc", &id]);
+    case.ok("state list").says(&["vpc.main", &id]);
+    case.ok("state list -v").says(&["vpc.main", &id, "vpc"]);
     case.ok("state pull -o copy.json");
     assert_eq!(fs::metadata(case.path("copy.json")).unwrap().permissions().mode() & 0o777, 0o600);
     let printed = case.ok("state pull").stdout;

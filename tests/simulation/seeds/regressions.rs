@@ -1,7 +1,7 @@
 //! Schedules that once broke a promise, shrunk, each with a word. Seeds alone would not do: what one
 //! makes changes whenever another fault is added.
 
-use super::schedule::{Blow, Class, Fault, Network, Order, Place, Schedule};
+use super::schedule::{Blow, Class, Fault, Network, Order, Place, Reading, Schedule, Writing};
 
 /// Returns the schedules and what they were about.
 pub fn all() -> Vec<(&'static str, Schedule)> {
@@ -41,6 +41,19 @@ pub fn all() -> Vec<(&'static str, Schedule)> {
                 class: Class::Beyond,
                 faults: vec![Fault::Twin(4, 0), Fault::Change(4, Network::Late(588_807))],
                 ..disk(2_338, 6)
+            },
+        ),
+        (
+            "a late effect was answered with while a newer request for the address was open",
+            Schedule {
+                class: Class::Beyond,
+                orders: vec![order(0, 2)],
+                faults: vec![
+                    Fault::Append(7, Writing::ReadOnly),
+                    Fault::Read(5, Reading::Slow(25_130)),
+                    Fault::Change(1, Network::Late(99_559)),
+                ],
+                ..disk(9_639, 5)
             },
         ),
         (

@@ -1,7 +1,7 @@
 //! One simulation from its beginning to its good end: first everything goes wrong that the schedule
 //! holds; then nothing does, people answer what only they can, and the apply must converge.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
@@ -156,8 +156,13 @@ fn answer_all(universe: &Rc<Universe>, tired: bool) {
         universe.forget.take().into_iter().map(|address| Record::Forgotten { address }).collect();
     let asked: Vec<Uuid> = universe.oracle.borrow().ledger.questions.keys().copied().collect();
     let watched: Vec<Uuid> = universe.oracle.borrow().ledger.watched.keys().copied().collect();
-    records.extend(asked.into_iter().filter_map(|op| answer(universe, op, true)));
-    records.extend(watched.into_iter().filter_map(|op| answer(universe, op, tired)));
+    let mut said = BTreeSet::new();
+    let told = asked.into_iter().map(|op| (op, true)).chain(watched.into_iter().map(|op| (op, tired)));
+    // One answer for an address at a time: each changes what can be said next.
+    records.extend(told.filter_map(|(op, asked)| {
+        let answer = answer(universe, op, asked)?;
+        said.insert(address_of(universe, op)).then_some(answer)
+    }));
     if records.is_empty() {
         return;
     }
@@ -175,6 +180,13 @@ fn answer_all(universe: &Rc<Universe>, tired: bool) {
     }
 }
 
+/// Returns whose a request was that is asked about or watched.
+fn address_of(universe: &Universe, op: Uuid) -> Option<Address> {
+    let oracle = universe.oracle.borrow();
+    let asked = oracle.ledger.questions.get(&op).map(|question| &question.intent);
+    asked.or_else(|| oracle.ledger.watched.get(&op)).map(|intent| intent.address.clone())
+}
+
 /// Says what a request made. One that made nothing is answered only when it is asked about.
 fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
     let made: Vec<Key> = universe.oracle.borrow().of_op(op).cloned().collect();
@@ -184,6 +196,10 @@ fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
     let ledger = &oracle.ledger;
     let asked_about = ledger.questions.get(&op).map(|question| &question.intent);
     let intent = asked_about.or_else(|| ledger.watched.get(&op))?;
+    if ledger.intents.values().any(|open| open.address == intent.address) {
+        // First it must be known what became of that one.
+        return None;
+    }
     let Some(key) = made else {
         let late = ledger.questions.get(&op).is_none_or(|question| question.text.contains(LATE_EFFECT));
         let answer = if late { Answer::Dropped } else { Answer::Nothing };
