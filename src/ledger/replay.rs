@@ -259,7 +259,10 @@ impl Ledger {
         if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
             // What that one makes would find the address's place taken.
             let other = |open: &Intent| open.op != op && open.address == intent.address;
-            allow(!self.intents.values().any(other), "another request for the address is open: apply first")?;
+            allow(
+                !self.intents.values().any(other),
+                "another request for the address is open: apply first",
+            )?;
         }
         match answer {
             Answer::Made { object } => {
