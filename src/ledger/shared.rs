@@ -9,7 +9,6 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use self::content::{Content, summarise};
@@ -527,12 +526,6 @@ pub async fn held<H: Shelf>(
     let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
     let standing = standing(&lease, age, effect, is_dead);
     Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
-}
-
-/// When the lease of a stored one was renewed last, for people: the store's age against our clock.
-#[must_use]
-pub fn renewed_at(stored: &Stored, now: Timestamp) -> Timestamp {
-    now - jiff::SignedDuration::try_from(stored.age).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use futures_util::FutureExt;
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::*;
