@@ -9,8 +9,8 @@ use super::Time;
 use super::call::Call;
 use super::exchange::Refusal;
 use super::money::{self, MONTH_HOURS};
-use super::state::World;
 use super::table::{Body, Table};
+use super::tables::World;
 use super::timeline::after;
 
 /// The words of `billing_type`.
@@ -117,15 +117,9 @@ impl Meter {
 }
 
 impl World {
-    /// Returns what an hour costs, of everything that is billed by the hour.
-    pub(super) fn rate(&self) -> Decimal {
-        self.vms.rate() + self.volumes.rate() + self.databases.rate()
-    }
-
     /// Pays what is due; money that the balance lacks comes from the card.
     pub(super) fn settle_subscriptions(&mut self, now: Time) {
-        let due =
-            renew(&mut self.vms, now) + renew(&mut self.volumes, now) + renew(&mut self.databases, now);
+        let due = self.renew_all(now);
         if !due.is_zero() {
             self.account.balance = (self.account.balance - due).max(Decimal::ZERO);
         }
@@ -138,7 +132,7 @@ impl World {
 }
 
 /// Extends the subscriptions that are due; returns what they cost.
-fn renew<T: Body>(table: &mut Table<T>, now: Time) -> Decimal {
+pub(super) fn renew<T: Body>(table: &mut Table<T>, now: Time) -> Decimal {
     let mut total = Decimal::ZERO;
     while let Some((time, id)) = table.due(now) {
         let months = now.duration_since(time).as_secs() / (MONTH_HOURS * HOUR) + 1;

@@ -6,8 +6,8 @@ use super::Time;
 use super::body::Body as Input;
 use super::exchange::{Refusal, Response};
 use super::json::Fields;
-use super::state::World;
 use super::table::{Body, Record, View};
+use super::tables::World;
 
 /// What `X-Project-ID` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use super::exchange::Refusal;
 use super::json::Fields;
 use super::money;
 use super::route::{Access, Route};
-use super::state::World;
 use super::table::{Body, Record, Table, View};
+use super::tables::World;
 use super::timeline::{Timeline, after};
 use crate::emulator::chance;
 use crate::model::schema::Method;
@@ -128,14 +128,13 @@ impl Record<Database> {
     }
 }
 
-/// Databases by name, short id, network, public port and time of departure.
+/// Databases by name, short id, network and public port.
 #[derive(Default)]
 pub(super) struct Directory {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
     short: HashMap<String, Uuid>,
     networks: BTreeSet<(Uuid, Uuid)>,
     ports: BTreeMap<u16, u16>,
-    departures: BTreeSet<(Time, Uuid)>,
 }
 
 impl Directory {
@@ -183,7 +182,6 @@ impl Body for Database {
             index.short.insert(record.short_id(), record.id);
             index.networks.extend(database.vpc_id.map(|vpc| (vpc, record.id)));
             index.ports.extend(database.public_port.map(|port| (port, database.ports())));
-            index.departures.extend(record.timeline.gone_at().map(|time| (time, record.id)));
             return;
         }
         names.remove(&record.id);
@@ -193,7 +191,6 @@ impl Body for Database {
         index.short.remove(&record.short_id());
         database.vpc_id.map(|vpc| index.networks.remove(&(vpc, record.id)));
         database.public_port.map(|port| index.ports.remove(&port));
-        record.timeline.gone_at().map(|time| index.departures.remove(&(time, record.id)));
     }
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
@@ -254,18 +251,6 @@ fn show_endpoints(record: &Record<Database>, fields: &mut Fields<'_>) {
 /// Returns the text of a value, or the empty one.
 fn text(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-impl World {
-    /// Lets go the databases whose deletion is over.
-    pub(super) fn depart_databases(&mut self, now: Time) {
-        while let Some((time, id)) = self.databases.index().departures.first().copied() {
-            if time > now {
-                return;
-            }
-            self.databases.remove(id);
-        }
-    }
 }
 
 impl Call<'_> {

@@ -24,6 +24,7 @@ mod route;
 mod ssh_key;
 mod state;
 mod table;
+mod tables;
 mod timeline;
 mod vm;
 mod vm_operation;
@@ -33,7 +34,8 @@ mod vpc;
 pub use exchange::{Request, Response};
 pub use mutate::MutateError;
 pub use route::{handle, template};
-pub use state::{Bill, Row, Setup, Tier, World};
+pub use state::{Bill, Row, Setup, Tier};
+pub use tables::World;
 
 pub(super) use catalog::{DATABASE_PLANS, TEMPLATES, VM_PLANS};
 

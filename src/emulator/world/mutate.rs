@@ -5,16 +5,9 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::Time;
-use super::backup_schedule::BackupSchedule;
-use super::database::Database;
-use super::project::Project;
-use super::ssh_key::SshKey;
-use super::state::World;
 use super::table::Body;
+use super::tables::{KINDS, World};
 use super::timeline::Timeline;
-use super::vm::Vm;
-use super::volume::Volume;
-use super::vpc::Vpc;
 use crate::model::diagnostic::nearest;
 
 /// Why a record was not changed.
@@ -33,16 +26,8 @@ pub enum MutateError {
     Wrong(String),
 }
 
-const KINDS: &[&str] = &[
-    Project::KIND,
-    SshKey::KIND,
-    Vpc::KIND,
-    Vm::KIND,
-    Volume::KIND,
-    BackupSchedule::KIND,
-    Database::KIND,
-    "account",
-];
+/// What `mutate` calls the account.
+const ACCOUNT: &str = "account";
 
 fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Wrong(message.into()))
@@ -67,23 +52,16 @@ impl World {
         now: Time,
     ) -> Result<(), MutateError> {
         let now = self.tick(now);
-        match kind {
-            Project::KIND => self.mutate_record::<Project>(id, set, now),
-            SshKey::KIND => self.mutate_record::<SshKey>(id, set, now),
-            Vpc::KIND => self.mutate_record::<Vpc>(id, set, now),
-            Vm::KIND => self.mutate_record::<Vm>(id, set, now),
-            Volume::KIND => self.mutate_record::<Volume>(id, set, now),
-            BackupSchedule::KIND => self.mutate_record::<BackupSchedule>(id, set, now),
-            Database::KIND => self.mutate_record::<Database>(id, set, now),
-            "account" => self.mutate_account(set),
-            _ => {
-                let hint = suggestion(kind, KINDS.iter().copied());
-                wrong(format!("there is no kind `{kind}`.{hint}"))
-            }
+        if kind == ACCOUNT {
+            return self.mutate_account(set);
         }
+        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| {
+            let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+            wrong(format!("there is no kind `{kind}`.{hint}"))
+        })
     }
 
-    fn mutate_record<T: Body>(
+    pub(super) fn mutate_record<T: Body>(
         &mut self,
         id: &str,
         set: &Map<String, Value>,

@@ -6,7 +6,7 @@ use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
-use super::state::World;
+use super::tables::World;
 use super::{
     backup_schedule, database, database_access, database_operation, database_user, project, public,
     ssh_key, vm, vm_operation, volume, vpc,

@@ -8,8 +8,8 @@ use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
 use super::route::{Access, Route};
-use super::state::World;
 use super::table::{Body, Record, Table, View};
+use super::tables::World;
 use super::timeline::Timeline;
 use crate::model::schema::Method;
 

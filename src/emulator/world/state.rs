@@ -6,16 +6,11 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Time;
-use super::backup_schedule::BackupSchedule;
 use super::billing::Meter;
-use super::database::Database;
 use super::project::Project;
-use super::ssh_key::SshKey;
 use super::table::{Body, Record, Table};
+use super::tables::World;
 use super::timeline::Timeline;
-use super::vm::Vm;
-use super::volume::Volume;
-use super::vpc::Vpc;
 use crate::emulator::chance;
 
 /// The rate that a key may use.
@@ -86,62 +81,6 @@ pub struct Row {
     pub value: Option<Vec<u8>>,
 }
 
-/// The service's whole state.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct World {
-    pub(super) account: Account,
-    #[serde(default)]
-    pub(super) projects: Table<Project>,
-    #[serde(default)]
-    pub(super) ssh_keys: Table<SshKey>,
-    #[serde(default)]
-    pub(super) vpcs: Table<Vpc>,
-    #[serde(default)]
-    pub(super) vms: Table<Vm>,
-    #[serde(default)]
-    pub(super) volumes: Table<Volume>,
-    #[serde(default)]
-    pub(super) backup_schedules: Table<BackupSchedule>,
-    #[serde(default)]
-    pub(super) databases: Table<Database>,
-}
-
-/// Runs one expression for the table of every kind.
-macro_rules! each_table {
-    ($world:expr, $table:ident => $do:expr) => {{
-        let world = $world;
-        {
-            let $table = &mut world.projects;
-            $do;
-        }
-        {
-            let $table = &mut world.ssh_keys;
-            $do;
-        }
-        {
-            let $table = &mut world.vpcs;
-            $do;
-        }
-        {
-            let $table = &mut world.vms;
-            $do;
-        }
-        {
-            let $table = &mut world.volumes;
-            $do;
-        }
-        {
-            let $table = &mut world.backup_schedules;
-            $do;
-        }
-        {
-            let $table = &mut world.databases;
-            $do;
-        }
-    }};
-}
-
 impl World {
     /// Returns an empty cloud with one account, its default project and one key.
     pub fn new(setup: &Setup, now: Time) -> Self {
@@ -158,16 +97,7 @@ impl World {
             counter: 2,
             latest: now,
         };
-        let mut world = Self {
-            account,
-            projects: Table::default(),
-            ssh_keys: Table::default(),
-            vpcs: Table::default(),
-            vms: Table::default(),
-            volumes: Table::default(),
-            backup_schedules: Table::default(),
-            databases: Table::default(),
-        };
+        let mut world = Self::without_records(account);
         world.projects.insert(Record {
             id: world.account.default_project,
             project: None,
@@ -206,9 +136,7 @@ impl World {
     /// Returns how many objects there are, child objects and the default project left out.
     #[must_use]
     pub fn objects(&self) -> usize {
-        let all = self.projects.len(None) + self.ssh_keys.len(None) + self.vpcs.len(None);
-        let all = all + self.vms.len(None) + self.volumes.len(None) + self.backup_schedules.len(None);
-        (all + self.databases.len(None)).saturating_sub(1)
+        self.records().saturating_sub(1)
     }
 
     /// Returns what the account has used and has left at a time.
@@ -248,20 +176,14 @@ impl World {
     }
 
     fn replace(&mut self, mut other: Self) {
-        other.projects.supersede(&self.projects);
-        other.ssh_keys.supersede(&self.ssh_keys);
-        other.vpcs.supersede(&self.vpcs);
-        other.vms.supersede(&self.vms);
-        other.volumes.supersede(&self.volumes);
-        other.backup_schedules.supersede(&self.backup_schedules);
-        other.databases.supersede(&self.databases);
+        other.supersede(self);
         *self = other;
     }
 
     /// Returns what changed since the last call, as rows to store.
     pub fn take_rows(&mut self) -> Vec<Row> {
         let mut rows = Vec::new();
-        each_table!(&mut *self, table => changed(table, &mut rows));
+        self.take_changes(&mut rows);
         if !rows.is_empty() {
             rows.push(self.account_row());
         }
@@ -287,14 +209,10 @@ impl World {
             let kind = key.split('/').next().unwrap_or_default();
             let read = match kind {
                 "account" => serde_json::from_slice(&value).map(|read| account = Some(read)),
-                Project::KIND => insert(&mut world.projects, &value),
-                SshKey::KIND => insert(&mut world.ssh_keys, &value),
-                Vpc::KIND => insert(&mut world.vpcs, &value),
-                Vm::KIND => insert(&mut world.vms, &value),
-                Volume::KIND => insert(&mut world.volumes, &value),
-                BackupSchedule::KIND => insert(&mut world.backup_schedules, &value),
-                Database::KIND => insert(&mut world.databases, &value),
-                _ => return Err(format!("it holds a record of an unknown kind, `{kind}`")),
+                kind => match world.take_in(kind, &value) {
+                    Some(read) => read,
+                    None => return Err(format!("it holds a record of an unknown kind, `{kind}`")),
+                },
             };
             read.map_err(|error| format!("its record `{key}` cannot be read: {error}"))?;
         }
@@ -303,14 +221,22 @@ impl World {
         Ok(world)
     }
 
-    /// Moves the world's clock, and lets go what was to go by then.
+    /// Moves the world's clock, and lets happen in order what was to happen by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
         let now = to_millisecond(now).max(self.account.latest);
-        self.account.latest = now;
+        while let Some(due) = self.next_due().filter(|due| due.at <= now) {
+            self.advance(due.at);
+            (due.happen)(self, due.id, due.at);
+        }
+        self.advance(now);
+        now
+    }
+
+    /// Brings the bill to a time at which no price has changed since the last look.
+    fn advance(&mut self, now: Time) {
+        self.account.latest = now.max(self.account.latest);
         self.account.meter.run(now, self.rate());
         self.settle_subscriptions(now);
-        self.depart_databases(now);
-        now
     }
 
     /// Returns an id that was never given out.
@@ -345,18 +271,6 @@ impl World {
 /// Cuts what is finer than the world's clock.
 fn to_millisecond(time: Time) -> Time {
     Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
-}
-
-fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
-    table.insert(serde_json::from_slice(value)?);
-    Ok(())
-}
-
-fn changed<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
-    rows.extend(table.take_changes().map(|(id, record)| Row {
-        key: format!("{}/{id}", T::KIND),
-        value: record.and_then(|record| serde_json::to_vec(record).ok()),
-    }));
 }
 
 fn digest(api_key: &str) -> String {

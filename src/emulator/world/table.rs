@@ -11,7 +11,7 @@ use super::Time;
 use super::billing::Charge;
 use super::json::Fields;
 use super::ordered::Ordered;
-use super::state::World;
+use super::tables::World;
 use super::timeline::Timeline;
 
 /// One object: what all kinds have, and the kind's own body.
@@ -61,6 +61,15 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     }
     /// Notes that a subscription is paid up to a later time.
     fn renew(_: &mut Record<Self>, _until: Time) {}
+    /// Returns when the clock is to do something with a record; unless a kind says otherwise, that is
+    /// when its deletion is over.
+    fn next(record: &Record<Self>) -> Option<Time> {
+        record.timeline.gone_at()
+    }
+    /// Does what was due at a time: afterwards `next` must lie later, or the record be gone.
+    fn happen(world: &mut World, id: Uuid, _at: Time) {
+        Self::table_mut(world).remove(id);
+    }
     /// Writes the fields that the service shows.
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);
 }
@@ -75,6 +84,8 @@ pub(super) struct Table<T: Body> {
     rate: Decimal,
     /// When each subscription is to be paid again.
     renewals: BTreeSet<(Time, Uuid)>,
+    /// When the clock is to do something with each record.
+    agenda: BTreeSet<(Time, Uuid)>,
     dirty: BTreeSet<Uuid>,
 }
 
@@ -87,6 +98,7 @@ impl<T: Body> Default for Table<T> {
             index: T::Index::default(),
             rate: Decimal::ZERO,
             renewals: BTreeSet::new(),
+            agenda: BTreeSet::new(),
             dirty: BTreeSet::new(),
         }
     }
@@ -138,8 +150,18 @@ impl<T: Body> Table<T> {
         self.renewals.first().copied().filter(|(time, _)| *time <= now)
     }
 
+    /// Returns the record that the clock turns to first, and when.
+    pub(super) fn next(&self) -> Option<(Time, Uuid)> {
+        self.agenda.first().copied()
+    }
+
     fn note(&mut self, record: &Record<T>, present: bool) {
         T::index(&mut self.index, record, present);
+        match (T::next(record), present) {
+            (Some(time), true) => drop(self.agenda.insert((time, record.id))),
+            (Some(time), false) => drop(self.agenda.remove(&(time, record.id))),
+            (None, _) => {}
+        }
         let Some(charge) = T::charge(record) else { return };
         match (charge.paid_until, present) {
             (None, true) => self.rate += charge.hourly(),
