@@ -4,6 +4,7 @@
 //! is handed in, every id from a seeded counter. One file for each kind holds its routes and behaviour;
 //! `route` finds the one that a request means.
 
+mod api_key;
 mod backup;
 mod backup_schedule;
 mod billing;
@@ -15,12 +16,17 @@ mod database_access;
 mod database_operation;
 mod database_user;
 mod exchange;
+mod grant;
+mod invitation;
 mod json;
 mod money;
 mod mutate;
 mod ordered;
+mod permission;
 mod project;
+mod project_member;
 mod public;
+mod role;
 mod route;
 mod snapshot;
 mod ssh_key;

@@ -6,9 +6,12 @@ use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
+use super::grant::{Grant, Target};
+use super::permission::Need;
 use super::tables::World;
 use super::{
-    backup, backup_schedule, database, database_access, database_operation, database_user, project, public,
+    api_key, backup, backup_schedule, database, database_access,
+    database_operation, database_user, invitation, permission, project, project_member, public, role,
     snapshot, ssh_key, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
@@ -65,6 +68,11 @@ impl Route {
 const ROUTES: &[&[Route]] = &[
     public::ROUTES,
     project::ROUTES,
+    project_member::ROUTES,
+    role::ROUTES,
+    permission::ROUTES,
+    api_key::ROUTES,
+    invitation::ROUTES,
     ssh_key::ROUTES,
     vpc::ROUTES,
     vm::ROUTES,
@@ -98,24 +106,20 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
-    if !matches!(found, Some((Route { access: Access::Public, .. }, _))) {
-        authenticate(world, request)?;
-    }
+    let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
     let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
-    let scope = scope(world, request, route.access)?;
-    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
-    (route.run)(&mut Call { world, now, scope, params, query: &request.query, body })
-}
-
-fn authenticate(world: &World, request: &Request) -> Result<(), Refusal> {
-    let unauthorized = |message: &str| Refusal::new(401, "Unauthorized", message);
-    let Some(key) = &request.api_key else {
-        return Err(unauthorized("authentication required: send the header X-API-Key"));
+    let need = Need::of(route.method, route.template);
+    let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
+    let target = Target {
+        changes: request.method.mutates(),
+        item: !params.is_empty(),
+        about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
+        default_project: world.default_project(),
     };
-    match world.tier_of(key) {
-        Some(_) => Ok(()),
-        None => Err(unauthorized("authentication required: the API key is not valid")),
-    }
+    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {

@@ -6,11 +6,15 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::api_key::ApiKey;
 use super::backup::Backup;
 use super::backup_schedule::BackupSchedule;
 use super::database::Database;
+use super::invitation::Invitation;
 use super::mutate::MutateError;
 use super::project::Project;
+use super::project_member::ProjectMember;
+use super::role::Role;
 use super::snapshot::Snapshot;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
@@ -105,6 +109,10 @@ macro_rules! tables {
 
 tables! {
     projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
     ssh_keys: SshKey,
     vpcs: Vpc,
     vms: Vm,

@@ -18,7 +18,11 @@ fn furnish(cloud: &mut Cloud) {
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
-    cloud.make("/projects", json!({"name": "other"}));
+    let project = cloud.make("/projects", json!({"name": "other"}));
+    let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
+    let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
+    cloud.make("/invitations", json!({"email": "a@example.com", "role_id": role}));
+    cloud.make(&format!("/projects/{project}/members"), json!({"api_key_id": key, "role_id": role}));
 }
 
 fn text(world: &World) -> String {
@@ -95,7 +99,19 @@ fn an_export_is_the_whole_world_and_comes_back() {
     other.world.import(serde_json::from_str(&export).unwrap()).unwrap();
     other.now = cloud.now;
     other.project = None;
-    for path in ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules", "/snapshots", "/backups"] {
+    for path in [
+        "/vms",
+        "/volumes",
+        "/databases",
+        "/vpcs",
+        "/projects",
+        "/backup-schedules",
+        "/snapshots",
+        "/backups",
+        "/roles",
+        "/api-keys",
+        "/invitations",
+    ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
     // What was there before is gone from the store too.
