@@ -10,9 +10,9 @@ use super::grant::{Grant, Target};
 use super::permission::Need;
 use super::tables::World;
 use super::{
-    api_key, backup, backup_schedule, database, database_access,
+    api_key, backup, backup_schedule, database, database_access, database_browse, database_console,
     database_operation, database_user, invitation, permission, project, project_member, public, role,
-    snapshot, ssh_key, vm, vm_operation, volume, vpc,
+    saved_query, snapshot, ssh_key, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
 
@@ -85,6 +85,9 @@ const ROUTES: &[&[Route]] = &[
     database_operation::ROUTES,
     database_access::ROUTES,
     database_user::ROUTES,
+    database_console::ROUTES,
+    database_browse::ROUTES,
+    saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {

@@ -10,6 +10,7 @@ use crate::model::schema::Method;
 
 mod access;
 mod account;
+mod contents;
 mod copies;
 mod database;
 mod machine;

@@ -18,6 +18,12 @@ fn furnish(cloud: &mut Cloud) {
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
+    cloud.ok(
+        &format!("PUT /databases/{database}/saved-queries"),
+        json!({"name": "top", "query": "SELECT 1"}),
+    );
+    let query = json!({"query": "CREATE TABLE a (b int)", "read_only": false});
+    cloud.ok(&format!("POST /databases/{database}/console"), query);
     let project = cloud.make("/projects", json!({"name": "other"}));
     let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
     let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
