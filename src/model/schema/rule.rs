@@ -20,6 +20,18 @@ pub enum Effect {
     Charge,
     /// It stays live and billed, but nobody's.
     LeftBehind,
+    /// Its data goes back to an earlier state.
+    GoesBack,
+    /// It is not in use until someone starts it again.
+    Stops,
+    /// What was handed out to log in stops working.
+    LocksOut,
+    /// Something may be written that no plan shows.
+    Writes,
+    /// A new deployment takes the place of the running one.
+    Deploys,
+    /// Something is removed that no configuration holds.
+    Removes,
 }
 
 impl Effect {
@@ -33,7 +45,19 @@ impl Effect {
             Self::AddressChange => "its address changes",
             Self::Charge => "the difference is charged or credited at once",
             Self::LeftBehind => "it stays live and billed, unmanaged",
+            Self::GoesBack => "its data goes back to what it was then, and what was written since is lost",
+            Self::Stops => "it is out of use until it is started again",
+            Self::LocksOut => "whoever uses the old credentials is locked out",
+            Self::Writes => "it may change data",
+            Self::Deploys => "a new deployment takes the place of the running one",
+            Self::Removes => "what is removed does not come back",
         }
+    }
+
+    /// Tells whether people are asked before an action has it.
+    #[must_use]
+    pub const fn disrupts(self) -> bool {
+        !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys)
     }
 }
 
