@@ -32,7 +32,7 @@ pub(super) static API_KEY: Kind = Kind {
         Attribute::computed("created_by", TEXT).summary("Who had it made."),
         CREATED_AT,
     ],
-    on_replace: &[Effect::SecretChange],
+    on_replace: &[Effect::LocksOut],
     shown_once: Some("secret"),
     ..Kind::PLAIN
 };

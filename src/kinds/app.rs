@@ -23,7 +23,7 @@ const AUTOSCALING: Type = Type::Record(&[
 
 /// An attribute whose change is rolled out as a new deployment.
 const fn rolled_out(attribute: Attribute, body: &'static str) -> Attribute {
-    attribute.on_change(OnChange::Patch { call: &PATCH, body }).effects(&[Effect::Rollout])
+    attribute.on_change(OnChange::Patch { call: &PATCH, body }).effects(&[Effect::Deploys])
 }
 
 /// The table.
@@ -54,7 +54,7 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("image", SHORT_TEXT)
             .summary("The container image that it runs.")
             .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
-            .effects(&[Effect::Rollout])
+            .effects(&[Effect::Deploys])
             .assumed(),
         Attribute::optional("repo", SHORT_TEXT)
             .summary("The repository that it is built from, `owner/name`.")

@@ -33,6 +33,6 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
         says: "An app is linked to a database once.",
         place: "contract, 3, app_database_link",
     }],
-    on_delete: &[Effect::Rollout],
+    on_delete: &[Effect::Deploys],
     ..Kind::PLAIN
 };

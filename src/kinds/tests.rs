@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::REGISTRY;
-use crate::model::schema::{Check, Factor, Literal, OnChange, Presence, Price, Scope, Type};
+use crate::model::schema::{
+    Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type, Until,
+};
 
 #[test]
 fn kinds_and_catalogs_are_sorted_and_every_file_is_listed() {
@@ -122,8 +124,17 @@ fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
     for kind in REGISTRY.kinds {
         for endpoint in kind.endpoints() {
             assert!(endpoint.path.starts_with("/api/v1/"), "{}", endpoint.path);
+            let said: Vec<String> = kind
+                .actions
+                .iter()
+                .filter(|action| action.endpoint() == Some(endpoint))
+                .flat_map(|action| action.parameters)
+                .filter(|parameter| parameter.place == Place::Path)
+                .map(|parameter| format!("{{{}}}", parameter.wire))
+                .collect();
             for part in endpoint.path.split('/').filter(|part| part.starts_with('{')) {
-                assert!(["{id}", "{parent}"].contains(&part), "{}: {part}", endpoint.path);
+                let known = ["{id}", "{parent}"].contains(&part) || said.iter().any(|said| said == part);
+                assert!(known, "{}: {part}", endpoint.path);
             }
         }
         // One call may both make and change (PUT, PATCH of what there is once).
@@ -173,10 +184,70 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
         assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
         for action in kind.actions {
             let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
-            let tells = telling
-                .iter()
-                .any(|word| action.name.contains(word) || action.endpoint.path.contains(word));
-            assert_eq!(action.endpoint.secret, tells, "{}: {}", kind.name, action.name);
+            let Some(endpoint) = action.endpoint() else { continue };
+            let tells =
+                telling.iter().any(|word| action.name.contains(word) || endpoint.path.contains(word));
+            assert_eq!(endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
+    }
+}
+
+#[test]
+fn every_action_is_documented_and_names_what_exists() {
+    for kind in REGISTRY.kinds {
+        let mut seen = BTreeSet::new();
+        for action in kind.actions {
+            let place = format!("{}: {}", kind.name, action.name);
+            assert!(action.summary.ends_with('.') && seen.insert(action.name), "{place}");
+            match action.request {
+                Request::Send(_) => {}
+                Request::Call(call) => assert!(kind.call(call).is_some(), "{place}: no call {call}"),
+                Request::Make { kind: other, attribute } => {
+                    assert!(REGISTRY.kind(other).unwrap().attribute(attribute).is_some(), "{place}");
+                }
+                Request::Through { kind: other, action, attribute } => {
+                    let other = REGISTRY.kind(other).unwrap();
+                    assert!(other.action(action).is_some_and(|action| action.needs_object()), "{place}");
+                    assert!(other.attribute(attribute).is_some(), "{place}");
+                }
+            }
+            match action.until {
+                Until::Settled(Some(feed)) => {
+                    let told = kind.action(feed).map(|feed| feed.answer);
+                    assert!(matches!(told, Some(Answer::Feed { .. })), "{place}: {feed}");
+                }
+                Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
+                Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
+                Until::Settled(None) | Until::Answered | Until::Gone => {}
+            }
+            for name in action.exclusive {
+                assert!(action.parameter(name).is_some(), "{place}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_documented_and_has_a_place() {
+    let letters = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let actions = REGISTRY.kinds.iter().flat_map(|kind| kind.actions.iter().map(move |a| (kind, a)));
+    for (kind, action) in actions {
+        let (mut names, mut wires) = (BTreeSet::new(), BTreeSet::new());
+        for parameter in action.parameters {
+            let place = format!("{}: {} --{}", kind.name, action.name, parameter.name);
+            assert!(parameter.summary.ends_with('.') && letters(parameter.name), "{place}");
+            assert!(names.insert(parameter.name) && wires.insert(parameter.wire), "{place}");
+            check_type(&parameter.ty);
+            let in_path = format!("{{{}}}", parameter.wire);
+            let found = action.endpoint().is_some_and(|endpoint| endpoint.path.contains(&in_path));
+            assert_eq!(found, parameter.place == Place::Path, "{place}");
+            assert!(parameter.place != Place::Path || parameter.need == Need::Required, "{place}");
+            assert!(!parameter.inverted || parameter.ty == Type::Boolean, "{place}");
+            if parameter.ty == Type::Boolean {
+                assert_eq!(parameter.need, Need::Default(Literal::Bool(false)), "{place}");
+            }
+        }
+        let positions = action.parameters.iter().skip_while(|parameter| parameter.positional);
+        assert!(positions.clone().all(|parameter| !parameter.positional), "{}: {}", kind.name, action.name);
     }
 }

@@ -5,7 +5,7 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, Kind, Literal, Method, OnChange,
-    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type,
+    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type, Until,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
@@ -98,9 +98,11 @@ pub(super) static VM: Kind = Kind {
     takes_along: &[("backup_schedule", "vm")],
     plain_entry: None,
     shown_once: None,
-    actions: &[Action {
-        name: "reboot",
-        endpoint: Endpoint::documented(Method::Post, "/api/v1/vms/{id}/reboot"),
-        summary: "Restarts it.",
-    }],
+    actions: &[
+        Action::call("start", "Starts it."),
+        Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),
+        Action::post("reboot", "/api/v1/vms/{id}/reboot", "Restarts it.")
+            .effects(&[Effect::Restart])
+            .until(Until::Settled(None)),
+    ],
 };

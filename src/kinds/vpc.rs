@@ -2,7 +2,7 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
+    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
     ReplaceOrder, Rule, Scope, Type,
 };
 
@@ -60,9 +60,10 @@ pub(super) static VPC: Kind = Kind {
     takes_along: &[],
     plain_entry: None,
     shown_once: None,
-    actions: &[Action {
-        name: "cidr-suggestions",
-        endpoint: Endpoint::documented(Method::Get, "/api/v1/vpcs/cidr-suggestions"),
-        summary: "Lists networks that overlap no VPC of the account.",
-    }],
+    actions: &[Action::get(
+        "cidr-suggestions",
+        "/api/v1/vpcs/cidr-suggestions",
+        "Lists networks that overlap no VPC of the account.",
+    )
+    .answer(Answer::Rows(&["cidr"]))],
 };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
+use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +56,6 @@ pub struct Estimate {
     pub update: u32,
     /// Deletion until gone.
     pub delete: u32,
-}
-
-/// An operation that is not a change of state: reboot, restore, rotate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Action {
-    /// The name: `reboot`.
-    pub name: &'static str,
-    /// Where it goes; a GET is a read.
-    pub endpoint: Endpoint,
-    /// One sentence.
-    pub summary: &'static str,
 }
 
 /// The endpoints of a kind.
@@ -223,11 +212,17 @@ impl Kind {
         self.calls().find(|call| call.name == name)
     }
 
+    /// Returns an action by its name.
+    #[must_use]
+    pub fn action(&self, name: &str) -> Option<&'static Action> {
+        self.actions.iter().find(|action| action.name == name)
+    }
+
     /// Returns the read that shows again what creation shows once: the action of the same name.
     #[must_use]
-    pub fn reveal(&self) -> Option<&'static Action> {
-        let secret = self.shown_once?;
-        self.actions.iter().find(|action| action.name == secret && action.endpoint.method == Method::Get)
+    pub fn reveal(&self) -> Option<Endpoint> {
+        let endpoint = self.action(self.shown_once?)?.endpoint()?;
+        (endpoint.method == Method::Get).then_some(endpoint)
     }
 
     /// Returns every endpoint of the kind.
@@ -237,6 +232,6 @@ impl Kind {
             .into_iter()
             .flatten()
             .chain(self.calls().map(|call| call.endpoint))
-            .chain(self.actions.iter().map(|action| action.endpoint))
+            .chain(self.actions.iter().filter_map(Action::endpoint))
     }
 }

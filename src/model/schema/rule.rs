@@ -20,16 +20,24 @@ pub enum Effect {
     Charge,
     /// It stays live and billed, but nobody's.
     LeftBehind,
-    /// A new secret takes the place of the old one, which opens nothing any more.
-    SecretChange,
     /// The Kubernetes API does not answer for a short time.
     ApiInterruption,
-    /// What runs is rolled out anew.
-    Rollout,
     /// Nodes are restarted one after the other.
     RollingRestart,
     /// What runs on its nodes is moved away first.
     Drain,
+    /// Its data goes back to an earlier state.
+    GoesBack,
+    /// It is not in use until someone starts it again.
+    Stops,
+    /// What was handed out to log in stops working.
+    LocksOut,
+    /// Something may be written that no plan shows.
+    Writes,
+    /// A new deployment takes the place of the running one.
+    Deploys,
+    /// Something is removed that no configuration holds.
+    Removes,
 }
 
 impl Effect {
@@ -43,12 +51,22 @@ impl Effect {
             Self::AddressChange => "its address changes",
             Self::Charge => "the difference is charged or credited at once",
             Self::LeftBehind => "it stays live and billed, unmanaged",
-            Self::SecretChange => "its secret changes: whoever uses the old one is locked out",
             Self::ApiInterruption => "its API is interrupted for a short time",
-            Self::Rollout => "a new deployment is rolled out",
             Self::RollingRestart => "its nodes are drained and restarted one after the other",
             Self::Drain => "what runs on its nodes is moved to others first",
+            Self::GoesBack => "its data goes back to what it was then, and what was written since is lost",
+            Self::Stops => "it is out of use until it is started again",
+            Self::LocksOut => "whoever uses the old credentials is locked out",
+            Self::Writes => "it may change data",
+            Self::Deploys => "a new deployment takes the place of the running one",
+            Self::Removes => "what is removed does not come back",
         }
+    }
+
+    /// Tells whether people are asked before an action has it.
+    #[must_use]
+    pub const fn disrupts(self) -> bool {
+        !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys)
     }
 }
 
