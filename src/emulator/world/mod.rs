@@ -4,6 +4,7 @@
 //! is handed in, every id from a seeded counter. One file for each kind holds its routes and behaviour;
 //! `route` finds the one that a request means.
 
+mod backup;
 mod backup_schedule;
 mod billing;
 mod body;
@@ -21,6 +22,7 @@ mod ordered;
 mod project;
 mod public;
 mod route;
+mod snapshot;
 mod ssh_key;
 mod state;
 mod table;

@@ -109,6 +109,8 @@ impl World {
             self.vpcs.len(project),
             self.vms.len(project),
             self.volumes.len(project),
+            self.snapshots.len(project),
+            self.backups.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
         ];

@@ -8,8 +8,8 @@ use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
 use super::tables::World;
 use super::{
-    backup_schedule, database, database_access, database_operation, database_user, project, public,
-    ssh_key, vm, vm_operation, volume, vpc,
+    backup, backup_schedule, database, database_access, database_operation, database_user, project, public,
+    snapshot, ssh_key, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
 
@@ -70,6 +70,8 @@ const ROUTES: &[&[Route]] = &[
     vm::ROUTES,
     vm_operation::ROUTES,
     volume::ROUTES,
+    snapshot::ROUTES,
+    backup::ROUTES,
     backup_schedule::ROUTES,
     database::ROUTES,
     database_operation::ROUTES,

@@ -226,7 +226,7 @@ impl World {
         let now = to_millisecond(now).max(self.account.latest);
         while let Some(due) = self.next_due().filter(|due| due.at <= now) {
             self.advance(due.at);
-            (due.happen)(self, due.id, due.at);
+            (due.happen)(self, due.id, due.at, now);
         }
         self.advance(now);
         now

@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::backup::Backup;
 use super::backup_schedule::BackupSchedule;
 use super::database::Database;
 use super::mutate::MutateError;
 use super::project::Project;
+use super::snapshot::Snapshot;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
 use super::table::{Body, Table};
@@ -21,7 +23,8 @@ use super::vpc::Vpc;
 pub(super) struct Due {
     pub(super) at: Time,
     pub(super) id: Uuid,
-    pub(super) happen: fn(&mut World, Uuid, Time),
+    /// Takes the record, when it was due, and up to when the clock moves.
+    pub(super) happen: fn(&mut World, Uuid, Time, Time),
 }
 
 /// Declares the world's tables, and what is done with each of them.
@@ -106,12 +109,14 @@ tables! {
     vpcs: Vpc,
     vms: Vm,
     volumes: Volume,
+    snapshots: Snapshot,
+    backups: Backup,
     backup_schedules: BackupSchedule,
     databases: Database,
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {
-    table.next().map(|(at, id)| Due { at, id, happen: T::happen })
+    table.next().map(|(at, id)| Due { at, id, happen: T::catch_up })
 }
 
 fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {

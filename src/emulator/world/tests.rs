@@ -9,11 +9,13 @@ use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 
 mod account;
+mod copies;
 mod database;
 mod machine;
 mod network;
 mod paging;
 mod reading;
+mod schedules;
 
 const KEY: &str = "sk_test";
 

@@ -69,6 +69,13 @@ fn changes_say_their_project_where_that_is_required() {
         "POST /backup-schedules",
         "PATCH /backup-schedules/x",
         "DELETE /backup-schedules/x",
+        "POST /snapshots",
+        "DELETE /snapshots/x",
+        "POST /snapshots/x/restore",
+        "PATCH /snapshots/x/rename",
+        "POST /backups",
+        "DELETE /backups/x",
+        "POST /backups/x/restore",
     ] {
         let (status, answer) = cloud.send(line, json!({}));
         assert_eq!(
@@ -191,6 +198,8 @@ fn an_account_that_is_banned_buys_nothing() {
         ("POST /databases".to_owned(), json!({"name": "a", "plan_id": 102})),
         (format!("POST /vms/{vm}/resize"), json!({"pricing_id": 4})),
         (format!("PATCH /volumes/{volume}"), json!({"new_size": 11})),
+        ("POST /snapshots".to_owned(), json!({"name": "a", "vm_id": vm})),
+        ("POST /backups".to_owned(), json!({"name": "a", "vm_id": vm})),
     ] {
         cloud.refuses(&line, body.clone(), 403, "payment method");
         let (_, answer) = cloud.send(&line, body);

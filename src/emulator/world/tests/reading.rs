@@ -12,6 +12,8 @@ fn furnish(cloud: &mut Cloud) {
     cloud.wait(20);
     cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
+    cloud.make("/snapshots", json!({"name": "before", "vm_id": vm}));
+    cloud.make("/backups", json!({"name": "nightly", "vm_id": vm}));
     let database = cloud
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
@@ -93,7 +95,7 @@ fn an_export_is_the_whole_world_and_comes_back() {
     other.world.import(serde_json::from_str(&export).unwrap()).unwrap();
     other.now = cloud.now;
     other.project = None;
-    for path in ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules"] {
+    for path in ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules", "/snapshots", "/backups"] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
     // What was there before is gone from the store too.
