@@ -111,6 +111,7 @@ impl World {
             self.volumes.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
+            self.clusters.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

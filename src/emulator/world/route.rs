@@ -8,8 +8,9 @@ use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
 use super::tables::World;
 use super::{
-    backup_schedule, database, database_access, database_operation, database_user, project, public,
-    ssh_key, vm, vm_operation, volume, vpc,
+    backup_schedule, claim, cluster, cluster_event, cluster_operation, cluster_upgrade, database,
+    database_access, database_operation, database_user, kubeconfig, kubernetes_version, node_pool, project,
+    public, ssh_key, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
 
@@ -75,6 +76,14 @@ const ROUTES: &[&[Route]] = &[
     database_operation::ROUTES,
     database_access::ROUTES,
     database_user::ROUTES,
+    kubernetes_version::ROUTES,
+    cluster::ROUTES,
+    cluster_operation::ROUTES,
+    cluster_upgrade::ROUTES,
+    cluster_event::ROUTES,
+    kubeconfig::ROUTES,
+    claim::ROUTES,
+    node_pool::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {

@@ -7,8 +7,10 @@ use uuid::Uuid;
 
 use super::Time;
 use super::backup_schedule::BackupSchedule;
+use super::cluster::Cluster;
 use super::database::Database;
 use super::mutate::MutateError;
+use super::node_pool::NodePool;
 use super::project::Project;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
@@ -108,6 +110,8 @@ tables! {
     volumes: Volume,
     backup_schedules: BackupSchedule,
     databases: Database,
+    clusters: Cluster,
+    node_pools: NodePool,
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {
