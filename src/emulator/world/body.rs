@@ -1,5 +1,6 @@
 //! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -106,6 +107,16 @@ impl<'a> Field<'a> {
             }
             _ => self.wrong(&format!("a list of at most {most} entries")),
         }
+    }
+
+    /// An object whose fields are read one by one.
+    pub(super) fn fields(self) -> Result<Body, Refusal> {
+        self.object().cloned().map(Body)
+    }
+
+    /// Anything of a form that its type knows.
+    pub(super) fn shaped<T: DeserializeOwned>(self, wanted: &str) -> Result<T, Refusal> {
+        serde_json::from_value(self.value.clone()).or_else(|_| self.wrong(wanted))
     }
 
     /// An object.

@@ -113,6 +113,7 @@ impl World {
             self.backups.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
+            self.clusters.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

@@ -7,10 +7,6 @@ use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
 use super::tables::World;
-use super::{
-    backup, backup_schedule, database, database_access, database_operation, database_user, project, public,
-    snapshot, ssh_key, vm, vm_operation, volume, vpc,
-};
 use crate::model::schema::Method;
 
 /// Who may use a route.
@@ -63,20 +59,28 @@ impl Route {
 
 /// The routing table; of two that fit, the first one counts.
 const ROUTES: &[&[Route]] = &[
-    public::ROUTES,
-    project::ROUTES,
-    ssh_key::ROUTES,
-    vpc::ROUTES,
-    vm::ROUTES,
-    vm_operation::ROUTES,
-    volume::ROUTES,
-    snapshot::ROUTES,
-    backup::ROUTES,
-    backup_schedule::ROUTES,
-    database::ROUTES,
-    database_operation::ROUTES,
-    database_access::ROUTES,
-    database_user::ROUTES,
+    super::public::ROUTES,
+    super::project::ROUTES,
+    super::ssh_key::ROUTES,
+    super::vpc::ROUTES,
+    super::vm::ROUTES,
+    super::vm_operation::ROUTES,
+    super::volume::ROUTES,
+    super::snapshot::ROUTES,
+    super::backup::ROUTES,
+    super::backup_schedule::ROUTES,
+    super::database::ROUTES,
+    super::database_operation::ROUTES,
+    super::database_access::ROUTES,
+    super::database_user::ROUTES,
+    super::kubernetes_version::ROUTES,
+    super::cluster::ROUTES,
+    super::cluster_operation::ROUTES,
+    super::cluster_upgrade::ROUTES,
+    super::cluster_event::ROUTES,
+    super::kubeconfig::ROUTES,
+    super::claim::ROUTES,
+    super::node_pool::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {

@@ -8,8 +8,10 @@ use uuid::Uuid;
 use super::Time;
 use super::backup::Backup;
 use super::backup_schedule::BackupSchedule;
+use super::cluster::Cluster;
 use super::database::Database;
 use super::mutate::MutateError;
+use super::node_pool::NodePool;
 use super::project::Project;
 use super::snapshot::Snapshot;
 use super::ssh_key::SshKey;
@@ -113,6 +115,8 @@ tables! {
     backups: Backup,
     backup_schedules: BackupSchedule,
     databases: Database,
+    clusters: Cluster,
+    node_pools: NodePool,
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {

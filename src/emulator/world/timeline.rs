@@ -61,6 +61,11 @@ impl Timeline {
         self.current(now).map(|step| step.from)
     }
 
+    /// Returns since when, or from when on, the last status holds.
+    pub(super) fn settles_at(&self) -> Option<Time> {
+        self.steps.last().map(|step| step.from)
+    }
+
     /// Returns when the object goes.
     pub(super) fn gone_at(&self) -> Option<Time> {
         self.gone_at
@@ -86,6 +91,7 @@ mod tests {
             assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
         }
         assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
+        assert_eq!(timeline.settles_at(), Some(after(zero, 47)));
         assert_eq!(timeline.gone_at(), None);
         let leaving = Timeline::settled(zero, "deleting").gone_after(zero, 10);
         assert_eq!(leaving.gone_at(), Some(after(zero, 10)));
