@@ -4,28 +4,46 @@
 //! is handed in, every id from a seeded counter. One file for each kind holds its routes and behaviour;
 //! `route` finds the one that a request means.
 
+mod app;
+mod app_catalog;
+mod app_change;
+mod app_domain;
+mod app_event;
+mod app_input;
+mod app_link;
+mod app_scale;
+mod app_usage;
 mod backup_schedule;
 mod billing;
 mod body;
 mod call;
 mod catalog;
+mod children;
+mod cron;
 mod database;
 mod database_access;
 mod database_operation;
 mod database_user;
+mod deployment;
 mod exchange;
+mod function;
+mod job_run;
 mod json;
 mod money;
+mod month_meter;
 mod mutate;
 mod ordered;
+mod preview;
 mod project;
 mod public;
 mod route;
+mod spend;
 mod ssh_key;
 mod state;
 mod table;
 mod tables;
 mod timeline;
+mod upload;
 mod vm;
 mod vm_operation;
 mod volume;
@@ -36,6 +54,7 @@ pub use mutate::MutateError;
 pub use route::{handle, template};
 pub use state::{Bill, Row, Setup, Tier};
 pub use tables::World;
+pub use upload::{Archive, Arriving};
 
 pub(super) use catalog::{DATABASE_PLANS, TEMPLATES, VM_PLANS};
 

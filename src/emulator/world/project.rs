@@ -111,6 +111,8 @@ impl World {
             self.volumes.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

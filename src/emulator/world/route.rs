@@ -7,9 +7,11 @@ use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
 use super::tables::World;
+use super::upload::Archive;
 use super::{
-    backup_schedule, database, database_access, database_operation, database_user, project, public,
-    ssh_key, vm, vm_operation, volume, vpc,
+    app, app_catalog, app_change, app_domain, app_event, app_link, app_scale, app_usage, backup_schedule,
+    database, database_access, database_operation, database_user, deployment, function, job_run, preview,
+    project, public, spend, ssh_key, upload, vm, vm_operation, volume, vpc,
 };
 use crate::model::schema::Method;
 
@@ -24,6 +26,8 @@ pub(super) enum Access {
     Project,
     /// Whoever has a key; a change must say `X-Project-ID`.
     ProjectStated,
+    /// Whoever has the address, which carries a signature. The body is an archive, not JSON.
+    Presigned,
 }
 
 /// One row of the routing table.
@@ -75,6 +79,20 @@ const ROUTES: &[&[Route]] = &[
     database_operation::ROUTES,
     database_access::ROUTES,
     database_user::ROUTES,
+    app_catalog::ROUTES,
+    app::ROUTES,
+    app_change::ROUTES,
+    app_scale::ROUTES,
+    deployment::ROUTES,
+    upload::ROUTES,
+    job_run::ROUTES,
+    preview::ROUTES,
+    app_domain::ROUTES,
+    app_link::ROUTES,
+    app_event::ROUTES,
+    app_usage::ROUTES,
+    spend::ROUTES,
+    function::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -96,6 +114,9 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
+    if let Some((Route { access: Access::Presigned, .. }, _)) = found {
+        return upload::receive(world, request, &Archive::of(&request.body), now);
+    }
     if !matches!(found, Some((Route { access: Access::Public, .. }, _))) {
         authenticate(world, request)?;
     }
@@ -117,7 +138,7 @@ fn authenticate(world: &World, request: &Request) -> Result<(), Refusal> {
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
-    if matches!(access, Access::Public | Access::Account) {
+    if matches!(access, Access::Public | Access::Account | Access::Presigned) {
         return Ok(Scope::Whole);
     }
     let stated = request.project.as_deref().filter(|text| !text.is_empty());
