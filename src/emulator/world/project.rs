@@ -114,6 +114,8 @@ impl World {
             self.backup_schedules.len(project),
             self.databases.len(project),
             self.clusters.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

@@ -9,6 +9,7 @@ use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 
 mod account;
+mod app;
 mod cluster;
 mod copies;
 mod database;
