@@ -35,7 +35,7 @@ const COMPUTE: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-sch
 
 /// The areas. Where two have the path of a route, the first one counts.
 static AREAS: [Area; 11] = [
-    area("billing", "spend settings", false, &["apps/spend-settings"]),
+    area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
     area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
     area("networks", "VPCs", true, &["vpcs"]),
     area("databases", "databases, their users and queries", true, &["databases"]),
@@ -56,6 +56,7 @@ const OPEN: &[&str] = &[
     "/api/v1/k8s/versions",
     "/api/v1/apps/sizes",
     "/api/v1/apps/templates",
+    "/api/v1/apps/github/connections",
     "/api/v1/vpcs/cidr-suggestions",
     "/api/v1/permissions",
 ];

@@ -124,6 +124,9 @@ impl World {
             self.backups.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
+            self.clusters.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

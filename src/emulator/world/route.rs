@@ -9,11 +9,7 @@ use super::exchange::{Refusal, Request, Response};
 use super::grant::{Grant, Target};
 use super::permission::Need;
 use super::tables::World;
-use super::{
-    api_key, backup, backup_schedule, database, database_access, database_browse, database_console,
-    database_operation, database_user, invitation, permission, project, project_member, public, role,
-    saved_query, snapshot, ssh_key, vm, vm_operation, volume, vpc,
-};
+use super::upload::Archive;
 use crate::model::schema::Method;
 
 /// Who may use a route.
@@ -27,6 +23,8 @@ pub(super) enum Access {
     Project,
     /// Whoever has a key; a change must say `X-Project-ID`.
     ProjectStated,
+    /// Whoever has the address, which carries a signature. The body is an archive, not JSON.
+    Presigned,
 }
 
 /// One row of the routing table.
@@ -66,28 +64,50 @@ impl Route {
 
 /// The routing table; of two that fit, the first one counts.
 const ROUTES: &[&[Route]] = &[
-    public::ROUTES,
-    project::ROUTES,
-    project_member::ROUTES,
-    role::ROUTES,
-    permission::ROUTES,
-    api_key::ROUTES,
-    invitation::ROUTES,
-    ssh_key::ROUTES,
-    vpc::ROUTES,
-    vm::ROUTES,
-    vm_operation::ROUTES,
-    volume::ROUTES,
-    snapshot::ROUTES,
-    backup::ROUTES,
-    backup_schedule::ROUTES,
-    database::ROUTES,
-    database_operation::ROUTES,
-    database_access::ROUTES,
-    database_user::ROUTES,
-    database_console::ROUTES,
-    database_browse::ROUTES,
-    saved_query::ROUTES,
+    super::public::ROUTES,
+    super::project::ROUTES,
+    super::project_member::ROUTES,
+    super::role::ROUTES,
+    super::permission::ROUTES,
+    super::api_key::ROUTES,
+    super::invitation::ROUTES,
+    super::ssh_key::ROUTES,
+    super::vpc::ROUTES,
+    super::vm::ROUTES,
+    super::vm_operation::ROUTES,
+    super::volume::ROUTES,
+    super::snapshot::ROUTES,
+    super::backup::ROUTES,
+    super::backup_schedule::ROUTES,
+    super::database::ROUTES,
+    super::database_operation::ROUTES,
+    super::database_access::ROUTES,
+    super::database_user::ROUTES,
+    super::database_console::ROUTES,
+    super::database_browse::ROUTES,
+    super::saved_query::ROUTES,
+    super::kubernetes_version::ROUTES,
+    super::cluster::ROUTES,
+    super::cluster_operation::ROUTES,
+    super::cluster_upgrade::ROUTES,
+    super::cluster_event::ROUTES,
+    super::kubeconfig::ROUTES,
+    super::claim::ROUTES,
+    super::node_pool::ROUTES,
+    super::app_catalog::ROUTES,
+    super::app::ROUTES,
+    super::app_change::ROUTES,
+    super::app_scale::ROUTES,
+    super::deployment::ROUTES,
+    super::upload::ROUTES,
+    super::job_run::ROUTES,
+    super::preview::ROUTES,
+    super::app_domain::ROUTES,
+    super::app_link::ROUTES,
+    super::app_event::ROUTES,
+    super::app_usage::ROUTES,
+    super::spend::ROUTES,
+    super::function::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -109,6 +129,9 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
+    if let Some((Route { access: Access::Presigned, .. }, _)) = found {
+        return super::upload::receive(world, request, &Archive::of(&request.body), now);
+    }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
     let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
     let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
@@ -126,7 +149,7 @@ fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
-    if matches!(access, Access::Public | Access::Account) {
+    if matches!(access, Access::Public | Access::Account | Access::Presigned) {
         return Ok(Scope::Whole);
     }
     let stated = request.project.as_deref().filter(|text| !text.is_empty());

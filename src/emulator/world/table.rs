@@ -48,6 +48,8 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     const KIND: &'static str;
     /// The kind in an error message.
     const TITLE: &'static str;
+    /// Whether a record counts as an object of the cloud, or is only history of one.
+    const IS_OBJECT: bool = true;
     /// What finds records by other things than id and age.
     type Index: Default;
 

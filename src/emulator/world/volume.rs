@@ -37,6 +37,9 @@ pub(super) const ROUTES: &[Route] = &[
 
 const LARGEST: i64 = 65_536;
 
+/// How a volume comes up.
+pub(super) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
+
 /// Block storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +47,9 @@ pub(super) struct Volume {
     pub(super) name: String,
     pub(super) size: i64,
     pub(super) vm_id: Option<Uuid>,
+    /// The cluster that has it, for a persistent volume claim.
+    #[serde(default)]
+    pub(super) cluster_id: Option<Uuid>,
     pub(super) billing: Billing,
 }
 
@@ -61,7 +67,7 @@ impl Record<Volume> {
     /// Returns the status: one that is there and attached is in use.
     pub(super) fn shown_status(&self, now: Time) -> &str {
         match self.status(now) {
-            "available" if self.body.vm_id.is_some() => "in_use",
+            "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
             status => status,
         }
     }
@@ -135,8 +141,13 @@ fn create(call: &mut Call<'_>) -> Reply {
     call.validate_billing()?;
     let billing = call.begin_billing(billing_type, price(size))?;
     let (now, project) = (call.now, call.project());
-    let timeline = Timeline::new(now, &[(0, "creating"), (3, "available")]);
-    let id = call.world.create(Some(project), now, timeline, Volume { name, size, vm_id, billing });
+    let timeline = Timeline::new(now, CREATING);
+    let id = call.world.create(
+        Some(project),
+        now,
+        timeline,
+        Volume { name, size, vm_id, cluster_id: None, billing },
+    );
     call.show::<Volume>(201, id, "volume created")
 }
 
@@ -179,6 +190,7 @@ fn resized(id: Uuid, amount: Decimal, month: Decimal) -> Response {
 fn delete(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Volume>()?;
     let id = record.id;
+    unclaimed(record)?;
     if record.body.vm_id.is_some() {
         return Err(Refusal::conflict("the volume is attached: detach it first"));
     }
@@ -201,8 +213,19 @@ fn attach(call: &mut Call<'_>) -> Reply {
     call.show::<Volume>(200, id, "volume attached")
 }
 
+/// Refuses to take a volume from under a claim.
+fn unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
+    match record.body.cluster_id {
+        None => Ok(()),
+        Some(cluster) => Err(Refusal::conflict(format!(
+            "the volume belongs to a persistent volume claim of the cluster {cluster}: delete the claim first"
+        ))),
+    }
+}
+
 fn detach(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Volume>()?;
+    unclaimed(record)?;
     let (id, status) = (record.id, record.shown_status(call.now));
     if status != "in_use" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be in_use")));

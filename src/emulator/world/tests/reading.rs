@@ -24,6 +24,10 @@ fn furnish(cloud: &mut Cloud) {
     );
     let query = json!({"query": "CREATE TABLE a (b int)", "read_only": false});
     cloud.ok(&format!("POST /databases/{database}/console"), query);
+    let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
+    let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
+    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    cloud.wait(90);
     let project = cloud.make("/projects", json!({"name": "other"}));
     let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
     let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
@@ -72,7 +76,9 @@ fn a_read_changes_no_row() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     cloud.world.take_rows();
-    for path in ["/vms", "/databases", "/volumes", "/vpcs/cidr-suggestions", "/public/pricing/vm"] {
+    for path in
+        ["/vms", "/databases", "/volumes", "/k8s/clusters", "/vpcs/cidr-suggestions", "/public/pricing/vm"]
+    {
         cloud.get(path);
     }
     cloud.refuses("POST /vms", json!({}), 400, "required");
@@ -117,6 +123,7 @@ fn an_export_is_the_whole_world_and_comes_back() {
         "/roles",
         "/api-keys",
         "/invitations",
+        "/k8s/clusters",
     ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
