@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::api_key::ApiKey;
 use super::app::App;
 use super::app_domain::AppDomain;
 use super::app_event::AppEvent;
@@ -16,11 +17,14 @@ use super::cluster::Cluster;
 use super::database::Database;
 use super::deployment::Deployment;
 use super::function::Function;
+use super::invitation::Invitation;
 use super::job_run::JobRun;
 use super::mutate::MutateError;
 use super::node_pool::NodePool;
 use super::preview::Preview;
 use super::project::Project;
+use super::project_member::ProjectMember;
+use super::role::Role;
 use super::snapshot::Snapshot;
 use super::spend::SpendSettings;
 use super::ssh_key::SshKey;
@@ -117,6 +121,10 @@ macro_rules! tables {
 
 tables! {
     projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
     ssh_keys: SshKey,
     vpcs: Vpc,
     vms: Vm,
