@@ -19,6 +19,7 @@ mod database_access;
 mod database_operation;
 mod database_user;
 mod exchange;
+mod inspect;
 mod json;
 mod kubeconfig;
 mod kubernetes_version;
@@ -40,6 +41,7 @@ mod volume;
 mod vpc;
 
 pub use exchange::{Request, Response};
+pub use inspect::Search;
 pub use mutate::MutateError;
 pub use route::{handle, template};
 pub use state::{Bill, Row, Setup, Tier};

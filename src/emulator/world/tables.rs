@@ -9,12 +9,13 @@ use super::Time;
 use super::backup_schedule::BackupSchedule;
 use super::cluster::Cluster;
 use super::database::Database;
+use super::inspect::{self, Search};
 use super::mutate::MutateError;
 use super::node_pool::NodePool;
 use super::project::Project;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
-use super::table::{Body, Table};
+use super::table::{Body, Table, View};
 use super::vm::Vm;
 use super::volume::Volume;
 use super::vpc::Vpc;
@@ -49,6 +50,29 @@ macro_rules! tables {
             /// Returns how many records there are.
             pub(super) fn records(&self) -> usize {
                 0 $(+ self.$field.len(None))*
+            }
+
+            /// Returns how many records each kind has.
+            pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
