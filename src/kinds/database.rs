@@ -43,6 +43,7 @@ pub(super) static DATABASE: Kind = Kind {
         list: Endpoint::assumed(Method::Get, "/api/v1/databases"),
         delete: Endpoint::assumed(Method::Delete, "/api/v1/databases/{id}").answers(Envelope::Message),
         delete_body: &[],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["running", "warning"],
@@ -216,6 +217,7 @@ pub(super) static DATABASE: Kind = Kind {
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
     takes_along: &[],
+    plain_entry: None,
     shown_once: None,
     actions: ACTIONS,
 };

@@ -19,6 +19,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
         delete: Endpoint::documented(Method::Delete, "/api/v1/databases/{parent}/users/{id}"),
         delete_body: &[],
         ready: None,
+        absent_when: None,
     },
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
@@ -38,6 +39,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    plain_entry: None,
     shown_once: Some("password"),
     actions: &[
         Action::post(

@@ -26,6 +26,7 @@ pub(super) static VM: Kind = Kind {
         list: Endpoint::documented(Method::Get, "/api/v1/vms"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
         delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["active"],
@@ -95,6 +96,7 @@ pub(super) static VM: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[("backup_schedule", "vm")],
+    plain_entry: None,
     shown_once: None,
     actions: &[
         Action::call("start", "Starts it."),

@@ -18,6 +18,7 @@ pub(super) static VPC: Kind = Kind {
         list: Endpoint::assumed(Method::Get, "/api/v1/vpcs"),
         delete: Endpoint::assumed(Method::Delete, "/api/v1/vpcs/{id}"),
         delete_body: &[],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["active"],
@@ -57,6 +58,7 @@ pub(super) static VPC: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[],
+    plain_entry: None,
     shown_once: None,
     actions: &[Action::get(
         "cidr-suggestions",

@@ -1,5 +1,7 @@
 //! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
 
+use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -7,6 +9,9 @@ use super::exchange::Refusal;
 
 /// A request's JSON object. `null` counts as absent; unknown fields are ignored.
 pub(super) struct Body(Map<String, Value>);
+
+/// Largest amount of money: sums of it stay exact.
+const MOST_MONEY: i64 = 1_000_000_000;
 
 /// One field that is there.
 pub(super) struct Field<'a> {
@@ -71,6 +76,13 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A number of at least so much, exactly as it was written.
+    pub(super) fn decimal(self, min: Decimal) -> Result<Decimal, Refusal> {
+        let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
+        let read = read.filter(|number| (min..=Decimal::from(MOST_MONEY)).contains(number));
+        read.map_or_else(|| self.wrong(&format!("a number from {min} to {MOST_MONEY}")), Ok)
+    }
+
     /// Text with bounds on its length in characters.
     pub(super) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
         match self.value.as_str() {
@@ -106,6 +118,16 @@ impl<'a> Field<'a> {
             }
             _ => self.wrong(&format!("a list of at most {most} entries")),
         }
+    }
+
+    /// An object whose fields are read one by one.
+    pub(super) fn fields(self) -> Result<Body, Refusal> {
+        self.object().cloned().map(Body)
+    }
+
+    /// Anything of a form that its type knows.
+    pub(super) fn shaped<T: DeserializeOwned>(self, wanted: &str) -> Result<T, Refusal> {
+        serde_json::from_value(self.value.clone()).or_else(|_| self.wrong(wanted))
     }
 
     /// An object.

@@ -50,6 +50,11 @@ impl Call<'_> {
         }
     }
 
+    /// Returns the id of whoever asks.
+    pub(super) fn caller(&self) -> Uuid {
+        self.world.account.id
+    }
+
     /// Finds the object that the path means, within the project that a change names.
     pub(super) fn find<T: Body>(&self) -> Result<&Record<T>, Refusal> {
         let id = Uuid::try_parse(self.param(0)).ok();

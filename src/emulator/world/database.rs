@@ -203,6 +203,11 @@ impl Body for Database {
         record.body.billing.extend(until);
     }
 
+    fn happen(world: &mut World, id: Uuid, _at: Time) {
+        world.databases.remove(id);
+        world.unlink_database(id);
+    }
+
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let database = &record.body;
         fields.put("id", &record.id);

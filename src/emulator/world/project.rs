@@ -109,8 +109,13 @@ impl World {
             self.vpcs.len(project),
             self.vms.len(project),
             self.volumes.len(project),
+            self.snapshots.len(project),
+            self.backups.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
+            self.clusters.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

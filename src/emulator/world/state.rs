@@ -7,6 +7,8 @@ use uuid::Uuid;
 
 use super::Time;
 use super::billing::Meter;
+use super::database::DOMAIN;
+use super::month_meter::MonthMeter;
 use super::project::Project;
 use super::table::{Body, Record, Table};
 use super::tables::World;
@@ -59,6 +61,15 @@ pub(super) struct Account {
     pub(super) counter: u64,
     /// The latest time that was seen: the world's clock does not go back.
     pub(super) latest: Time,
+    /// What apps that are billed by the hour have cost, by month.
+    #[serde(default)]
+    pub(super) app_spend: MonthMeter,
+    /// The time that the clock is being moved to.
+    #[serde(skip)]
+    pub(super) horizon: Time,
+    /// Where clients reach the service, for the addresses that it gives them.
+    #[serde(skip)]
+    origin: Option<String>,
 }
 
 /// What the account has used and has left.
@@ -96,6 +107,9 @@ impl World {
             seed: setup.seed,
             counter: 2,
             latest: now,
+            app_spend: MonthMeter::new(now),
+            horizon: now,
+            origin: None,
         };
         let mut world = Self::without_records(account);
         world.projects.insert(Record {
@@ -224,9 +238,10 @@ impl World {
     /// Moves the world's clock, and lets happen in order what was to happen by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
         let now = to_millisecond(now).max(self.account.latest);
+        self.account.horizon = now;
         while let Some(due) = self.next_due().filter(|due| due.at <= now) {
             self.advance(due.at);
-            (due.happen)(self, due.id, due.at);
+            (due.happen)(self, due.id, due.at, now);
         }
         self.advance(now);
         now
@@ -236,7 +251,27 @@ impl World {
     fn advance(&mut self, now: Time) {
         self.account.latest = now.max(self.account.latest);
         self.account.meter.run(now, self.rate());
+        self.account.app_spend.run(now, self.apps.rate());
         self.settle_subscriptions(now);
+    }
+
+    /// Returns what apps that are billed by the hour cost in this month, or in the one before.
+    pub(super) fn app_spend(&self, now: Time, current: bool) -> Decimal {
+        let mut meter = self.account.app_spend;
+        meter.run(now, self.apps.rate());
+        if current { meter.current() } else { meter.previous() }
+    }
+
+    /// Says where clients reach the service, such as `http://127.0.0.1:8080`.
+    pub fn set_origin(&mut self, origin: &str) {
+        if self.account.origin.as_deref() != Some(origin) {
+            self.account.origin = Some(origin.to_owned());
+        }
+    }
+
+    /// Returns where clients reach the service.
+    pub(super) fn origin(&self) -> String {
+        self.account.origin.clone().unwrap_or_else(|| format!("http://{DOMAIN}"))
     }
 
     /// Returns an id that was never given out.

@@ -48,6 +48,8 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     const KIND: &'static str;
     /// The kind in an error message.
     const TITLE: &'static str;
+    /// Whether a record counts as an object of the cloud, or is only history of one.
+    const IS_OBJECT: bool = true;
     /// What finds records by other things than id and age.
     type Index: Default;
 
@@ -69,6 +71,11 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     /// Does what was due at a time: afterwards `next` must lie later, or the record be gone.
     fn happen(world: &mut World, id: Uuid, _at: Time) {
         Self::table_mut(world).remove(id);
+    }
+    /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
+    /// may be passed over.
+    fn catch_up(world: &mut World, id: Uuid, at: Time, _now: Time) {
+        Self::happen(world, id, at);
     }
     /// Writes the fields that the service shows.
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);

@@ -9,11 +9,16 @@ use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 
 mod account;
+mod app;
+mod cluster;
+mod copies;
 mod database;
 mod machine;
 mod network;
+mod node_pool;
 mod paging;
 mod reading;
+mod schedules;
 
 const KEY: &str = "sk_test";
 
@@ -124,6 +129,13 @@ impl Cloud {
         id
     }
 
+    /// Makes a cluster that runs, with two pools of two workers.
+    fn cluster(&mut self, name: &str) -> String {
+        let id = self.make("/k8s/clusters", with(cluster_body(), json!({"name": name})));
+        self.wait(90);
+        id
+    }
+
     fn balance(&self) -> String {
         self.world.bill(self.now).balance.to_string()
     }
@@ -135,6 +147,13 @@ fn template() -> String {
 
 fn vm_body() -> Value {
     json!({"name": "web", "template_id": template(), "pricing_id": 3})
+}
+
+fn cluster_body() -> Value {
+    json!({"name": "jobs", "version_id": 833, "node_pools": [
+        {"name": "general", "plan_id": 701, "node_count": 2},
+        {"name": "batch", "plan_id": 704, "node_count": 2},
+    ]})
 }
 
 /// Returns a body with some fields set to other values.

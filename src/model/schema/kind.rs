@@ -75,6 +75,41 @@ pub struct Api {
     pub delete_body: &'static [(&'static str, Literal)],
     /// How to see that it settled; `None` where it has at once.
     pub ready: Option<Ready>,
+    /// There is one object and no list: `list` answers with it, its id is the kind's name, and while an
+    /// attribute has this value it counts as absent.
+    pub absent_when: Option<(&'static str, Literal)>,
+}
+
+impl Api {
+    /// Returns the four usual endpoints of a collection of objects, as the specification names them.
+    #[must_use]
+    pub const fn documented(collection: &'static str, item: &'static str) -> Self {
+        Self {
+            id: "id",
+            create: Endpoint::documented(Method::Post, collection),
+            read: Some(Endpoint::documented(Method::Get, item)),
+            list: Endpoint::documented(Method::Get, collection),
+            delete: Endpoint::documented(Method::Delete, item),
+            delete_body: &[],
+            ready: None,
+            absent_when: None,
+        }
+    }
+
+    /// Returns the four usual endpoints of a collection of objects, as the contract assumes them.
+    #[must_use]
+    pub const fn assumed(collection: &'static str, item: &'static str) -> Self {
+        Self {
+            id: "id",
+            create: Endpoint::assumed(Method::Post, collection),
+            read: Some(Endpoint::assumed(Method::Get, item)),
+            list: Endpoint::assumed(Method::Get, collection),
+            delete: Endpoint::assumed(Method::Delete, item),
+            delete_body: &[],
+            ready: None,
+            absent_when: None,
+        }
+    }
 }
 
 /// One kind of resource.
@@ -107,6 +142,8 @@ pub struct Kind {
     /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
     /// attribute that refers to it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
+    /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
+    pub plain_entry: Option<&'static str>,
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// Other operations and reads.
@@ -114,6 +151,26 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// A kind without anything of its own, for tables that say only what is special.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        scope: Scope::Account,
+        api: Api::assumed("", ""),
+        attributes: &[],
+        rules: &[],
+        price: Price::Free,
+        estimate: Estimate { create: 1, update: 1, delete: 1 },
+        replace: ReplaceOrder::CreateFirst,
+        on_delete: &[],
+        on_replace: &[],
+        data_bearing: false,
+        takes_along: &[],
+        plain_entry: None,
+        shown_once: None,
+        actions: &[],
+    };
+
     /// Returns an attribute by the language's name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {

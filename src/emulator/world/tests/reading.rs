@@ -12,10 +12,16 @@ fn furnish(cloud: &mut Cloud) {
     cloud.wait(20);
     cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
+    cloud.make("/snapshots", json!({"name": "before", "vm_id": vm}));
+    cloud.make("/backups", json!({"name": "nightly", "vm_id": vm}));
     let database = cloud
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
+    let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
+    let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
+    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    cloud.wait(90);
     cloud.make("/projects", json!({"name": "other"}));
 }
 
@@ -60,7 +66,9 @@ fn a_read_changes_no_row() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     cloud.world.take_rows();
-    for path in ["/vms", "/databases", "/volumes", "/vpcs/cidr-suggestions", "/public/pricing/vm"] {
+    for path in
+        ["/vms", "/databases", "/volumes", "/k8s/clusters", "/vpcs/cidr-suggestions", "/public/pricing/vm"]
+    {
         cloud.get(path);
     }
     cloud.refuses("POST /vms", json!({}), 400, "required");
@@ -93,7 +101,17 @@ fn an_export_is_the_whole_world_and_comes_back() {
     other.world.import(serde_json::from_str(&export).unwrap()).unwrap();
     other.now = cloud.now;
     other.project = None;
-    for path in ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules"] {
+    for path in [
+        "/vms",
+        "/volumes",
+        "/databases",
+        "/vpcs",
+        "/projects",
+        "/backup-schedules",
+        "/snapshots",
+        "/backups",
+        "/k8s/clusters",
+    ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
     // What was there before is gone from the store too.
