@@ -38,6 +38,7 @@ mod deployment;
 mod exchange;
 mod function;
 mod grant;
+mod inspect;
 mod invitation;
 mod job_run;
 mod json;
@@ -71,6 +72,7 @@ mod volume;
 mod vpc;
 
 pub use exchange::{Request, Response};
+pub use inspect::Search;
 pub use mutate::MutateError;
 pub use route::{handle, template};
 pub use state::{Bill, Row, Setup, Tier};

@@ -27,7 +27,7 @@ pub enum MutateError {
 }
 
 /// What `mutate` calls the account.
-const ACCOUNT: &str = "account";
+pub(super) const ACCOUNT: &str = "account";
 
 fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Wrong(message.into()))
@@ -36,6 +36,12 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
 /// Returns ` Did you mean …?`, or nothing.
 fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
+}
+
+/// Says that there is no such kind.
+pub(super) fn unknown_kind(kind: &str) -> MutateError {
+    let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+    MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
 }
 
 impl World {
@@ -55,10 +61,7 @@ impl World {
         if kind == ACCOUNT {
             return self.mutate_account(set);
         }
-        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| {
-            let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
-            wrong(format!("there is no kind `{kind}`.{hint}"))
-        })
+        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
     }
 
     pub(super) fn mutate_record<T: Body>(

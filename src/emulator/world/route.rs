@@ -66,11 +66,6 @@ impl Route {
 const ROUTES: &[&[Route]] = &[
     super::public::ROUTES,
     super::project::ROUTES,
-    super::project_member::ROUTES,
-    super::role::ROUTES,
-    super::permission::ROUTES,
-    super::api_key::ROUTES,
-    super::invitation::ROUTES,
     super::ssh_key::ROUTES,
     super::vpc::ROUTES,
     super::vm::ROUTES,
@@ -83,9 +78,6 @@ const ROUTES: &[&[Route]] = &[
     super::database_operation::ROUTES,
     super::database_access::ROUTES,
     super::database_user::ROUTES,
-    super::database_console::ROUTES,
-    super::database_browse::ROUTES,
-    super::saved_query::ROUTES,
     super::kubernetes_version::ROUTES,
     super::cluster::ROUTES,
     super::cluster_operation::ROUTES,
@@ -108,6 +100,14 @@ const ROUTES: &[&[Route]] = &[
     super::app_usage::ROUTES,
     super::spend::ROUTES,
     super::function::ROUTES,
+    super::project_member::ROUTES,
+    super::role::ROUTES,
+    super::permission::ROUTES,
+    super::api_key::ROUTES,
+    super::invitation::ROUTES,
+    super::database_console::ROUTES,
+    super::database_browse::ROUTES,
+    super::saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {

@@ -17,6 +17,7 @@ use super::cluster::Cluster;
 use super::database::Database;
 use super::deployment::Deployment;
 use super::function::Function;
+use super::inspect::{self, Search};
 use super::invitation::Invitation;
 use super::job_run::JobRun;
 use super::mutate::MutateError;
@@ -29,7 +30,7 @@ use super::snapshot::Snapshot;
 use super::spend::SpendSettings;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
-use super::table::{Body, Table};
+use super::table::{Body, Table, View};
 use super::upload::Upload;
 use super::vm::Vm;
 use super::volume::Volume;
@@ -66,6 +67,29 @@ macro_rules! tables {
             /// Returns how many records there are, history left out.
             pub(super) fn records(&self) -> usize {
                 0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+            }
+
+            /// Returns how many records each kind has.
+            pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.

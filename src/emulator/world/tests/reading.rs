@@ -18,16 +18,16 @@ fn furnish(cloud: &mut Cloud) {
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
+    let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
+    let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
+    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    cloud.wait(90);
     cloud.ok(
         &format!("PUT /databases/{database}/saved-queries"),
         json!({"name": "top", "query": "SELECT 1"}),
     );
     let query = json!({"query": "CREATE TABLE a (b int)", "read_only": false});
     cloud.ok(&format!("POST /databases/{database}/console"), query);
-    let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
-    let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
-    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
-    cloud.wait(90);
     let project = cloud.make("/projects", json!({"name": "other"}));
     let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
     let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
@@ -120,10 +120,10 @@ fn an_export_is_the_whole_world_and_comes_back() {
         "/backup-schedules",
         "/snapshots",
         "/backups",
+        "/k8s/clusters",
         "/roles",
         "/api-keys",
         "/invitations",
-        "/k8s/clusters",
     ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
