@@ -263,6 +263,21 @@ fn a_membership_counts_from_the_next_request_on() {
 }
 
 #[test]
+fn a_network_goes_with_its_vm_only_for_whoever_may_delete_it() {
+    let mut cloud = Cloud::new();
+    let vpc = cloud.vpc();
+    let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc})));
+    let compute = json!(["compute:read", "compute:write", "networks:read"]);
+    let role = cloud.make("/roles", json!({"name": "compute", "permissions": compute}));
+    let made = cloud.ok("POST /api-keys", json!({"name": "a", "role_id": role}));
+    let delete = format!("DELETE /vms/{vm}");
+    cloud.with_key(made["secret"].as_str().unwrap(), |cloud| {
+        cloud.refuses(&delete, json!({"delete_vpc": true}), 403, "networks:write");
+        cloud.ok(&delete, Value::Null);
+    });
+}
+
+#[test]
 fn nobody_hands_on_what_they_do_not_hold() {
     let mut cloud = Cloud::new();
     let project = cloud.project.clone().unwrap();
@@ -383,13 +398,14 @@ fn a_person_is_invited_accepts_and_leaves() {
     let mut cloud = Cloud::new();
     let viewer = role(&mut cloud, "viewer");
     let body = json!({"email": "Ann@Example.com", "role_id": viewer});
+    let other_case = with(body.clone(), json!({"email": "ann@example.com"}));
     let made = cloud.ok("POST /invitations", body.clone());
     let id = made["id"].as_str().unwrap().to_owned();
     assert_eq!(
         (&made["email"], &made["status"], &made["role_slug"], &made["expires_at"]),
-        (&json!("ann@example.com"), &json!("pending"), &json!("viewer"), &json!("2026-03-11T12:00:00Z"))
+        (&json!("Ann@Example.com"), &json!("pending"), &json!("viewer"), &json!("2026-03-11T12:00:00Z"))
     );
-    cloud.refuses("POST /invitations", body.clone(), 409, "invited already");
+    cloud.refuses("POST /invitations", other_case, 409, "invited already");
     for (changes, status, words) in [
         (json!({"email": null}), 400, "email is required"),
         (json!({"email": "ann"}), 400, "address"),
@@ -408,7 +424,7 @@ fn a_person_is_invited_accepts_and_leaves() {
     let set = json!({"status": "accepted"});
     cloud.world.mutate("invitation", &again, set.as_object().unwrap(), cloud.now).unwrap();
     let members = cloud.send("GET /members", Value::Null).1;
-    assert_eq!((&members["total"], &members["data"][0]["email"]), (&json!(2), &json!("ann@example.com")));
+    assert_eq!((&members["total"], &members["data"][0]["email"]), (&json!(2), &json!("Ann@Example.com")));
     assert_eq!(members["data"][1]["role_slug"], "owner");
     cloud.refuses("POST /invitations", body, 409, "member already");
     cloud.refuses(&format!("DELETE /invitations/{again}"), Value::Null, 409, "accepted");
