@@ -61,6 +61,11 @@ const OPEN: &[&str] = &[
     "/api/v1/permissions",
 ];
 
+/// Tells whether any key may use a route.
+pub(super) fn is_open(template: &str) -> bool {
+    OPEN.contains(&template)
+}
+
 /// Ends of routes that only ask, although they are no GET.
 const ASKING: &[&str] = &["/console", "/browse"];
 /// Ends of routes that give a secret away, although they are a GET.
@@ -76,7 +81,7 @@ pub(super) struct Need {
 impl Need {
     /// Returns the permission that a route needs; `None` where any key will do.
     pub(super) fn of(method: Method, template: &str) -> Option<Self> {
-        if OPEN.contains(&template) {
+        if is_open(template) {
             return None;
         }
         let path = template.strip_prefix("/api/v1/")?;
