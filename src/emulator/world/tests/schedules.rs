@@ -80,6 +80,25 @@ fn a_deleted_vm_keeps_its_backups_and_gets_no_more() {
 }
 
 #[test]
+fn what_a_schedule_made_keeps_nobody_from_deleting_a_project() {
+    let mut cloud = Cloud::new();
+    let project = cloud.make("/projects", json!({"name": "other"}));
+    cloud.project = Some(project.clone());
+    let vm = cloud.vm();
+    cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily"}));
+    let mine = cloud.make("/backups", json!({"name": "mine", "vm_id": vm}));
+    cloud.wait(3 * DAY);
+    cloud.ok(&format!("DELETE /vms/{vm}"), Value::Null);
+    assert_eq!(backups(&mut cloud).len(), 4);
+    let delete = format!("DELETE /projects/{project}");
+    cloud.refuses(&delete, Value::Null, 409, "still holds");
+    cloud.ok(&format!("DELETE /backups/{mine}"), Value::Null);
+    cloud.ok(&delete, Value::Null);
+    cloud.project = None;
+    assert!(backups(&mut cloud).is_empty() && cloud.world.bill(cloud.now).rate_per_hour.is_zero());
+}
+
+#[test]
 fn ten_years_cost_no_more_than_what_is_kept() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
