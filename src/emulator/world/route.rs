@@ -163,3 +163,30 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
         (None, _) => Ok(Scope::Whole),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_route_needs_a_permission_or_is_a_catalog() {
+        let all = ROUTES.iter().flat_map(|routes| routes.iter());
+        for route in all {
+            let unguarded = matches!(route.access, Access::Public | Access::Presigned);
+            let known = unguarded
+                || super::super::permission::is_open(route.template)
+                || Need::of(route.method, route.template).is_some();
+            assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
+        }
+    }
+
+    #[test]
+    fn no_route_hides_another() {
+        let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
+        for route in &all {
+            let path = route.template.replace(['{', '}'], "");
+            let (found, _) = find(route.method, &path).unwrap();
+            assert_eq!(found.template, route.template, "{}", route.method);
+        }
+    }
+}
