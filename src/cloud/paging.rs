@@ -218,6 +218,9 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Pass, ReadError> {
+    if scope.kind.api.absent_when.is_some() {
+        return single(client, scope).await;
+    }
     let mut before: Option<Pass> = None;
     for _ in 0..MOST_PASSES {
         let Ok(pass) = read_pass(client, scope, confirms).await? else {
@@ -233,6 +236,23 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
         request: format!("GET {}", scope.kind.api.list.path),
         reason: format!("the list changed under each of {MOST_PASSES} reads"),
     })
+}
+
+/// Reads the only object of its kind; one that is switched off is none.
+async fn single<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+) -> Result<Pass, ReadError> {
+    let endpoint = scope.kind.api.list;
+    let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+    let (json, date) = client.read(endpoint.path, Vec::new(), None).await?;
+    let record = decode::payload(&json, endpoint.envelope);
+    let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
+    let object = decode::object(scope.kind, record, None, true).map_err(fail)?;
+    let off = scope.kind.api.absent_when.is_some_and(|(attribute, value)| {
+        object.attributes.get(attribute).is_none_or(|live| *live == value.value())
+    });
+    Ok(Pass { rows: if off { Vec::new() } else { vec![object] }, date, ..Pass::default() })
 }
 
 async fn read_pass<C: Cloud, K: Clock, R: Random>(

@@ -237,6 +237,9 @@ impl<'d> Resolver<'d> {
         let whole = reference.attribute.is_none();
         let fits = match (&of, &found) {
             (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
+            (Type::Catalog(table), Type::Reference(found)) if whole => {
+                self.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
+            }
             (Type::Boolean, found) => matches!(found, Type::Boolean),
             (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
             (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),

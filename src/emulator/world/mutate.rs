@@ -46,7 +46,7 @@ pub(super) fn unknown_kind(kind: &str) -> MutateError {
 
 impl World {
     /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card` and `banned`, and no id.
+    /// `balance`, `card`, `banned` and `high_tier`, and no id.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.
@@ -105,16 +105,19 @@ impl World {
             match (name.as_str(), value) {
                 ("card", Value::Bool(card)) => account.card = *card,
                 ("banned", Value::Bool(banned)) => account.banned = *banned,
+                ("high_tier", Value::Bool(high)) => account.high_tier = *high,
                 ("balance", Value::Number(number)) => {
                     let read = number.to_string().parse();
                     account.balance =
                         read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
                 }
-                ("card" | "banned", _) => return wrong(format!("{name} must be true or false")),
+                ("card" | "banned" | "high_tier", _) => {
+                    return wrong(format!("{name} must be true or false"));
+                }
                 ("balance", _) => return wrong("balance must be a number"),
                 _ => {
                     return wrong(format!(
-                        "an account has no `{name}` to set. It has balance, banned, card"
+                        "an account has no `{name}` to set. It has balance, banned, card, high_tier"
                     ));
                 }
             }

@@ -55,6 +55,11 @@ impl Vm {
     pub(super) fn month(&self) -> Decimal {
         catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::month)
     }
+
+    /// Returns the size of its disk, GB.
+    pub(super) fn disk(&self) -> i64 {
+        catalog::vm_plan(self.pricing_id).map_or(0, |plan| plan.storage)
+    }
 }
 
 /// The machines of each network, by address.

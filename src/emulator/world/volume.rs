@@ -19,7 +19,7 @@ use super::table::{Body, Record, Table, View};
 use super::tables::World;
 use super::timeline::Timeline;
 use super::vm::Vm;
-use super::vm_operation::settled;
+use super::vm_operation;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/volumes";
@@ -65,7 +65,7 @@ fn price(size: i64) -> Decimal {
 
 impl Record<Volume> {
     /// Returns the status: one that is there and attached is in use.
-    fn shown_status(&self, now: Time) -> &str {
+    pub(super) fn shown_status(&self, now: Time) -> &str {
         match self.status(now) {
             "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
             status => status,
@@ -136,7 +136,7 @@ fn create(call: &mut Call<'_>) -> Reply {
     let billing_type = call.billing_type()?;
     let vm_id = call.body.optional("vm_id", Field::uuid)?;
     if let Some(vm) = vm_id {
-        settled(call.named::<Vm>(vm)?.status(call.now))?;
+        vm_operation::settled(call.named::<Vm>(vm)?.status(call.now))?;
     }
     call.validate_billing()?;
     let billing = call.begin_billing(billing_type, price(size))?;
@@ -166,9 +166,7 @@ fn resize(call: &mut Call<'_>) -> Reply {
             old.size
         )));
     }
-    if !matches!(status, "available" | "in_use") {
-        return Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")));
-    }
+    settled(status)?;
     call.validate_billing()?;
     let amount = call.adjust_billing(old.billing, old.month(), price(new_size))?;
     call.update::<Volume>(id, |record| record.body.size = new_size);
@@ -210,7 +208,7 @@ fn attach(call: &mut Call<'_>) -> Reply {
     if status != "available" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));
     }
-    settled(vm_status)?;
+    vm_operation::settled(vm_status)?;
     call.update::<Volume>(id, |record| record.body.vm_id = Some(vm));
     call.show::<Volume>(200, id, "volume attached")
 }
@@ -234,4 +232,24 @@ fn detach(call: &mut Call<'_>) -> Reply {
     }
     call.update::<Volume>(id, |record| record.body.vm_id = None);
     call.show::<Volume>(200, id, "volume detached")
+}
+
+/// Refuses a volume that has not settled.
+pub(super) fn settled(status: &str) -> Result<(), Refusal> {
+    if matches!(status, "available" | "in_use") {
+        return Ok(());
+    }
+    Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")))
+}
+
+/// Puts an earlier state back into a volume; it keeps its size.
+pub(super) fn restore(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
+    let now = call.now;
+    let Some(record) = call.world.volumes.get(volume) else {
+        return Err(Refusal::conflict("the volume is gone: there is nothing to restore into"));
+    };
+    settled(record.shown_status(now))?;
+    let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);
+    call.update::<Volume>(volume, |record| record.timeline = timeline);
+    Ok(())
 }

@@ -23,6 +23,8 @@ fn only_health_and_catalog_need_no_key() {
         ("/api/v1/k8s/versions", true),
         ("/api/v1/vpcs/cidr-suggestions", true),
         ("/api/v1/vms", true),
+        ("/api/v1/permissions", true),
+        ("/api/v1/api-keys", true),
         ("/api/v1/nowhere", true),
     ] {
         for key in [None, Some("sk_wrong".to_owned())] {
@@ -70,6 +72,13 @@ fn changes_say_their_project_where_that_is_required() {
         "POST /backup-schedules",
         "PATCH /backup-schedules/x",
         "DELETE /backup-schedules/x",
+        "POST /snapshots",
+        "DELETE /snapshots/x",
+        "POST /snapshots/x/restore",
+        "PATCH /snapshots/x/rename",
+        "POST /backups",
+        "DELETE /backups/x",
+        "POST /backups/x/restore",
         "POST /k8s/clusters",
         "DELETE /k8s/clusters/x",
         "POST /k8s/clusters/x/upgrade",
@@ -201,6 +210,8 @@ fn an_account_that_is_banned_buys_nothing() {
         ("POST /databases".to_owned(), json!({"name": "a", "plan_id": 102})),
         (format!("POST /vms/{vm}/resize"), json!({"pricing_id": 4})),
         (format!("PATCH /volumes/{volume}"), json!({"new_size": 11})),
+        ("POST /snapshots".to_owned(), json!({"name": "a", "vm_id": vm})),
+        ("POST /backups".to_owned(), json!({"name": "a", "vm_id": vm})),
         ("POST /k8s/clusters".to_owned(), with(cluster_body(), json!({"name": "more"}))),
         (
             format!("POST /k8s/clusters/{cluster}/pools"),

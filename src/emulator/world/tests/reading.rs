@@ -14,6 +14,8 @@ fn furnish(cloud: &mut Cloud) {
     cloud.wait(20);
     cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly"}));
+    cloud.make("/snapshots", json!({"name": "before", "vm_id": vm}));
+    cloud.make("/backups", json!({"name": "nightly", "vm_id": vm}));
     let database = cloud
         .make("/databases", json!({"name": "main", "plan_id": 102, "public_access": true, "vpc_id": vpc}));
     cloud.wait(47);
@@ -22,7 +24,17 @@ fn furnish(cloud: &mut Cloud) {
     let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
     cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
     cloud.wait(90);
-    cloud.make("/projects", json!({"name": "other"}));
+    cloud.ok(
+        &format!("PUT /databases/{database}/saved-queries"),
+        json!({"name": "top", "query": "SELECT 1"}),
+    );
+    let query = json!({"query": "CREATE TABLE a (b int)", "read_only": false});
+    cloud.ok(&format!("POST /databases/{database}/console"), query);
+    let project = cloud.make("/projects", json!({"name": "other"}));
+    let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
+    let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
+    cloud.make("/invitations", json!({"email": "a@example.com", "role_id": role}));
+    cloud.make(&format!("/projects/{project}/members"), json!({"api_key_id": key, "role_id": role}));
 }
 
 fn text(world: &World) -> String {
@@ -101,9 +113,20 @@ fn an_export_is_the_whole_world_and_comes_back() {
     other.world.import(serde_json::from_str(&export).unwrap()).unwrap();
     other.now = cloud.now;
     other.project = None;
-    for path in
-        ["/vms", "/volumes", "/databases", "/vpcs", "/projects", "/backup-schedules", "/k8s/clusters"]
-    {
+    for path in [
+        "/vms",
+        "/volumes",
+        "/databases",
+        "/vpcs",
+        "/projects",
+        "/backup-schedules",
+        "/snapshots",
+        "/backups",
+        "/k8s/clusters",
+        "/roles",
+        "/api-keys",
+        "/invitations",
+    ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }
     // What was there before is gone from the store too.
