@@ -10,11 +10,17 @@ use crate::model::schema::Method;
 
 mod account;
 mod app;
+mod app_parts;
+mod clock;
 mod database;
+mod deployment;
+mod function;
+mod job;
 mod machine;
 mod network;
 mod paging;
 mod reading;
+mod spend;
 
 const KEY: &str = "sk_test";
 
@@ -144,6 +150,11 @@ fn with(mut body: Value, changes: Value) -> Value {
         body[name.as_str()] = value.clone();
     }
     body
+}
+
+/// An app that is like most.
+fn web() -> Value {
+    json!({"name": "web", "type": "web", "image": "nginx:1"})
 }
 
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";

@@ -15,10 +15,6 @@ impl Cloud {
     }
 }
 
-pub(super) fn web() -> Value {
-    json!({"name": "web", "type": "web", "image": "nginx:1"})
-}
-
 fn repo() -> Value {
     json!({"name": "web", "type": "web", "repo": "acme/shop", "branch": "main"})
 }
@@ -98,7 +94,10 @@ fn a_new_app_shows_every_field() {
     );
     assert_eq!(made["env_vars"], json!({"A": "1"}));
     assert!(cloud.get("/apps/services")[0].get("env_vars").is_none());
-    assert_eq!((&made["size"], &made["port"], &made["instances"]), (&json!("app-xs"), &json!(8080), &json!(1)));
+    assert_eq!(
+        (&made["size"], &made["port"], &made["instances"]),
+        (&json!("app-xs"), &json!(8080), &json!(1))
+    );
 }
 
 #[test]
@@ -124,7 +123,11 @@ fn an_app_that_cannot_be_is_refused() {
         (json!({"type": "cron"}), 400, "cron_schedule is required"),
         (json!({"type": "cron", "cron_schedule": "often"}), 400, "cron_schedule"),
         (json!({"type": "cron", "cron_schedule": "* * * * *", "cron_timezone": "Mars"}), 400, "IANA"),
-        (json!({"type": "cron", "cron_schedule": "* * * * *", "cron_concurrency": "x"}), 400, "allow, forbid"),
+        (
+            json!({"type": "cron", "cron_schedule": "* * * * *", "cron_concurrency": "x"}),
+            400,
+            "allow, forbid",
+        ),
         (json!({"cron_timezone": "Mars"}), 400, "IANA"),
         (json!({"instances": 0}), 400, "instances"),
         (json!({"instances": 7}), 400, "at most 6"),
@@ -188,7 +191,10 @@ fn a_change_of_how_an_app_runs_rolls_out_and_others_do_not() {
         let list = cloud.send(&format!("GET {path}/deployments"), Value::Null).1;
         assert_eq!(list["total"], deployments, "{body}");
         if rolls_out {
-            assert_eq!((&list["data"][0]["status"], &list["data"][1]["status"]), (&json!("queued"), &json!("live")));
+            assert_eq!(
+                (&list["data"][0]["status"], &list["data"][1]["status"]),
+                (&json!("queued"), &json!("live"))
+            );
             let old = cloud.get(&path)["live_deployment_id"].clone();
             cloud.wait(25);
             let list = cloud.get(&format!("{path}/deployments"));
@@ -277,7 +283,12 @@ fn limits_of_scale_count_only_on_the_way_up() {
     assert_eq!(cloud.ok(&scale, json!({"instances": 9}))["instances"], 9);
     let scaled = cloud.ok(&scale, json!({"min_replicas": 1, "max_replicas": 4, "autoscaling_target": 10}));
     assert_eq!(
-        (&scaled["instances"], &scaled["min_replicas"], &scaled["max_replicas"], &scaled["autoscaling_target"]),
+        (
+            &scaled["instances"],
+            &scaled["min_replicas"],
+            &scaled["max_replicas"],
+            &scaled["autoscaling_target"]
+        ),
         (&Value::Null, &json!(1), &json!(4), &json!(10))
     );
     assert_eq!(scaled["autoscaling_metric"], "concurrency");
