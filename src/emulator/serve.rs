@@ -171,6 +171,9 @@ async fn collect(body: RequestBody, most: usize) -> Result<Vec<u8>, Response> {
 
 /// Reads an archive piece by piece: it may be large, and only its digest matters.
 async fn receive(body: RequestBody) -> Result<Archive, Response> {
+    if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
+        return Err(too_large(LARGEST_ARCHIVE));
+    }
     let mut body = Limited::new(body, LARGEST_ARCHIVE);
     let mut arriving = Arriving::default();
     while let Some(frame) = body.frame().await {
@@ -185,10 +188,14 @@ async fn receive(body: RequestBody) -> Result<Archive, Response> {
 /// Says why a body was not read to its end.
 fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), most: usize) -> Response {
     if error.is::<LengthLimitError>() {
-        let message = format!("a request's body may have {} MiB at most", most >> 20);
-        return Response::error(413, "Payload Too Large", &message);
+        return too_large(most);
     }
     Response::error(400, "Bad Request", &format!("the body ended early: {error}"))
+}
+
+fn too_large(most: usize) -> Response {
+    let message = format!("a request's body may have {} MiB at most", most >> 20);
+    Response::error(413, "Payload Too Large", &message)
 }
 
 /// Tells whether a request was not made by a page of another site in someone's browser.
