@@ -11,6 +11,7 @@
 )]
 
 mod bad_input;
+mod bounds;
 mod canary;
 mod case;
 mod change;
