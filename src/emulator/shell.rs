@@ -209,6 +209,8 @@ mod tests {
             project: None,
             peer: "peer".to_owned(),
             trusted: false,
+            host: None,
+            archive: None,
             body: body.as_bytes().to_vec(),
         };
         let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };

@@ -130,7 +130,7 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 /// Answers a request whose body is an archive that was read already.
 pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
     let now = world.tick(now);
-    upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+    super::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
 }
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
