@@ -104,7 +104,7 @@ impl FileStore {
             let birth = opening.identity.birth();
             let line = state.begin(std::slice::from_ref(&birth))?;
             let written = write_durably(&state.journal, &line.bytes);
-            state.end(line, written)?;
+            state.end(line.head, written)?;
             state.records = Some(vec![birth]);
         }
         check_owner(state.records.as_deref().unwrap_or_default(), opening.identity)?;
@@ -151,7 +151,7 @@ impl Store for FileStore {
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         let line = self.state.borrow_mut().begin(records)?;
         let written = self.write(Arc::clone(&line.bytes)).await;
-        self.state.borrow_mut().end(line, written)
+        self.state.borrow_mut().end(line.head, written)
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
@@ -213,9 +213,9 @@ impl State {
     }
 
     /// Goes on after a line, if it is there.
-    fn end(&mut self, line: Line, written: io::Result<()>) -> Result<(), StoreError> {
+    fn end(&mut self, head: Head, written: io::Result<()>) -> Result<(), StoreError> {
         written.map_err(failed("write", &self.journal_path))?;
-        self.head = line.head;
+        self.head = head;
         self.records = None;
         self.poisoned = false;
         Ok(())

@@ -61,7 +61,7 @@ mod tests {
     }
 
     fn run(put_back: &[&str]) -> Run {
-        let put_back = put_back.iter().map(|name| Name::new(name)).collect();
+        let put_back = put_back.iter().map(Name::new).collect();
         Run {
             run: Uuid::nil(),
             plan: Uuid::nil(),

@@ -37,7 +37,8 @@ fn bombs() -> Vec<(&'static str, String)> {
     let mut aliases = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
         let last = n - 1;
-        aliases += &format!("a{n}: &a{n} [{}]\n", vec![format!("*a{last}"); 10].join(", "));
+        let line = format!("a{n}: &a{n} [{}]\n", vec![format!("*a{last}"); 10].join(", "));
+        aliases.push_str(&line);
     }
     let deep = 100_000;
     vec![
@@ -118,7 +119,7 @@ fn service(head: &'static str, body: Vec<u8>) -> String {
         for stream in listener.incoming() {
             let (mut stream, body) = (stream.unwrap(), body.clone());
             std::thread::spawn(move || {
-                let mut asked = [0; 65_536];
+                let mut asked = [0; 16_384];
                 while stream.read(&mut asked).is_ok_and(|count| count > 0) {
                     let head = format!("HTTP/1.1 200 OK\r\n{head}content-length: {}\r\n\r\n", body.len());
                     if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).is_err() {

@@ -230,7 +230,7 @@ fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut bytes = [0; 65_536];
+            let mut bytes = [0; 16_384];
             let count = stream.read(&mut bytes).unwrap_or(0);
             ear.lock().unwrap().extend_from_slice(&bytes[..count]);
             let _ = stream.write_all(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");

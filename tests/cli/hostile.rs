@@ -260,8 +260,13 @@ fn refusal<const FIRST: usize>(
     if !line.starts_with("POST ") {
         return (status, body);
     }
-    let said: String =
-        PIECES.iter().skip(FIRST).step_by(4).map(|piece| format!("MARK{piece}MARK ")).collect();
+    let said: String = PIECES
+        .iter()
+        .skip(FIRST)
+        .step_by(4)
+        .map(|piece| format!("MARK{piece}MARK "))
+        .collect::<Vec<_>>()
+        .concat();
     (400, json!({"error": "Bad Request", "message": said}))
 }
 
