@@ -12,7 +12,7 @@ use super::faults::{self, Fault};
 use super::limiter::{Decision, Limiter};
 use super::log::{Entry, Log};
 use super::store::Journal;
-use super::world::{Request, Response, Tier, World, handle, template};
+use super::world::{Archive, Request, Response, Tier, World, handle, receive, template};
 use crate::model::schema::Method;
 
 /// One request as it came from the socket.
@@ -22,10 +22,14 @@ pub(super) struct Incoming {
     pub(super) query: Vec<(String, String)>,
     pub(super) api_key: Option<String>,
     pub(super) project: Option<String>,
+    /// The address that the client reached this server at.
+    pub(super) host: Option<String>,
     pub(super) peer: String,
     /// Whether the emulator's own calls are open to this request.
     pub(super) trusted: bool,
     pub(super) body: Vec<u8>,
+    /// What the body was, where it is an archive.
+    pub(super) archive: Option<Archive>,
 }
 
 /// The two times of a request.
@@ -115,9 +119,16 @@ impl Shell {
     }
 
     fn run(&mut self, method: Method, incoming: Incoming, moment: Moment) -> Response {
-        let Incoming { path, query, api_key, project, body, .. } = incoming;
+        let Incoming { path, query, api_key, project, host, body, archive, .. } = incoming;
         let request = Request { method, path, query, api_key, project, body };
-        handle(&mut self.world, &request, self.clock.now(moment.real))
+        let now = self.clock.now(moment.real);
+        if let Some(host) = host {
+            self.world.set_origin(&format!("http://{host}"));
+        }
+        match archive {
+            Some(archive) => receive(&mut self.world, &request, &archive, now),
+            None => handle(&mut self.world, &request, now),
+        }
     }
 
     /// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
@@ -198,6 +209,8 @@ mod tests {
             project: None,
             peer: "peer".to_owned(),
             trusted: false,
+            host: None,
+            archive: None,
             body: body.as_bytes().to_vec(),
         };
         let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };

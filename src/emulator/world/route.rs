@@ -127,6 +127,12 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
     dispatch(world, request, now).unwrap_or_else(Response::from)
 }
 
+/// Answers a request whose body is an archive that was read already.
+pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
+    let now = world.tick(now);
+    super::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+}
+
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
