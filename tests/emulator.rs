@@ -10,6 +10,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -267,6 +268,35 @@ async fn a_body_that_is_too_large_is_413() {
     let body = json!({"name": "x".repeat(17 << 20)});
     let (status, answer) = service.get("POST /api/v1/projects", body).await;
     assert_eq!((status, &answer["error"]), (413, &json!("Payload Too Large")));
+}
+
+#[tokio::test]
+async fn source_is_uploaded_without_a_key_and_larger_than_other_bodies() {
+    let service = Service::start(calm()).await;
+    let made = service.ok("POST /api/v1/apps/services", json!({"name": "a", "type": "web"})).await;
+    let path = format!("/api/v1/apps/services/{}", made["data"]["id"].as_str().unwrap());
+    let grant = service.ok(&format!("POST {path}/source-upload"), Value::Null).await;
+    let url = grant["upload_url"].as_str().unwrap();
+    assert!(url.starts_with(&service.running.base_url()), "{url}");
+    let put = |url: &str, bytes: Vec<u8>| service.client.put(url).body(bytes).send();
+    let mut archive = vec![0_u8; 17 << 20];
+    archive[..3].copy_from_slice(&[0x1f, 0x8b, 8]);
+    assert_eq!(put(url, archive).await.unwrap().status(), 200);
+    assert_eq!(put(url.split_once('?').unwrap().0, vec![1]).await.unwrap().status(), 403);
+    let deploy = json!({"blob_key": grant["blob_key"]});
+    let made = service.ok(&format!("POST {path}/deployments"), deploy).await;
+    assert_eq!(made["data"]["source_size"], 17 << 20);
+    // A length that is too large is refused before a byte of it is read.
+    let mut socket = std::net::TcpStream::connect(service.running.address).unwrap();
+    let target = url.strip_prefix(&service.running.base_url()).unwrap();
+    let length = (100 << 20) + 1;
+    write!(socket, "PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    tokio::task::spawn_blocking(move || socket.read_exact(&mut answer).map(|()| answer))
+        .await
+        .unwrap()
+        .map(|answer| assert_eq!(answer, *b"HTTP/1.1 413"))
+        .unwrap();
 }
 
 #[tokio::test]
