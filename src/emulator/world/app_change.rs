@@ -88,7 +88,7 @@ fn requested(call: &Call<'_>) -> Result<App, Refusal> {
     let mut app = App { name, ..blank(kind, call.now) };
     read_source(body, &mut app)?;
     read_scale(body, &mut app)?;
-    read_settings(body, &mut app, call.now)?;
+    read_settings(body, &mut app)?;
     Ok(app)
 }
 
@@ -162,7 +162,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     let mut new = old.clone();
     new.name = call.body.optional("name", Field::name)?.unwrap_or(new.name);
     read_branch(&call.body, &mut new)?;
-    read_settings(&call.body, &mut new, call.now)?;
+    read_settings(&call.body, &mut new)?;
     call.free_app_name(project, &new.name, Some(id))?;
     let changes = rolls_out(&old, &new);
     let deploys = match status.as_str() {

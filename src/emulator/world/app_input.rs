@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Time;
 use super::app::{App, AppType};
 use super::app_catalog::{SIZES, find_size};
 use super::body::{Body as Input, Field};
@@ -26,7 +25,7 @@ fn set(field: &mut String, said: Option<&str>) {
 }
 
 /// Reads what a creation and a change have in common.
-pub(super) fn read_settings(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
+pub(super) fn read_settings(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let text = |name, most| body.optional(name, |field| field.text(0, most));
     set(&mut app.description, text("description", DESCRIPTION)?);
     set(&mut app.start_command, text("start_command", COMMAND)?);
@@ -46,7 +45,7 @@ pub(super) fn read_settings(body: &Input, app: &mut App, now: Time) -> Result<()
     if let Some(variables) = body.optional("env_vars", variables)? {
         app.env_vars = variables;
     }
-    read_cron(body, app, now)
+    read_cron(body, app)
 }
 
 fn known_size(slug: &str) -> Result<&'static str, Refusal> {
@@ -99,7 +98,7 @@ pub(super) fn variables(field: Field<'_>) -> Result<BTreeMap<String, String>, Re
     Ok(read)
 }
 
-fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
+fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let schedule = body.optional("cron_schedule", |field| field.text(1, 256))?;
     let timezone = body.optional("cron_timezone", |field| field.text(1, 64))?;
     let concurrency =
@@ -111,8 +110,8 @@ fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
     match (app.kind, app.cron_schedule.is_empty()) {
         (AppType::Cron, true) => return Err(Refusal::bad("cron_schedule is required for a cron app")),
         // Without a schedule, a zone is still to be one.
-        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone, now)?,
-        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone, now)?,
+        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone)?,
+        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone)?,
         _ => return Ok(()),
     };
     Ok(())

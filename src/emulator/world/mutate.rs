@@ -5,6 +5,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::Time;
+use super::spend::SpendSettings;
 use super::table::Body;
 use super::tables::{KINDS, World};
 use super::timeline::Timeline;
@@ -40,7 +41,7 @@ fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
 
 impl World {
     /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card` and `banned`, and no id.
+    /// `balance`, `card` and `banned`, and no id; nor does the kind of which there is one record.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.
@@ -55,7 +56,8 @@ impl World {
         if kind == ACCOUNT {
             return self.mutate_account(set);
         }
-        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| {
+        let only = (kind == SpendSettings::KIND).then(|| self.spend_record(now).to_string());
+        self.mutate_kind(kind, only.as_deref().unwrap_or(id), set, now).unwrap_or_else(|| {
             let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
             wrong(format!("there is no kind `{kind}`.{hint}"))
         })
