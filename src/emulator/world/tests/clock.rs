@@ -30,8 +30,8 @@ fn act(cloud: &mut Cloud, apps: &[String], app: usize, action: usize) {
         6 => (format!("POST {path}/source-upload"), Value::Null),
         7 => (format!("DELETE {path}"), Value::Null),
         8 => ("PATCH /apps/spend-settings".to_owned(), json!({"monthly_cap_usd": 1 + app * 100})),
-        9 => ("PATCH /apps/spend-settings".to_owned(), json!({"enabled": app % 2 == 0})),
-        _ => (format!("PATCH {path}"), json!({"previews_enabled": app % 2 == 0, "size": "app-l"})),
+        9 => ("PATCH /apps/spend-settings".to_owned(), json!({"enabled": app.is_multiple_of(2)})),
+        _ => (format!("PATCH {path}"), json!({"previews_enabled": app.is_multiple_of(2), "size": "app-l"})),
     };
     cloud.send(&line, body);
 }
