@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
-use crate::model::schema::{Attribute, Call, Kind, OnChange, Presence, Type};
+use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
@@ -22,10 +22,12 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Json, Unse
     for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
         match values.get(attribute.name) {
             None | Some(Value::Null) => {}
-            Some(value) => {
-                body.insert(attribute.wire.to_owned(), sent(attribute, value)?);
-            }
+            Some(value) => put(&mut body, attribute, attribute.wire, value)?,
         }
+    }
+    // What is there once, or off, is made by switching it on.
+    if let Some((attribute, Literal::Bool(off))) = kind.api.absent_when {
+        body.entry(attribute).or_insert(Json::Bool(!off));
     }
     Ok(Json::Object(body))
 }
@@ -45,14 +47,41 @@ pub(super) fn call_body(
         let Some(field) = body_field(attribute, call) else { continue };
         let value = targets.get(attribute.name).cloned().or_else(|| standing(attribute.name));
         if let Some(value) = value {
-            body.insert(field.to_owned(), sent(attribute, &or_default(attribute, value))?);
+            put(&mut body, attribute, field, &or_default(attribute, value))?;
         }
     }
-    for (field, literal) in call.fixed {
+    let holds = |name: &str, wanted: Literal| {
+        let value = targets.get(name).cloned().or_else(|| standing(name));
+        let start = || kind.attribute(name).map_or(Value::Null, |a| or_default(a, Value::Null));
+        value.unwrap_or_else(start) == wanted.value()
+    };
+    let more = call.fixed_when.filter(|(name, wanted, _)| holds(name, *wanted));
+    for (field, literal) in call.fixed.iter().chain(more.map_or(&[][..], |(_, _, fields)| fields)) {
         let fixed = literal.value().to_wire().unwrap_or_default();
         body.insert((*field).to_owned(), fixed);
     }
     Ok(Json::Object(body))
+}
+
+/// Writes an attribute into a body: a record without a field of its own key by key.
+fn put(
+    body: &mut Map<String, Json>,
+    attribute: &Attribute,
+    field: &str,
+    value: &Value,
+) -> Result<(), Unsendable> {
+    if attribute.spread.is_empty() {
+        body.insert(field.to_owned(), sent(attribute, value)?);
+        return Ok(());
+    }
+    let Value::Map(map) = value else { return Ok(()) };
+    for (key, field) in attribute.spread {
+        if let Some(part) = map.get(*key) {
+            let part = part.to_wire().ok_or_else(|| Unsendable(attribute.name.into()))?;
+            body.insert((*field).to_owned(), part);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the field in which a call carries an attribute; a call that says all by its path has none.

@@ -12,6 +12,7 @@ use super::interrupt::{self, Ended};
 use super::project::Project;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
+use crate::kinds::REGISTRY;
 use crate::ledger::any::{AnyStore, Opening};
 use crate::ledger::entry::{Identity, Ledger};
 use crate::ledger::journal::Journal;
@@ -175,7 +176,7 @@ pub(super) fn pin(
     catalog: &Catalog,
     pinned: Option<&Catalog>,
 ) -> Result<(), Failure> {
-    let mut lock = lock::pinned(&project.stack, catalog);
+    let mut lock = lock::pinned(REGISTRY, &project.stack, catalog);
     let mut now = pinned.cloned().unwrap_or_default();
     now.extend_with(lock.catalog);
     if pinned.is_some_and(|before| before.tables == now.tables) || now.tables.is_empty() {

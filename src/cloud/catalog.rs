@@ -29,7 +29,8 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
     let read = try_join_all(wanted.map(async |table| {
         let records = match table.shape {
             CatalogShape::List => list(client, table).await?,
-            CatalogShape::Single => single(client, table).await?,
+            CatalogShape::Single => single(client, table, None).await?,
+            CatalogShape::Beside(key) => single(client, table, Some(key)).await?,
         };
         Ok::<_, ReadError>((Name::new_static(table.name), records))
     }));
@@ -50,7 +51,8 @@ async fn list<C: Cloud, K: Clock, R: Random>(
         let count = page.rows.len();
         let known = records.len();
         for row in &page.rows {
-            let record = record(row).ok_or_else(|| failed(table, "a record has no name".to_owned()))?;
+            let record = record(row, table.named_by)
+                .ok_or_else(|| failed(table, "a record has no name".to_owned()))?;
             if !records.iter().take(known).any(|known| known.slug == record.slug && known.id == record.id) {
                 records.push(record);
             }
@@ -63,25 +65,29 @@ async fn list<C: Cloud, K: Clock, R: Random>(
     Ok(records)
 }
 
-/// Reads a table with one record, which has no name.
+/// Reads a table with one record, which has no name; under a key, when it stands beside another table.
 async fn single<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     table: &CatalogTable,
+    key: Option<&str>,
 ) -> Result<Vec<CatalogRecord>, ReadError> {
     let (json, _) = client.read(table.path, Vec::new(), None).await?;
-    let found = decode::payload(&json, Envelope::Pricing);
+    let found = match key {
+        Some(key) => json.get(key),
+        None => decode::payload(&json, Envelope::Pricing),
+    };
     let found = found.filter(|json| json.is_object());
     let found = found.ok_or_else(|| failed(table, "the answer holds no record".to_owned()))?;
     let id = found.get("id").map_or(Value::Null, decode::catalog_id);
     Ok(vec![CatalogRecord { id, slug: Name::default(), fields: fields(found) }])
 }
 
-/// Returns a record: its slug, else its name, else its id is the name that configurations use.
-fn record(json: &Json) -> Option<CatalogRecord> {
+/// Returns a record: the field that names it, else its name, else its id is what configurations use.
+fn record(json: &Json, named_by: &str) -> Option<CatalogRecord> {
     let text = |key: &str| json.get(key)?.as_str().filter(|text| !text.is_empty()).map(Name::new);
     let id = json.get("id").filter(|id| !id.is_null()).map(decode::catalog_id);
     let by_id = || id.as_ref().map(|id| Name::new(id.to_string()));
-    let slug = text("slug").or_else(|| text("name")).or_else(by_id)?;
+    let slug = text(named_by).or_else(|| text("name")).or_else(by_id)?;
     let id = id.unwrap_or_else(|| Value::Text(slug.clone()));
     Some(CatalogRecord { id, slug, fields: fields(json) })
 }
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_record_is_known_by_slug_name_or_id() {
-        let of = |json: Json| record(&json).map(|record| (record.id, record.slug.to_string()));
+        let of = |json: Json| record(&json, "slug").map(|record| (record.id, record.slug.to_string()));
         let cases = [
             (serde_json::json!({"id": "3", "slug": "cpu-2c", "name": "Two"}), Value::Integer(3), "cpu-2c"),
             (serde_json::json!({"id": "u-1", "slug": "", "name": "ubuntu"}), "u-1".into(), "ubuntu"),

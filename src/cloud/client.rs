@@ -235,14 +235,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// As `refresh`.
     pub async fn reveal(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<ShownOnce>, ReadError> {
-        let Some(action) = kind.reveal() else { return Ok(None) };
-        let path = fill(action.endpoint.path, Some(&key.id), key.parent.as_deref());
+        let Some(endpoint) = kind.reveal() else { return Ok(None) };
+        let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
         let path = path.map_err(|error| ReadError::Failed {
             request: format!("GET {}", key.kind),
             reason: error.to_string(),
         })?;
         let (json, _) = self.read(&path, Vec::new(), None).await?;
-        let record = decode::payload(&json, action.endpoint.envelope).unwrap_or(&json);
+        let record = decode::payload(&json, endpoint.envelope).unwrap_or(&json);
         Ok(decode::shown_once(kind, record).map(ShownOnce))
     }
 

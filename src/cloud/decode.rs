@@ -146,11 +146,18 @@ fn whole(json: &Json) -> Option<u64> {
 pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool) -> Result<Object, String> {
     let map =
         record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
-    let id = map.get(kind.api.id).and_then(|json| id(kind, json));
+    let id = match kind.api.absent_when {
+        // The only one of its kind has no id of its own.
+        Some(_) => Some(Name::new_static(kind.name)),
+        None => map.get(kind.api.id).and_then(|json| id(kind, json)),
+    };
     let id = id.ok_or_else(|| format!("a {} in the answer has no legal `{}`", kind.name, kind.api.id))?;
     let mut attributes = Attributes::new();
     for attribute in kind.attributes.iter().filter(|attribute| attribute.is_readable()) {
-        let value = map.get(attribute.returned).and_then(|json| attribute_value(attribute, json));
+        let value = match attribute.spread {
+            [] => map.get(attribute.returned).and_then(|json| attribute_value(attribute, json)),
+            fields => gathered(&attribute.ty, fields, map),
+        };
         if let Some(value) = value {
             attributes.insert(Name::new_static(attribute.name), value);
         }
@@ -165,6 +172,21 @@ pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool)
         attributes,
         detailed,
     })
+}
+
+/// Returns a record whose keys are fields of their own; `None` when none of them is set.
+fn gathered(
+    ty: &Type,
+    fields: &[(&'static str, &str)],
+    map: &serde_json::Map<String, Json>,
+) -> Option<Value> {
+    let Type::Record(types) = ty else { return None };
+    let part = |(key, field): &(&'static str, &str)| {
+        let (_, ty) = types.iter().find(|(name, _)| name == key)?;
+        Some((Name::new_static(key), value(ty, map.get(*field)?)?))
+    };
+    let found: Attributes = fields.iter().filter_map(part).collect();
+    (!found.is_empty()).then_some(Value::Map(found))
 }
 
 /// Returns the secret that a creation's answer shows once.

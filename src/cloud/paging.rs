@@ -38,6 +38,9 @@ const MOST_PASSES: u32 = 6;
 /// Most rows of one list: more is no list but a loop.
 const MOST_ROWS: usize = 1_000_000;
 
+/// Most pages of one list, however few rows each has: a list that never ends takes no more requests.
+const MOST_PAGES: usize = 20_000;
+
 /// Which list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
@@ -218,6 +221,9 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Pass, ReadError> {
+    if scope.kind.api.absent_when.is_some() {
+        return single(client, scope).await;
+    }
     let mut before: Option<Pass> = None;
     for _ in 0..MOST_PASSES {
         let Ok(pass) = read_pass(client, scope, confirms).await? else {
@@ -235,13 +241,36 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
     })
 }
 
+/// Reads the only object of its kind; one that is switched off is none.
+async fn single<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    scope: &Scope<'_>,
+) -> Result<Pass, ReadError> {
+    let endpoint = scope.kind.api.list;
+    let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+    let (json, date) = client.read(endpoint.path, Vec::new(), None).await?;
+    let record = decode::payload(&json, endpoint.envelope);
+    let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
+    let object = decode::object(scope.kind, record, None, true).map_err(fail)?;
+    let off = scope.kind.api.absent_when.is_some_and(|(attribute, value)| {
+        object.attributes.get(attribute).is_none_or(|live| *live == value.value())
+    });
+    Ok(Pass { rows: if off { Vec::new() } else { vec![object] }, date, ..Pass::default() })
+}
+
 async fn read_pass<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Result<Pass, Shifted>, ReadError> {
     let mut pass = Pass { confirms, ..Pass::default() };
-    while !pass.ended && pass.rows.len() <= MOST_ROWS {
+    while !pass.ended {
+        if pass.rows.len() > MOST_ROWS || pass.pages > MOST_PAGES {
+            return Err(ReadError::Failed {
+                request: format!("GET {}", scope.kind.api.list.path),
+                reason: format!("the list does not end: {} rows on {} pages", pass.rows.len(), pass.pages),
+            });
+        }
         let offsets = pass.wanted();
         let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
         for (offset, part) in offsets.into_iter().zip(parts) {

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::{try_join_all, try_join3};
 
 use super::client::{Client, ReadError};
+use super::decode;
 use super::exchange::Cloud;
 use super::paging::{Scope as ListScope, list};
+use super::path::fill;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Registry, Scope};
@@ -38,9 +40,14 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
         let object = client.get(key).await?;
         Ok::<_, ReadError>((key.clone(), object))
     }));
-    let (lists, details) = try_join(lists, details).await?;
+    let choices = try_join_all(wanted.choices.iter().map(async |(key, attribute)| {
+        let ids = choices(client, key, attribute).await?;
+        Ok::<_, ReadError>(((key.clone(), attribute.clone()), ids))
+    }));
+    let (lists, details, choices) = try_join3(lists, details, choices).await?;
 
-    let mut snapshot = Snapshot::default();
+    let choices = choices.into_iter().filter_map(|(of, ids)| Some((of, ids?))).collect();
+    let mut snapshot = Snapshot { choices, ..Snapshot::default() };
     let parents = record_lists(&mut snapshot, lists);
     for (key, object) in details {
         record(&mut snapshot, key, object);
@@ -89,6 +96,31 @@ fn children<C, K, R>(
     }
     let known = under.into_iter().filter_map(|(kind, parent)| Some((client.registry.kind(&kind)?, parent)));
     known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
+}
+
+/// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
+/// service that does not tell.
+async fn choices<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    key: &ObjectKey,
+    attribute: &str,
+) -> Result<Option<Vec<Value>>, ReadError> {
+    let kind = client.registry.kind(&key.kind);
+    let endpoint = kind.and_then(|kind| kind.attribute(attribute)?.choices);
+    let Some(endpoint) = endpoint else { return Ok(None) };
+    let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+    let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+    let path = path.map_err(|error| fail(error.to_string()))?;
+    let json = match client.read(&path, Vec::new(), None).await {
+        Ok((json, _)) => json,
+        Err(ReadError::Refused { refusal, .. }) if matches!(refusal.status, 404 | 409 | 501) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let page = decode::page(json).map_err(fail)?;
+    let id = |row: &serde_json::Value| row.get("id").map(decode::catalog_id);
+    Ok(Some(page.rows.iter().filter_map(id).collect()))
 }
 
 /// Objects to read by id.

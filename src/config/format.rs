@@ -4,6 +4,7 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::codes;
 use super::scalar::{Mismatch, shown};
+use crate::model::diagnostic::nearest;
 use crate::model::schema::Format;
 
 /// Beginnings of login names that the service keeps for itself.
@@ -29,7 +30,75 @@ pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
             .parse::<jiff::Timestamp>()
             .map(|_| ())
             .map_err(|_| wrong(format!("`{}` is no RFC 3339 time.", shown(text)))),
+        Format::HttpPath if text.starts_with('/') => Ok(()),
+        Format::HttpPath => {
+            Err(wrong(format!("A path begins with a slash, and this is `{}`.", shown(text)))
+                .help(format!("write /{}", shown(text)))
+                .fix(format!("/{text}")))
+        }
+        Format::Cron => super::cron::check(text).map_err(wrong),
+        Format::TimeZone => time_zone(text),
+        Format::ClockTime => clock_time(text),
+        Format::Domain => domain(text),
+        Format::Email => email(text),
     }
+}
+
+/// Checks the name of a zone against the database of them.
+fn time_zone(text: &str) -> Result<(), Mismatch> {
+    if jiff::tz::db().get(text).is_ok() {
+        return Ok(());
+    }
+    let slip = wrong(format!("`{}` is no time zone of the IANA database.", shown(text)));
+    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    Err(match nearest(text, known.iter().map(String::as_str)) {
+        Some(near) => slip.help(format!("did you mean {near}?")).fix(near),
+        None => slip.help("write a name such as Europe/Paris or UTC"),
+    })
+}
+
+fn clock_time(text: &str) -> Result<(), Mismatch> {
+    let number = |text: &str, most: u8| {
+        text.len() == 2
+            && text.bytes().all(|b| b.is_ascii_digit())
+            && text.parse::<u8>().is_ok_and(|n| n <= most)
+    };
+    match text.split_once(':') {
+        Some((hour, minute)) if number(hour, 23) && number(minute, 59) => Ok(()),
+        _ => Err(wrong(format!(
+            "A time of the day such as 02:00 was expected, and this is `{}`.",
+            shown(text)
+        ))),
+    }
+}
+
+fn domain(text: &str) -> Result<(), Mismatch> {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let labels = text.strip_prefix("*.").unwrap_or(text);
+    if labels.contains('.') && text.len() <= 253 && labels.split('.').all(label) {
+        return Ok(());
+    }
+    let slip =
+        wrong(format!("A domain such as shop.example.com was expected, and this is `{}`.", shown(text)));
+    let bare = text.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
+    let bare = bare.to_ascii_lowercase();
+    let mended = bare != text && bare.contains('.') && bare.split('.').all(label);
+    Err(if mended { slip.help(format!("write {bare}")).fix(bare) } else { slip })
+}
+
+fn email(text: &str) -> Result<(), Mismatch> {
+    let good = text.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && host.contains('.') && !host.contains('@') && !text.contains(char::is_whitespace)
+    });
+    if good {
+        return Ok(());
+    }
+    Err(wrong(format!("A mail address was expected, and this is `{}`.", shown(text))))
 }
 
 fn wrong(detail: String) -> Mismatch {

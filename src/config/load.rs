@@ -10,7 +10,7 @@ use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{Environment, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{codes, digest, kdl, masks, order, rules, yaml};
+use super::{codes, digest, kdl, masks, order, plain_entries, rules, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -188,7 +188,7 @@ fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Resul
 
 fn document(registry: &Registry, id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
     let is_kind = |word: &str| registry.top_level().any(|kind| kind.name == word);
-    match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
+    let parsed = match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => yaml::parse(id, source),
         Some("kdl") => kdl::parse(id, source, &is_kind),
         _ => Err(vec![
@@ -196,7 +196,11 @@ fn document(registry: &Registry, id: SourceId, source: &Source) -> Result<Docume
                 .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
                 .help("rename the file"),
         ]),
-    }
+    };
+    parsed.map(|mut document| {
+        plain_entries::write_out(&mut document, registry);
+        document
+    })
 }
 
 #[cfg(test)]

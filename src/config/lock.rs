@@ -10,7 +10,7 @@ use super::stack::Stack;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
-use crate::model::schema::{Price, Type};
+use crate::model::schema::{Price, Registry, Type};
 use crate::model::source::{SourceId, Span};
 use crate::model::value::Value;
 
@@ -30,12 +30,16 @@ pub struct Lock {
 /// Returns the lock of a stack: the records of the names that it uses, and the prices that hang on no
 /// name, in a stable order.
 #[must_use]
-pub fn pinned(stack: &Stack, catalog: &Catalog) -> Lock {
+pub fn pinned(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
     let mut used: BTreeSet<(&str, Name)> = BTreeSet::new();
     let mut unnamed: BTreeSet<&str> = BTreeSet::new();
     for resource in stack.resources.values() {
         for attribute in resource.kind.attributes {
             let Type::Catalog(table) = attribute.ty else { continue };
+            // What is an object of the account has another id in the next one.
+            if registry.catalog(table).is_some_and(|table| table.of_kind.is_some()) {
+                continue;
+            }
             if let Some(Value::Text(name)) =
                 resource.attributes.get(attribute.name).and_then(|setting| setting.expression.known())
             {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::clock::VirtualClock;
+use super::console;
 use super::control;
 use super::faults::{self, Fault};
 use super::limiter::{Decision, Limiter};
@@ -67,7 +68,7 @@ pub(super) const CONTROL: &str = "/_emulator/";
 impl Shell {
     /// Answers one request.
     pub(super) fn answer(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
-        if incoming.path.starts_with(CONTROL) {
+        if console::is_own(&incoming.path) {
             let response = control::answer(self, &incoming, moment);
             return self.outgoing(response, None, moment);
         }
@@ -176,5 +177,68 @@ fn failure(status: u16) -> Response {
             "Internal Server Error",
             "something went wrong on our side: try again, or contact support",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::world::Setup;
+
+    const FIRST: &str = "sk_first";
+
+    fn shell() -> Shell {
+        let zero = Timestamp::UNIX_EPOCH;
+        let setup = Setup { seed: 1, api_key: FIRST.to_owned(), tier: Tier::Standard };
+        Shell {
+            world: World::new(&setup, zero),
+            clock: VirtualClock::new(zero, 1.0).unwrap(),
+            limiter: Some(Limiter::default()),
+            faults: faults::Plan::default(),
+            log: Log::default(),
+            journal: Journal::memory(),
+        }
+    }
+
+    fn send(shell: &mut Shell, method: &str, key: &str, body: &str) -> Response {
+        let incoming = Incoming {
+            method: method.to_owned(),
+            path: "/api/v1/api-keys".to_owned(),
+            query: Vec::new(),
+            api_key: Some(key.to_owned()),
+            project: None,
+            peer: "peer".to_owned(),
+            trusted: false,
+            host: None,
+            archive: None,
+            body: body.as_bytes().to_vec(),
+        };
+        let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
+        shell.answer(incoming, moment).response
+    }
+
+    /// Makes a key of a tier; returns its secret.
+    fn key(shell: &mut Shell, tier: &str) -> String {
+        let body = format!(r#"{{"name": "a", "rate_limit_tier": "{tier}"}}"#);
+        let answer = send(shell, "POST", FIRST, &body);
+        let read: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        read["data"]["secret"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn each_key_has_a_limit_of_its_own_tier() {
+        let mut shell = shell();
+        let set = serde_json::json!({"high_tier": true});
+        shell.world.mutate("account", "", set.as_object().unwrap(), Timestamp::UNIX_EPOCH).unwrap();
+        let keys = ["standard", "high", "standard"].map(|tier| key(&mut shell, tier));
+        for (key, most) in keys.iter().zip([90, 300, 90]) {
+            let storm = (0..400).map(|_| send(&mut shell, "GET", key, "").status);
+            // Without a role it may see nothing, but it is known, and counts for itself.
+            assert_eq!(storm.filter(|status| *status == 403).count(), most);
+        }
+        // Keys that are none share what their address has.
+        let storm = ["sk_x", "sk_y"]
+            .map(|key| (0..200).filter(|_| send(&mut shell, "GET", key, "").status == 401).count());
+        assert_eq!(storm, [90, 0]);
     }
 }

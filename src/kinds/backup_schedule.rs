@@ -1,6 +1,6 @@
 //! `backup_schedule`: recurring backups of one VM.
 
-use super::shared::{CREATED_AT, PROJECT_ID, TIME};
+use super::shared::{CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{
     Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder,
     Rule, Scope, Type,
@@ -8,16 +8,6 @@ use crate::model::schema::{
 
 static PATCH: Call =
     Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/backup-schedules/{id}"));
-
-const DAYS: &[(&str, i64)] = &[
-    ("sunday", 0),
-    ("monday", 1),
-    ("tuesday", 2),
-    ("wednesday", 3),
-    ("thursday", 4),
-    ("friday", 5),
-    ("saturday", 6),
-];
 
 /// The table.
 pub(super) static BACKUP_SCHEDULE: Kind = Kind {
@@ -32,6 +22,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
         delete: Endpoint::documented(Method::Delete, "/api/v1/backup-schedules/{id}"),
         delete_body: &[],
         ready: None,
+        absent_when: None,
     },
     attributes: &[
         Attribute::required("vm", Type::Reference("vm"))
@@ -41,7 +32,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
         Attribute::required("frequency", Type::Enum(&["daily", "weekly"]))
             .summary("How often.")
             .on_change(OnChange::Patch { call: &PATCH, body: "frequency" }),
-        Attribute::optional("day_of_week", Type::Labelled(DAYS))
+        Attribute::optional("day_of_week", Type::Labelled(WEEKDAYS))
             .summary("The day of a weekly schedule; sunday (0) unless it is said.")
             .on_change(OnChange::Patch { call: &PATCH, body: "day_of_week" })
             .assumed(),
@@ -87,6 +78,8 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: &[],
 };

@@ -2,8 +2,9 @@
 
 use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format, Kind,
-    Literal, Method, OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
+    Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+    Until,
 };
 
 static RENAME: Call = Call::new(
@@ -42,6 +43,7 @@ pub(super) static DATABASE: Kind = Kind {
         list: Endpoint::assumed(Method::Get, "/api/v1/databases"),
         delete: Endpoint::assumed(Method::Delete, "/api/v1/databases/{id}").answers(Envelope::Message),
         delete_body: &[],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["running", "warning"],
@@ -215,51 +217,108 @@ pub(super) static DATABASE: Kind = Kind {
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: ACTIONS,
 };
 
-const fn post(name: &'static str, path: &'static str, summary: &'static str) -> Action {
-    Action { name, endpoint: Endpoint::documented(Method::Post, path), summary }
-}
-
-const fn get(name: &'static str, path: &'static str, summary: &'static str) -> Action {
-    Action { name, endpoint: Endpoint::documented(Method::Get, path), summary }
-}
-
 static ACTIONS: &[Action] = &[
-    Action {
-        name: "resume",
-        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/resume")
-            .answers(Envelope::Database),
-        summary: "Wakes a free database that was paused for idleness.",
-    },
-    Action {
-        name: "restore",
-        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/restore")
-            .answers(Envelope::Database),
-        summary: "Restores a backup, over the database or as a new one.",
-    },
-    Action {
-        name: "rotate-credentials",
-        endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{id}/credentials/rotate").secret(),
-        summary: "Makes a new password for the owner.",
-    },
-    Action {
-        name: "connection",
-        endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{id}/connection").secret(),
-        summary: "Hosts, ports and addresses to connect to.",
-    },
-    get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters."),
-    get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time."),
-    get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka)."),
-    Action {
-        name: "backups",
-        endpoint: Endpoint::assumed(Method::Get, "/api/v1/databases/{id}/backups"),
-        summary: "Daily backups that can be restored.",
-    },
-    post("console", "/api/v1/databases/{id}/console", "Runs a query, read-only unless told otherwise."),
-    post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages."),
-    get("engines", "/api/v1/databases/engines", "Engines and their versions."),
-    get("plans", "/api/v1/databases/plans", "Plans and prices."),
+    Action::post(
+        "resume",
+        "/api/v1/databases/{id}/resume",
+        "Wakes a free database that was paused for idleness.",
+    )
+    .envelope(Envelope::Database)
+    .answer(Answer::Object)
+    .until(Until::Settled(None)),
+    Action::post(
+        "restore",
+        "/api/v1/databases/{id}/restore",
+        "Restores a backup as a new database, or over this one.",
+    )
+    .envelope(Envelope::Database)
+    .parameters(&[
+        Parameter::optional("backup", TEXT)
+            .wire("backup_id")
+            .summary("The backup's id, as `stead do backups` lists it; the newest when it is not said."),
+        Parameter::optional("time", TIME)
+            .wire("restore_time")
+            .summary("A time within a backup's window, as 2026-10-14T12:00:00Z."),
+        Parameter::flag("in-place")
+            .wire("in_place")
+            .summary("Over this database instead of a new one.")
+            .effects(&[Effect::GoesBack, Effect::BriefOutage]),
+    ])
+    .exclusive(&["backup", "time"])
+    .effects(&[Effect::Charge])
+    .answer(Answer::Object)
+    .until(Until::Made)
+    .recorded(),
+    Action::post(
+        "rotate-credentials",
+        "/api/v1/databases/{id}/credentials/rotate",
+        "Makes a new password for the owner.",
+    )
+    .secret()
+    .effects(&[Effect::LocksOut])
+    .answer(Answer::Record(&["user"]))
+    .recorded(),
+    Action::get(
+        "connection",
+        "/api/v1/databases/{id}/connection",
+        "Hosts, ports and addresses to connect to.",
+    )
+    .secret()
+    .answer(Answer::Record(&[
+        "private.host",
+        "private.port",
+        "public.host",
+        "public.port",
+        "user",
+        "database",
+    ])),
+    Action::get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters.")
+        .answer(Answer::Rows(&["name", "value", "default"])),
+    Action::get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time.")
+        .answer(Answer::Rows(&[])),
+    Action::get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka).")
+        .answer(Answer::Rows(&[])),
+    Action::get("backups", "/api/v1/databases/{id}/backups", "Daily backups that can be restored.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "created_at", "size_gb", "restorable", "restore_window_start"])),
+    Action::post(
+        "console",
+        "/api/v1/databases/{id}/console",
+        "Runs a query, read-only unless told otherwise.",
+    )
+    .parameters(&[
+        Parameter::required("query", TEXT)
+            .summary("The query: its text, @FILE, or - for standard input.")
+            .positional()
+            .from_file(),
+        Parameter::flag("write")
+            .wire("read_only")
+            .inverted()
+            .summary("Let the query change data.")
+            .effects(&[Effect::Writes]),
+    ])
+    .only_reads()
+    .answer(Answer::Grid),
+    Action::post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages.")
+        .parameters(&[Parameter::default("path", Type::List(&TEXT), Literal::Empty)
+            .summary("Where to look: SCHEMA TABLE, or TOPIC PARTITION.")
+            .positional()])
+        .only_reads()
+        .answer(Answer::Rows(&["name", "type"])),
+    Action::get("engines", "/api/v1/databases/engines", "Engines and their versions.")
+        .answer(Answer::Rows(&["engine", "default_version", "versions"])),
+    Action::get("plans", "/api/v1/databases/plans", "Plans and prices.").answer(Answer::Rows(&[
+        "id",
+        "slug",
+        "engine",
+        "cpu",
+        "ram",
+        "monthly_price",
+    ])),
 ];

@@ -2,8 +2,8 @@
 
 use super::shared::CREATED_AT;
 use crate::model::schema::{
-    Action, Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Method, Price, ReplaceOrder, Rule,
-    Scope, Type,
+    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price,
+    ReplaceOrder, Rule, Scope, Type,
 };
 
 /// The table.
@@ -19,6 +19,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
         delete: Endpoint::documented(Method::Delete, "/api/v1/databases/{parent}/users/{id}"),
         delete_body: &[],
         ready: None,
+        absent_when: None,
     },
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
@@ -38,19 +39,21 @@ pub(super) static DATABASE_USER: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: Some("password"),
     actions: &[
-        Action {
-            name: "rotate-password",
-            endpoint: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users/{id}/rotate")
-                .secret(),
-            summary: "Makes a new password.",
-        },
-        Action {
-            name: "password",
-            endpoint: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users/{id}/password")
-                .secret(),
-            summary: "Shows the password.",
-        },
+        Action::post(
+            "rotate-password",
+            "/api/v1/databases/{parent}/users/{id}/rotate",
+            "Makes a new password.",
+        )
+        .secret()
+        .effects(&[Effect::LocksOut])
+        .answer(Answer::Record(&["name"]))
+        .recorded(),
+        Action::get("password", "/api/v1/databases/{parent}/users/{id}/password", "Shows the password.")
+            .secret()
+            .answer(Answer::Record(&["name"])),
     ],
 };

@@ -21,6 +21,7 @@ pub(super) static PROJECT: Kind = Kind {
         delete: Endpoint::assumed(Method::Delete, "/api/v1/projects/{id}"),
         delete_body: &[],
         ready: None,
+        absent_when: None,
     },
     attributes: &[
         Attribute::required("name", NAME)
@@ -45,6 +46,8 @@ pub(super) static PROJECT: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: &[],
 };

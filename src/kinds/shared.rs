@@ -40,3 +40,17 @@ pub(super) const PROJECT_ID: Attribute =
 /// The price of an hour.
 pub(super) const PRICE_PER_HOUR: Attribute =
     Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");
+
+/// A text of a line or so.
+pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: Format::Any };
+
+/// Days as the service counts them.
+pub(super) const WEEKDAYS: &[(&str, i64)] = &[
+    ("sunday", 0),
+    ("monday", 1),
+    ("tuesday", 2),
+    ("wednesday", 3),
+    ("thursday", 4),
+    ("friday", 5),
+    ("saturday", 6),
+];

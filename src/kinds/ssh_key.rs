@@ -18,6 +18,7 @@ pub(super) static SSH_KEY: Kind = Kind {
         delete: Endpoint::assumed(Method::Delete, "/api/v1/ssh-keys/{id}"),
         delete_body: &[],
         ready: None,
+        absent_when: None,
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Display name.").assumed(),
@@ -35,6 +36,8 @@ pub(super) static SSH_KEY: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: &[],
 };

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::REGISTRY;
-use crate::model::schema::{Check, Factor, Literal, OnChange, Presence, Price, Scope, Type};
+use crate::model::schema::{
+    Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type, Until,
+};
 
 #[test]
 fn kinds_and_catalogs_are_sorted_and_every_file_is_listed() {
@@ -14,7 +16,7 @@ fn kinds_and_catalogs_are_sorted_and_every_file_is_listed() {
     let files: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .filter(|name| !["mod", "shared", "tests"].contains(&name.as_str()))
+        .filter(|name| !["mod", "catalogs", "shared", "tests"].contains(&name.as_str()))
         .collect();
     assert_eq!(files, names.iter().map(|name| (*name).to_owned()).collect());
 }
@@ -67,6 +69,25 @@ fn every_name_that_a_table_uses_exists() {
                 Check::NoOverlap { attribute } => has(attribute),
                 Check::Unique { attributes } => attributes.iter().for_each(|name| has(name)),
                 Check::AtMost { count } => assert!(count > 0),
+                Check::ExactlyOne { attributes }
+                | Check::NotBoth { attributes }
+                | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
+                Check::Together { attribute, other }
+                | Check::NeverWith { attribute, other, .. }
+                | Check::RequiredWith { attribute, other, .. } => {
+                    [attribute, other].into_iter().for_each(has);
+                }
+                Check::OneOf { attribute, .. }
+                | Check::Ordered { attribute, .. }
+                | Check::Is { attribute, .. }
+                | Check::AtLeast { attribute, .. }
+                | Check::PartOneOf { attribute, .. }
+                | Check::SumAtLeast { attribute, .. } => has(attribute),
+                Check::NotOneOf { attribute, when, .. } => {
+                    has(attribute);
+                    let roots = when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default());
+                    roots.for_each(has);
+                }
             }
         }
         let Price::Sum(terms) = kind.price else { continue };
@@ -76,6 +97,8 @@ fn every_name_that_a_table_uses_exists() {
             for factor in term.factors {
                 match factor {
                     Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
+                    Factor::When { attribute, .. } => has(attribute),
+                    Factor::Instances { fixed, scaled, .. } => [*fixed, *scaled].into_iter().for_each(has),
                     Factor::PercentWhen { attribute, by, .. } => {
                         [*attribute, *by].into_iter().for_each(has);
                     }
@@ -101,10 +124,23 @@ fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
     for kind in REGISTRY.kinds {
         for endpoint in kind.endpoints() {
             assert!(endpoint.path.starts_with("/api/v1/"), "{}", endpoint.path);
+            let said: Vec<String> = kind
+                .actions
+                .iter()
+                .filter(|action| action.endpoint() == Some(endpoint))
+                .flat_map(|action| action.parameters)
+                .filter(|parameter| parameter.place == Place::Path)
+                .map(|parameter| format!("{{{}}}", parameter.wire))
+                .collect();
             for part in endpoint.path.split('/').filter(|part| part.starts_with('{')) {
-                assert!(["{id}", "{parent}"].contains(&part), "{}: {part}", endpoint.path);
+                let known = ["{id}", "{parent}"].contains(&part) || said.iter().any(|said| said == part);
+                assert!(known, "{}: {part}", endpoint.path);
             }
-            assert!(seen.insert((endpoint.method, endpoint.path)), "{} {}", endpoint.method, endpoint.path);
+        }
+        // One call may both make and change (PUT, PATCH of what there is once).
+        let own: BTreeSet<_> = kind.endpoints().map(|endpoint| (endpoint.method, endpoint.path)).collect();
+        for (method, path) in own {
+            assert!(seen.insert((method, path)), "{method} {path}");
         }
     }
 }
@@ -148,10 +184,74 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
         assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
         for action in kind.actions {
             let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
-            let tells = telling
-                .iter()
-                .any(|word| action.name.contains(word) || action.endpoint.path.contains(word));
-            assert_eq!(action.endpoint.secret, tells, "{}: {}", kind.name, action.name);
+            let Some(endpoint) = action.endpoint() else { continue };
+            let tells =
+                telling.iter().any(|word| action.name.contains(word) || endpoint.path.contains(word));
+            assert_eq!(endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
+    }
+}
+
+#[test]
+fn every_action_is_documented_and_names_what_exists() {
+    for kind in REGISTRY.kinds {
+        let mut seen = BTreeSet::new();
+        for action in kind.actions {
+            let place = format!("{}: {}", kind.name, action.name);
+            assert!(action.summary.ends_with('.') && seen.insert(action.name), "{place}");
+            match action.request {
+                Request::Send(_) => {}
+                Request::Call(call) => assert!(kind.call(call).is_some(), "{place}: no call {call}"),
+                Request::Make { kind: other, attribute } => {
+                    assert!(REGISTRY.kind(other).unwrap().attribute(attribute).is_some(), "{place}");
+                }
+                Request::Through { kind: other, action, attribute } => {
+                    let other = REGISTRY.kind(other).unwrap();
+                    assert!(other.action(action).is_some_and(|action| action.needs_object()), "{place}");
+                    assert!(other.attribute(attribute).is_some(), "{place}");
+                }
+            }
+            match action.until {
+                Until::Settled(Some(feed)) => {
+                    let told = kind.action(feed).map(|feed| feed.answer);
+                    assert!(matches!(told, Some(Answer::Feed { .. })), "{place}: {feed}");
+                }
+                Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
+                Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
+                Until::Gone { listed_by, parameter } => {
+                    let place_of = action.parameter(parameter).map(|parameter| parameter.place);
+                    assert!(kind.action(listed_by).is_some() && place_of == Some(Place::Path), "{place}");
+                }
+                Until::Settled(None) | Until::Answered => {}
+            }
+            for name in action.exclusive {
+                assert!(action.parameter(name).is_some(), "{place}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_documented_and_has_a_place() {
+    let letters = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let actions = REGISTRY.kinds.iter().flat_map(|kind| kind.actions.iter().map(move |a| (kind, a)));
+    for (kind, action) in actions {
+        let (mut names, mut wires) = (BTreeSet::new(), BTreeSet::new());
+        for parameter in action.parameters {
+            let place = format!("{}: {} --{}", kind.name, action.name, parameter.name);
+            assert!(parameter.summary.ends_with('.') && letters(parameter.name), "{place}");
+            assert!(names.insert(parameter.name) && wires.insert(parameter.wire), "{place}");
+            check_type(&parameter.ty);
+            let in_path = format!("{{{}}}", parameter.wire);
+            let found = action.endpoint().is_some_and(|endpoint| endpoint.path.contains(&in_path));
+            assert_eq!(found, parameter.place == Place::Path, "{place}");
+            assert!(parameter.place != Place::Path || parameter.need == Need::Required, "{place}");
+            assert!(!parameter.inverted || parameter.ty == Type::Boolean, "{place}");
+            if parameter.ty == Type::Boolean {
+                assert_eq!(parameter.need, Need::Default(Literal::Bool(false)), "{place}");
+            }
+        }
+        let positions = action.parameters.iter().skip_while(|parameter| parameter.positional);
+        assert!(positions.clone().all(|parameter| !parameter.positional), "{}: {}", kind.name, action.name);
     }
 }

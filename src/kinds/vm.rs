@@ -5,7 +5,7 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, Kind, Literal, Method, OnChange,
-    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type,
+    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type, Until,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
@@ -26,6 +26,7 @@ pub(super) static VM: Kind = Kind {
         list: Endpoint::documented(Method::Get, "/api/v1/vms"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
         delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["active"],
@@ -95,10 +96,14 @@ pub(super) static VM: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[("backup_schedule", "vm")],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
-    actions: &[Action {
-        name: "reboot",
-        endpoint: Endpoint::documented(Method::Post, "/api/v1/vms/{id}/reboot"),
-        summary: "Restarts it.",
-    }],
+    actions: &[
+        Action::call("start", "Starts it."),
+        Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),
+        Action::post("reboot", "/api/v1/vms/{id}/reboot", "Restarts it.")
+            .effects(&[Effect::Restart])
+            .until(Until::Settled(None)),
+    ],
 };

@@ -24,6 +24,7 @@ pub(super) static VOLUME: Kind = Kind {
         list: Endpoint::documented(Method::Get, "/api/v1/volumes"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/volumes/{id}"),
         delete_body: &[],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["available", "in_use"],
@@ -67,6 +68,8 @@ pub(super) static VOLUME: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: &[],
 };

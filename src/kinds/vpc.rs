@@ -2,7 +2,7 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
+    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
     ReplaceOrder, Rule, Scope, Type,
 };
 
@@ -18,6 +18,7 @@ pub(super) static VPC: Kind = Kind {
         list: Endpoint::assumed(Method::Get, "/api/v1/vpcs"),
         delete: Endpoint::assumed(Method::Delete, "/api/v1/vpcs/{id}"),
         delete_body: &[],
+        absent_when: None,
         ready: Some(Ready {
             attribute: "status",
             wanted: &["active"],
@@ -57,10 +58,13 @@ pub(super) static VPC: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
-    actions: &[Action {
-        name: "cidr-suggestions",
-        endpoint: Endpoint::documented(Method::Get, "/api/v1/vpcs/cidr-suggestions"),
-        summary: "Lists networks that overlap no VPC of the account.",
-    }],
+    actions: &[Action::get(
+        "cidr-suggestions",
+        "/api/v1/vpcs/cidr-suggestions",
+        "Lists networks that overlap no VPC of the account.",
+    )
+    .answer(Answer::Rows(&["cidr"]))],
 };

@@ -72,6 +72,8 @@ pub struct Snapshot {
     pub absent: BTreeSet<ObjectKey>,
     /// Kinds whose lists were read whole.
     pub listed: BTreeSet<Name>,
+    /// What an object's attribute can be changed to, where the service lists that.
+    pub choices: BTreeMap<(ObjectKey, Name), Vec<Value>>,
     /// What the read cost.
     pub requests: RequestCount,
 }
@@ -90,6 +92,8 @@ pub struct Wanted {
     pub details: BTreeSet<ObjectKey>,
     /// Child collections to list: `(child kind, parent object's id)`.
     pub parents: BTreeSet<(Name, Name)>,
+    /// Attributes of which the service lists what they can be changed to.
+    pub choices: BTreeSet<(ObjectKey, Name)>,
 }
 
 /// What a read cost.

@@ -151,6 +151,14 @@ fn multiplier(
         Factor::Over { attribute, field } => {
             Some((number(attribute)? - record.number(field).unwrap_or_default()).max(Decimal::ZERO))
         }
+        Factor::When { attribute, equals } => {
+            Some(Decimal::from(i64::from(number(attribute)? == Decimal::from(*equals))))
+        }
+        Factor::Instances { fixed, scaled, least } => match value(scaled) {
+            Some(Value::Unknown(_)) => None,
+            Some(Value::Map(map)) => Some(map.get(*least).and_then(Value::as_decimal).unwrap_or_default()),
+            _ => Some(number(fixed)?.max(Decimal::ONE)),
+        },
         Factor::PercentWhen { attribute, percent, except, by } => {
             if value(attribute).is_none_or(|value| value.as_bool() != Some(true)) {
                 return Some(Decimal::ZERO);

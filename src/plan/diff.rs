@@ -188,7 +188,14 @@ pub(super) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &st
             ignored.attribute == attribute && ignored.until.is_none_or(|until| today() <= until)
         })
     };
-    subject.resource.is_some_and(holds)
+    subject.resource.is_some_and(holds) || is_moved_by_service(subject, attribute)
+}
+
+/// Tells whether the service itself moves an attribute, as another one of the object says.
+fn is_moved_by_service(subject: &Subject<'_>, attribute: &str) -> bool {
+    let moved_by = subject.kind.attribute(attribute).and_then(|attribute| attribute.moved_by);
+    let mode = |name| subject.object()?.attributes.get(name)?.as_text();
+    moved_by.is_some_and(|(name, values)| mode(name).is_some_and(|mode| values.contains(&mode)))
 }
 
 /// The three values of one attribute.

@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::compare::is_unset;
+use super::diff::shown;
 use super::lookup::foreseen;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
@@ -15,6 +16,7 @@ pub(super) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut 
         if !matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. }) {
             continue;
         }
+        unreachable_choices(survey, subject, verdict, blocks);
         for rule in subject.kind.rules {
             if let Some((attribute, what)) = broken(survey, subject, verdict, rule) {
                 let span =
@@ -23,6 +25,41 @@ pub(super) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut 
                 blocks.about("rule", subject, span, text, format!("Rule {}: {}.", rule.code, rule.place));
             }
         }
+    }
+}
+
+/// Blocks a change in place to a value that the service does not offer for the object.
+fn unreachable_choices(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let Some(object) = subject.object().filter(|_| verdict.act == Act::Update) else { return };
+    for difference in &verdict.differences {
+        let attribute = difference.attribute;
+        let of = (object.key(), attribute.name.into());
+        let Some(choices) = survey.inputs.snapshot.choices.get(&of) else { continue };
+        let want = verdict.want(attribute.name);
+        let Some(id) = want.and_then(|want| want.id.as_ref().or(Some(&want.value))) else { continue };
+        if id.is_unknown() || choices.iter().any(|choice| choice.to_string() == id.to_string()) {
+            continue;
+        }
+        let name = |id: &Value| shown(attribute, id, &survey.names).to_string();
+        let offered: Vec<String> = choices.iter().map(name).collect();
+        let text = format!(
+            "{}: `{}` cannot go from {} to {} in one step.",
+            subject.address,
+            attribute.name,
+            difference.before,
+            name(id)
+        );
+        let help = match offered.as_slice() {
+            [] => "The service offers no change of it now.".to_owned(),
+            offered => format!("The service offers {}.", offered.join(", ")),
+        };
+        let span = difference.setting.map(|setting| setting.span);
+        blocks.about("choice", subject, span, text, help);
     }
 }
 

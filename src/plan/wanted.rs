@@ -38,9 +38,13 @@ pub fn wanted<'a>(
             wanted.parents.extend(owned.parent.clone().map(|parent| (kind.name.into(), parent)));
         }
         let current = entry.current.as_ref().zip(stack.resources.get(address));
-        if let Some((owned, _)) = current.filter(|(_, resource)| needs_detail(resource)) {
+        let Some((owned, resource)) = current else { continue };
+        if needs_detail(resource) {
             wanted.details.insert(owned.key(kind.name));
         }
+        let chosen = |name: &&Name| kind.attribute(name).is_some_and(|a| a.choices.is_some());
+        let chosen = resource.attributes.keys().filter(chosen);
+        wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
     }
     for resource in stack.resources.values() {
         let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));

@@ -11,9 +11,12 @@
 )]
 
 mod bad_input;
+mod bounds;
+mod browser;
 mod canary;
 mod case;
 mod change;
+mod console;
 mod examples;
 mod first_steps;
 mod hostile;

@@ -98,6 +98,7 @@ async fn ask(service: &Hostile<'_>) {
         owned: keys.iter().cloned().collect(),
         details: keys.clone(),
         parents: keys.iter().map(|key| (key.kind.clone(), key.id.clone())).collect(),
+        choices: BTreeSet::new(),
     };
     let _ = client.refresh(&wanted).await;
 }

@@ -75,6 +75,7 @@ fn reads_lists_details_and_proofs_of_absence() {
         ],
         details: [key("vm", None, "vm-2"), key("volume", None, "vol-9")].into(),
         parents: [("database_user".into(), "db-0".into())].into(),
+        choices: BTreeSet::new(),
     };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(

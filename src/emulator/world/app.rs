@@ -75,7 +75,7 @@ pub(super) struct App {
     /// The repository that it is built from; empty for an image or uploaded source.
     pub(super) repo: String,
     pub(super) branch: String,
-    pub(super) github_installation_id: Option<i64>,
+    pub(super) github_installation_id: String,
     /// The uploaded source that was deployed last.
     pub(super) source: Option<Blob>,
     pub(super) size: String,
@@ -95,6 +95,8 @@ pub(super) struct App {
     pub(super) billing: Billing,
     /// The spend cap paused it, and will let it go on.
     pub(super) paused_by_cap: bool,
+    /// How many deployments it had.
+    pub(super) deployments: i64,
     /// It was changed while it did not run: the next start deploys.
     pub(super) changed: bool,
     /// How many previews were opened.
@@ -275,6 +277,7 @@ impl Body for App {
         fields.put("url", &record.url());
         let live = Deployment::live(view.world, record.id, view.now);
         fields.put("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
+        fields.put("deployments", &app.deployments);
         show_settings(app, fields);
         if view.detail {
             fields.put("env_vars", &app.env_vars);

@@ -121,7 +121,7 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
 pub(super) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let text = |name| body.optional(name, |field| field.text(1, SOURCE));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
-    let installation = body.optional("github_installation_id", |field| field.integer(1, i64::MAX))?;
+    let installation = body.optional("github_installation_id", |field| field.word(SOURCE))?;
     match (image, repo) {
         (Some(_), Some(_)) => {
             return Err(Refusal::bad("image and repo exclude each other: send one of them"));
@@ -131,7 +131,7 @@ pub(super) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
             let branch = branch.ok_or_else(|| Refusal::bad("branch is required with repo"))?;
             repo.clone_into(&mut app.repo);
             branch.clone_into(&mut app.branch);
-            app.github_installation_id = installation;
+            app.github_installation_id = installation.clone().unwrap_or_default();
         }
         (None, None) => {}
     }

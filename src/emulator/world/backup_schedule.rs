@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Time;
+use super::backup::{self, Backup};
+use super::billing::Billing;
 use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
@@ -16,9 +18,10 @@ use super::json::Fields;
 use super::route::{Access, Route};
 use super::table::{Body, Record, Table, View};
 use super::tables::World;
-use super::timeline::Timeline;
+use super::timeline::{Timeline, after};
 use super::vm::Vm;
 use super::vm_operation::settled;
+use crate::emulator::chance;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/backup-schedules";
@@ -51,9 +54,24 @@ pub(super) struct BackupSchedule {
     pub(super) hour: i8,
     pub(super) retention: i64,
     pub(super) enabled: bool,
+    /// How many backups it made.
+    #[serde(default)]
+    pub(super) made: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_run: Option<Time>,
 }
 
+const DAY: i64 = 24 * 3_600;
+
 impl BackupSchedule {
+    /// Returns the seconds from one run to the next.
+    pub(super) fn period(&self) -> i64 {
+        match self.frequency {
+            Frequency::Daily => DAY,
+            Frequency::Weekly => 7 * DAY,
+        }
+    }
+
     /// Returns when it runs next, after a time.
     fn next_run(&self, now: Time) -> Option<Time> {
         let today = now.to_zoned(TimeZone::UTC).date();
@@ -63,6 +81,23 @@ impl BackupSchedule {
             next = next.checked_add(1.day()).ok()?;
         }
         self.enabled.then(|| next.timestamp())
+    }
+
+    /// Returns the backup of a run.
+    fn backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
+        let word = match self.frequency {
+            Frequency::Daily => "daily",
+            Frequency::Weekly => "weekly",
+        };
+        Backup {
+            name: format!("auto-{word}-{}", run.to_zoned(TimeZone::UTC).date()),
+            product_vm: self.vm_id,
+            storage_size: disk,
+            increment_id: number,
+            created_by: id,
+            schedule: Some(id),
+            billing: Billing::Payg,
+        }
     }
 }
 
@@ -105,6 +140,35 @@ impl Body for BackupSchedule {
         }
     }
 
+    fn next(record: &Record<Self>) -> Option<Time> {
+        // A change of the schedule counts from then on: what it did not do before, it does not make up.
+        let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
+        record.body.next_run(since)
+    }
+
+    fn happen(world: &mut World, id: Uuid, at: Time) {
+        Self::catch_up(world, id, at, at);
+    }
+
+    fn catch_up(world: &mut World, id: Uuid, at: Time, now: Time) {
+        let Some(record) = world.backup_schedules.get(id) else { return };
+        let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk()) else {
+            // A VM takes its schedules with it, so this one was changed behind everyone's back.
+            return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
+        };
+        let (body, project) = (record.body.clone(), record.project);
+        let passed_over = world.passed_over(id, &body, disk, now.duration_since(at).as_secs());
+        let run = after(at, passed_over * body.period());
+        let made = body.made + passed_over + 1;
+        world.backup_schedules.amend(id, |record| {
+            record.body.made = made;
+            record.body.last_run = Some(run);
+        });
+        let backup = body.backup(disk, made, id, run);
+        backup::scheduled(world, backup_id(id, made), project, run, backup);
+        world.let_go(id, body.retention);
+    }
+
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let schedule = &record.body;
         fields.put("id", &record.id);
@@ -118,6 +182,42 @@ impl Body for BackupSchedule {
         fields.put("project_id", &record.project);
         fields.put("created_at", &record.created_at);
         fields.put("updated_at", &record.updated_at);
+    }
+}
+
+/// Returns the id of a schedule's backup: it depends on no other request, so that it is the same however
+/// the clock came there.
+fn backup_id(schedule: Uuid, number: i64) -> Uuid {
+    chance::id(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+}
+
+impl World {
+    /// Returns how many runs from one that is due on can be left out, some seconds before the clock stops:
+    /// as many as have been followed by `retention` others by then. Until then there must be as many
+    /// backups as are kept, at the same price as those that follow, or the bill would not be the same.
+    fn passed_over(&self, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
+        let runs = left / schedule.period() + 1;
+        if runs <= schedule.retention {
+            return 0;
+        }
+        let same = |backup: &Backup| backup.storage_size == disk && backup.billing == Billing::Payg;
+        let mut kept = 0;
+        for backup in self.backups.index().of_schedule(id).filter_map(|id| self.backups.get(id)) {
+            if !same(&backup.body) {
+                return 0;
+            }
+            kept += 1;
+        }
+        if kept == schedule.retention { runs - schedule.retention } else { 0 }
+    }
+
+    /// Removes a schedule's oldest backups until so many are left.
+    fn let_go(&mut self, id: Uuid, retention: i64) {
+        let kept: Vec<_> = self.backups.index().of_schedule(id).collect();
+        let most = usize::try_from(retention).unwrap_or_default();
+        for backup in kept.iter().take(kept.len().saturating_sub(most)) {
+            self.backups.remove(*backup);
+        }
     }
 }
 
@@ -167,6 +267,8 @@ fn create(call: &mut Call<'_>) -> Reply {
         hour: wish.hour.unwrap_or(3),
         retention: wish.retention.unwrap_or(7),
         enabled: wish.enabled.unwrap_or(true),
+        made: 0,
+        last_run: None,
     };
     let (now, project) = (call.now, call.project());
     let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
@@ -218,6 +320,8 @@ mod tests {
             hour,
             retention: 7,
             enabled: true,
+            made: 0,
+            last_run: None,
         };
         // 4 March 2026 is a Wednesday.
         let now: Time = "2026-03-04T03:00:00Z".parse().unwrap();

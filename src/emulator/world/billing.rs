@@ -1,6 +1,5 @@
 //! Billing: what is used by the hour, what is paid by the month in advance, and who may spend.
 
-use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -88,31 +87,30 @@ impl Charge {
 /// What was used by the hour so far. It runs with the clock, so each change of prices finds it current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meter {
-    accrued: Decimal,
+    /// Prices of an hour times milliseconds: exact, so that the bill is the same however often one looks.
+    used: Decimal,
     since: Time,
 }
 
 impl Meter {
     pub(super) fn new(now: Time) -> Self {
-        Self { accrued: Decimal::ZERO, since: now }
+        Self { used: Decimal::ZERO, since: now }
+    }
+
+    fn used(self, now: Time, rate: Decimal) -> Decimal {
+        let elapsed = now.duration_since(self.since).as_millis().max(0);
+        let elapsed = Decimal::try_from_i128_with_scale(elapsed, 0).unwrap_or_default();
+        (self.used + rate * elapsed).normalize()
     }
 
     /// Returns the amount at a time, at one rate since the last look.
     pub(super) fn at(self, now: Time, rate: Decimal) -> Decimal {
-        let elapsed = now.duration_since(self.since).as_millis();
-        let hours =
-            Decimal::try_from_i128_with_scale(elapsed.max(0), 3).unwrap_or_default() / Decimal::from(HOUR);
-        (self.accrued + rate * hours).round_dp(8)
+        (self.used(now, rate) / Decimal::from(HOUR * 1_000)).round_dp(8)
     }
 
     pub(super) fn run(&mut self, now: Time, rate: Decimal) {
-        // A step smaller than a second would cost digits in the rounding above.
-        if now.duration_since(self.since) >= SignedDuration::from_secs(1) && !rate.is_zero() {
-            self.accrued = self.at(now, rate);
-        } else if !rate.is_zero() {
-            return;
-        }
-        self.since = now;
+        self.used = self.used(now, rate);
+        self.since = now.max(self.since);
     }
 }
 

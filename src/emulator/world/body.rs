@@ -1,6 +1,7 @@
 //! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
 
 use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -90,9 +91,25 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A short text that may be written as a whole number.
+    pub(super) fn word(self, max: usize) -> Result<String, Refusal> {
+        match self.value.as_i64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, max).map(str::to_owned),
+        }
+    }
+
     /// A display name.
     pub(super) fn name(self) -> Result<String, Refusal> {
         self.text(1, 64).map(str::to_owned)
+    }
+
+    /// A name, or a whole number in its place.
+    pub(super) fn name_or_number(self) -> Result<String, Refusal> {
+        match self.value.as_u64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, 255).map(str::to_owned),
+        }
     }
 
     pub(super) fn one_of(self, words: &[&'static str]) -> Result<&'static str, Refusal> {
@@ -117,6 +134,16 @@ impl<'a> Field<'a> {
             }
             _ => self.wrong(&format!("a list of at most {most} entries")),
         }
+    }
+
+    /// An object whose fields are read one by one.
+    pub(super) fn fields(self) -> Result<Body, Refusal> {
+        self.object().cloned().map(Body)
+    }
+
+    /// Anything of a form that its type knows.
+    pub(super) fn shaped<T: DeserializeOwned>(self, wanted: &str) -> Result<T, Refusal> {
+        serde_json::from_value(self.value.clone()).or_else(|_| self.wrong(wanted))
     }
 
     /// An object.

@@ -209,6 +209,10 @@ pub(super) fn database_plan(id: i64) -> Option<&'static DatabasePlan> {
     DATABASE_PLANS.iter().find(|plan| plan.id == id)
 }
 
+pub(super) fn node_plan(id: i64) -> Option<&'static NodePlan> {
+    NODE_PLANS.iter().find(|plan| plan.id == id)
+}
+
 pub(super) fn engine(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name)
 }

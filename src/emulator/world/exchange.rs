@@ -64,6 +64,12 @@ impl Refusal {
         Self::new(400, "Bad Request", message)
     }
 
+    /// Says inside which field of the request it was.
+    pub(super) fn within(mut self, field: &str) -> Self {
+        self.message = format!("{field}: {}", self.message);
+        self
+    }
+
     /// 402.
     pub(super) fn payment(message: impl Into<String>) -> Self {
         Self::new(402, "Payment Required", message)

@@ -28,7 +28,7 @@ pub enum MutateError {
 }
 
 /// What `mutate` calls the account.
-const ACCOUNT: &str = "account";
+pub(super) const ACCOUNT: &str = "account";
 
 fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Wrong(message.into()))
@@ -39,9 +39,15 @@ fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
 }
 
+/// Says that there is no such kind.
+pub(super) fn unknown_kind(kind: &str) -> MutateError {
+    let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+    MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
+}
+
 impl World {
     /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card` and `banned`, and no id; nor does the kind of which there is one record.
+    /// `balance`, `card`, `banned` and `high_tier`, and no id; nor does the kind with one record.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.
@@ -57,10 +63,8 @@ impl World {
             return self.mutate_account(set);
         }
         let only = (kind == SpendSettings::KIND).then(|| self.spend_record(now).to_string());
-        self.mutate_kind(kind, only.as_deref().unwrap_or(id), set, now).unwrap_or_else(|| {
-            let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
-            wrong(format!("there is no kind `{kind}`.{hint}"))
-        })
+        let id = only.as_deref().unwrap_or(id);
+        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
     }
 
     pub(super) fn mutate_record<T: Body>(
@@ -105,16 +109,19 @@ impl World {
             match (name.as_str(), value) {
                 ("card", Value::Bool(card)) => account.card = *card,
                 ("banned", Value::Bool(banned)) => account.banned = *banned,
+                ("high_tier", Value::Bool(high)) => account.high_tier = *high,
                 ("balance", Value::Number(number)) => {
                     let read = number.to_string().parse();
                     account.balance =
                         read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
                 }
-                ("card" | "banned", _) => return wrong(format!("{name} must be true or false")),
+                ("card" | "banned" | "high_tier", _) => {
+                    return wrong(format!("{name} must be true or false"));
+                }
                 ("balance", _) => return wrong("balance must be a number"),
                 _ => {
                     return wrong(format!(
-                        "an account has no `{name}` to set. It has balance, banned, card"
+                        "an account has no `{name}` to set. It has balance, banned, card, high_tier"
                     ));
                 }
             }

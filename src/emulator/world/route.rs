@@ -6,13 +6,10 @@ use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
+use super::grant::{Grant, Target};
+use super::permission::Need;
 use super::tables::World;
 use super::upload::Archive;
-use super::{
-    app, app_catalog, app_change, app_domain, app_event, app_link, app_scale, app_usage, backup_schedule,
-    database, database_access, database_operation, database_user, deployment, function, job_run, preview,
-    project, public, spend, ssh_key, upload, vm, vm_operation, volume, vpc,
-};
 use crate::model::schema::Method;
 
 /// Who may use a route.
@@ -67,32 +64,50 @@ impl Route {
 
 /// The routing table; of two that fit, the first one counts.
 const ROUTES: &[&[Route]] = &[
-    public::ROUTES,
-    project::ROUTES,
-    ssh_key::ROUTES,
-    vpc::ROUTES,
-    vm::ROUTES,
-    vm_operation::ROUTES,
-    volume::ROUTES,
-    backup_schedule::ROUTES,
-    database::ROUTES,
-    database_operation::ROUTES,
-    database_access::ROUTES,
-    database_user::ROUTES,
-    app_catalog::ROUTES,
-    app::ROUTES,
-    app_change::ROUTES,
-    app_scale::ROUTES,
-    deployment::ROUTES,
-    upload::ROUTES,
-    job_run::ROUTES,
-    preview::ROUTES,
-    app_domain::ROUTES,
-    app_link::ROUTES,
-    app_event::ROUTES,
-    app_usage::ROUTES,
-    spend::ROUTES,
-    function::ROUTES,
+    super::public::ROUTES,
+    super::project::ROUTES,
+    super::ssh_key::ROUTES,
+    super::vpc::ROUTES,
+    super::vm::ROUTES,
+    super::vm_operation::ROUTES,
+    super::volume::ROUTES,
+    super::snapshot::ROUTES,
+    super::backup::ROUTES,
+    super::backup_schedule::ROUTES,
+    super::database::ROUTES,
+    super::database_operation::ROUTES,
+    super::database_access::ROUTES,
+    super::database_user::ROUTES,
+    super::kubernetes_version::ROUTES,
+    super::cluster::ROUTES,
+    super::cluster_operation::ROUTES,
+    super::cluster_upgrade::ROUTES,
+    super::cluster_event::ROUTES,
+    super::kubeconfig::ROUTES,
+    super::claim::ROUTES,
+    super::node_pool::ROUTES,
+    super::app_catalog::ROUTES,
+    super::app::ROUTES,
+    super::app_change::ROUTES,
+    super::app_scale::ROUTES,
+    super::deployment::ROUTES,
+    super::upload::ROUTES,
+    super::job_run::ROUTES,
+    super::preview::ROUTES,
+    super::app_domain::ROUTES,
+    super::app_link::ROUTES,
+    super::app_event::ROUTES,
+    super::app_usage::ROUTES,
+    super::spend::ROUTES,
+    super::function::ROUTES,
+    super::project_member::ROUTES,
+    super::role::ROUTES,
+    super::permission::ROUTES,
+    super::api_key::ROUTES,
+    super::invitation::ROUTES,
+    super::database_console::ROUTES,
+    super::database_browse::ROUTES,
+    super::saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -115,32 +130,28 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 /// Answers a request whose body is an archive that was read already.
 pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
     let now = world.tick(now);
-    upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+    super::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
 }
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
-        return upload::receive(world, request, &Archive::of(&request.body), now);
+        return super::upload::receive(world, request, &Archive::of(&request.body), now);
     }
-    if !matches!(found, Some((Route { access: Access::Public, .. }, _))) {
-        authenticate(world, request)?;
-    }
+    let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
     let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
-    let scope = scope(world, request, route.access)?;
-    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
-    (route.run)(&mut Call { world, now, scope, params, query: &request.query, body })
-}
-
-fn authenticate(world: &World, request: &Request) -> Result<(), Refusal> {
-    let unauthorized = |message: &str| Refusal::new(401, "Unauthorized", message);
-    let Some(key) = &request.api_key else {
-        return Err(unauthorized("authentication required: send the header X-API-Key"));
+    let need = Need::of(route.method, route.template);
+    let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
+    let target = Target {
+        changes: request.method.mutates(),
+        item: !params.is_empty(),
+        about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
+        default_project: world.default_project(),
     };
-    match world.tier_of(key) {
-        Some(_) => Ok(()),
-        None => Err(unauthorized("authentication required: the API key is not valid")),
-    }
+    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
@@ -156,5 +167,32 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
         (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
         (Some(None), false) => Ok(Scope::Nowhere),
         (None, _) => Ok(Scope::Whole),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_route_needs_a_permission_or_is_a_catalog() {
+        let all = ROUTES.iter().flat_map(|routes| routes.iter());
+        for route in all {
+            let unguarded = matches!(route.access, Access::Public | Access::Presigned);
+            let known = unguarded
+                || super::super::permission::is_open(route.template)
+                || Need::of(route.method, route.template).is_some();
+            assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
+        }
+    }
+
+    #[test]
+    fn no_route_hides_another() {
+        let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
+        for route in &all {
+            let path = route.template.replace(['{', '}'], "");
+            let (found, _) = find(route.method, &path).unwrap();
+            assert_eq!(found.template, route.template, "{}", route.method);
+        }
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn due(world: &World) -> Option<Due> {
     // At the end of time there is no other month.
     let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
     let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
-    Some(Due { at, id: Uuid::nil(), happen: |world, _, at| world.apply_cap(at) })
+    Some(Due { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
 }
 
 impl World {

@@ -1,6 +1,6 @@
 //! `Table`: the records of one kind, with the indexes that keep every request cheap.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
@@ -74,6 +74,11 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     fn happen(world: &mut World, id: Uuid, _at: Time) {
         Self::table_mut(world).remove(id);
     }
+    /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
+    /// may be passed over.
+    fn catch_up(world: &mut World, id: Uuid, at: Time, _now: Time) {
+        Self::happen(world, id, at);
+    }
     /// Writes the fields that the service shows.
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);
 }
@@ -137,6 +142,29 @@ impl<T: Body> Table<T> {
             .into_iter()
             .flat_map(move |order| order.page(offset, limit))
             .filter_map(|id| self.records.get(&id))
+    }
+
+    /// Returns a page of the records of some projects, youngest first.
+    pub(super) fn merged(
+        &self,
+        projects: &[Uuid],
+        offset: usize,
+        limit: usize,
+    ) -> impl Iterator<Item = &Record<T>> {
+        let mut queue = BinaryHeap::new();
+        let mut rest: Vec<_> =
+            projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
+        let place = |index: usize, record: &'_ Record<T>| ((record.created_at, record.id), index);
+        for (index, records) in rest.iter_mut().enumerate() {
+            queue.extend(records.next().map(|record| place(index, record)));
+        }
+        let merged = std::iter::from_fn(move || {
+            let ((_, id), index) = queue.pop()?;
+            let next = rest.get_mut(index).and_then(Iterator::next);
+            queue.extend(next.map(|record| place(index, record)));
+            self.get(id)
+        });
+        merged.skip(offset).take(limit)
     }
 
     /// Returns all records, oldest first.

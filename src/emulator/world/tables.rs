@@ -6,22 +6,31 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::api_key::ApiKey;
 use super::app::App;
 use super::app_domain::AppDomain;
 use super::app_event::AppEvent;
 use super::app_link::AppLink;
+use super::backup::Backup;
 use super::backup_schedule::BackupSchedule;
+use super::cluster::Cluster;
 use super::database::Database;
 use super::deployment::Deployment;
 use super::function::Function;
+use super::inspect::{self, Search};
+use super::invitation::Invitation;
 use super::job_run::JobRun;
 use super::mutate::MutateError;
+use super::node_pool::NodePool;
 use super::preview::Preview;
 use super::project::Project;
+use super::project_member::ProjectMember;
+use super::role::Role;
+use super::snapshot::Snapshot;
 use super::spend::SpendSettings;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
-use super::table::{Body, Table};
+use super::table::{Body, Table, View};
 use super::upload::Upload;
 use super::vm::Vm;
 use super::volume::Volume;
@@ -31,7 +40,8 @@ use super::vpc::Vpc;
 pub(super) struct Due {
     pub(super) at: Time,
     pub(super) id: Uuid,
-    pub(super) happen: fn(&mut World, Uuid, Time),
+    /// Takes the record, when it was due, and up to when the clock moves.
+    pub(super) happen: fn(&mut World, Uuid, Time, Time),
 }
 
 /// Declares the world's tables, and what is done with each of them.
@@ -57,6 +67,29 @@ macro_rules! tables {
             /// Returns how many records there are, history left out.
             pub(super) fn records(&self) -> usize {
                 0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+            }
+
+            /// Returns how many records each kind has.
+            pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
@@ -112,12 +145,20 @@ macro_rules! tables {
 
 tables! {
     projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
     ssh_keys: SshKey,
     vpcs: Vpc,
     vms: Vm,
     volumes: Volume,
+    snapshots: Snapshot,
+    backups: Backup,
     backup_schedules: BackupSchedule,
     databases: Database,
+    clusters: Cluster,
+    node_pools: NodePool,
     apps: App,
     deployments: Deployment,
     job_runs: JobRun,
@@ -131,7 +172,7 @@ tables! {
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {
-    table.next().map(|(at, id)| Due { at, id, happen: T::happen })
+    table.next().map(|(at, id)| Due { at, id, happen: T::catch_up })
 }
 
 fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {

@@ -8,18 +8,24 @@ use super::timeline::after;
 use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 
+mod access;
 mod account;
 mod app;
 mod app_parts;
 mod clock;
+mod cluster;
+mod contents;
+mod copies;
 mod database;
 mod deployment;
 mod function;
 mod job;
 mod machine;
 mod network;
+mod node_pool;
 mod paging;
 mod reading;
+mod schedules;
 mod spend;
 
 const KEY: &str = "sk_test";
@@ -29,6 +35,7 @@ struct Cloud {
     world: World,
     now: Time,
     project: Option<String>,
+    key: String,
 }
 
 impl Cloud {
@@ -37,7 +44,7 @@ impl Cloud {
         let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
         let world = World::new(&setup, now);
         let project = Some(world.default_project().to_string());
-        Self { world, now, project }
+        Self { world, now, project, key: KEY.to_owned() }
     }
 
     fn wait(&mut self, seconds: i64) {
@@ -66,7 +73,7 @@ impl Cloud {
             method,
             path: format!("/api/v1{path}"),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            api_key: Some(KEY.to_owned()),
+            api_key: Some(self.key.clone()),
             project: self.project.clone(),
             body: body.as_bytes().to_vec(),
         };
@@ -131,6 +138,13 @@ impl Cloud {
         id
     }
 
+    /// Makes a cluster that runs, with two pools of two workers.
+    fn cluster(&mut self, name: &str) -> String {
+        let id = self.make("/k8s/clusters", with(cluster_body(), json!({"name": name})));
+        self.wait(90);
+        id
+    }
+
     fn balance(&self) -> String {
         self.world.bill(self.now).balance.to_string()
     }
@@ -142,6 +156,13 @@ fn template() -> String {
 
 fn vm_body() -> Value {
     json!({"name": "web", "template_id": template(), "pricing_id": 3})
+}
+
+fn cluster_body() -> Value {
+    json!({"name": "jobs", "version_id": 833, "node_pools": [
+        {"name": "general", "plan_id": 701, "node_count": 2},
+        {"name": "batch", "plan_id": 704, "node_count": 2},
+    ]})
 }
 
 /// Returns a body with some fields set to other values.

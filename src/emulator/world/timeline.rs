@@ -83,6 +83,11 @@ impl Timeline {
         self.current(now).map(|step| step.from)
     }
 
+    /// Returns since when, or from when on, the last status holds.
+    pub(super) fn settles_at(&self) -> Option<Time> {
+        self.steps.last().map(|step| step.from)
+    }
+
     /// Returns when the object goes.
     pub(super) fn gone_at(&self) -> Option<Time> {
         self.gone_at
@@ -108,6 +113,7 @@ mod tests {
             assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
         }
         assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
+        assert_eq!(timeline.settles_at(), Some(after(zero, 47)));
         assert_eq!(timeline.gone_at(), None);
         assert_eq!(timeline.rest(), "running");
         let replaced =

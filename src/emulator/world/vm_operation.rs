@@ -1,5 +1,7 @@
 //! What is done to a VM that exists: start, stop, reboot, resize, console policy.
 
+use uuid::Uuid;
+
 use super::body::Field;
 use super::call::{Call, Reply};
 use super::catalog;
@@ -74,4 +76,16 @@ pub(super) fn settled(status: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::conflict(format!("the VM is {status}; it must be active or stopped")))
+}
+
+/// Puts an earlier state of its disk back into a VM, which is busy with that for as long as with a reboot.
+pub(super) fn restore(call: &mut Call<'_>, vm: Uuid) -> Result<(), Refusal> {
+    let now = call.now;
+    let Some(record) = call.world.vms.get(vm) else {
+        return Err(Refusal::conflict("the VM is gone: there is nothing to restore into"));
+    };
+    settled(record.status(now))?;
+    let timeline = Timeline::new(now, &[(0, "restoring"), (5, record.status(now))]);
+    call.update::<Vm>(vm, |record| record.timeline = timeline);
+    Ok(())
 }

@@ -19,7 +19,7 @@ use super::table::{Body, Record, Table, View};
 use super::tables::World;
 use super::timeline::Timeline;
 use super::vm::Vm;
-use super::vm_operation::settled;
+use super::vm_operation;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/volumes";
@@ -37,6 +37,9 @@ pub(super) const ROUTES: &[Route] = &[
 
 const LARGEST: i64 = 65_536;
 
+/// How a volume comes up.
+pub(super) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
+
 /// Block storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +47,9 @@ pub(super) struct Volume {
     pub(super) name: String,
     pub(super) size: i64,
     pub(super) vm_id: Option<Uuid>,
+    /// The cluster that has it, for a persistent volume claim.
+    #[serde(default)]
+    pub(super) cluster_id: Option<Uuid>,
     pub(super) billing: Billing,
 }
 
@@ -59,9 +65,9 @@ fn price(size: i64) -> Decimal {
 
 impl Record<Volume> {
     /// Returns the status: one that is there and attached is in use.
-    fn shown_status(&self, now: Time) -> &str {
+    pub(super) fn shown_status(&self, now: Time) -> &str {
         match self.status(now) {
-            "available" if self.body.vm_id.is_some() => "in_use",
+            "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
             status => status,
         }
     }
@@ -130,13 +136,18 @@ fn create(call: &mut Call<'_>) -> Reply {
     let billing_type = call.billing_type()?;
     let vm_id = call.body.optional("vm_id", Field::uuid)?;
     if let Some(vm) = vm_id {
-        settled(call.named::<Vm>(vm)?.status(call.now))?;
+        vm_operation::settled(call.named::<Vm>(vm)?.status(call.now))?;
     }
     call.validate_billing()?;
     let billing = call.begin_billing(billing_type, price(size))?;
     let (now, project) = (call.now, call.project());
-    let timeline = Timeline::new(now, &[(0, "creating"), (3, "available")]);
-    let id = call.world.create(Some(project), now, timeline, Volume { name, size, vm_id, billing });
+    let timeline = Timeline::new(now, CREATING);
+    let id = call.world.create(
+        Some(project),
+        now,
+        timeline,
+        Volume { name, size, vm_id, cluster_id: None, billing },
+    );
     call.show::<Volume>(201, id, "volume created")
 }
 
@@ -155,9 +166,7 @@ fn resize(call: &mut Call<'_>) -> Reply {
             old.size
         )));
     }
-    if !matches!(status, "available" | "in_use") {
-        return Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")));
-    }
+    settled(status)?;
     call.validate_billing()?;
     let amount = call.adjust_billing(old.billing, old.month(), price(new_size))?;
     call.update::<Volume>(id, |record| record.body.size = new_size);
@@ -181,6 +190,7 @@ fn resized(id: Uuid, amount: Decimal, month: Decimal) -> Response {
 fn delete(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Volume>()?;
     let id = record.id;
+    unclaimed(record)?;
     if record.body.vm_id.is_some() {
         return Err(Refusal::conflict("the volume is attached: detach it first"));
     }
@@ -198,17 +208,48 @@ fn attach(call: &mut Call<'_>) -> Reply {
     if status != "available" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));
     }
-    settled(vm_status)?;
+    vm_operation::settled(vm_status)?;
     call.update::<Volume>(id, |record| record.body.vm_id = Some(vm));
     call.show::<Volume>(200, id, "volume attached")
 }
 
+/// Refuses to take a volume from under a claim.
+fn unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
+    match record.body.cluster_id {
+        None => Ok(()),
+        Some(cluster) => Err(Refusal::conflict(format!(
+            "the volume belongs to a persistent volume claim of the cluster {cluster}: delete the claim first"
+        ))),
+    }
+}
+
 fn detach(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Volume>()?;
+    unclaimed(record)?;
     let (id, status) = (record.id, record.shown_status(call.now));
     if status != "in_use" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be in_use")));
     }
     call.update::<Volume>(id, |record| record.body.vm_id = None);
     call.show::<Volume>(200, id, "volume detached")
+}
+
+/// Refuses a volume that has not settled.
+pub(super) fn settled(status: &str) -> Result<(), Refusal> {
+    if matches!(status, "available" | "in_use") {
+        return Ok(());
+    }
+    Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")))
+}
+
+/// Puts an earlier state back into a volume; it keeps its size.
+pub(super) fn restore(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
+    let now = call.now;
+    let Some(record) = call.world.volumes.get(volume) else {
+        return Err(Refusal::conflict("the volume is gone: there is nothing to restore into"));
+    };
+    settled(record.shown_status(now))?;
+    let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);
+    call.update::<Volume>(volume, |record| record.timeline = timeline);
+    Ok(())
 }

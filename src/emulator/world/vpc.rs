@@ -121,9 +121,11 @@ pub(super) fn gateway(network: Ipv4Net) -> u32 {
 }
 
 impl World {
-    /// Returns how many machines and databases are in a network.
+    /// Returns how many machines, databases and clusters are in a network.
     pub(super) fn members(&self, vpc: Uuid) -> usize {
-        self.vms.index().in_vpc(vpc) + self.databases.index().in_vpc(vpc)
+        self.vms.index().in_vpc(vpc)
+            + self.databases.index().in_vpc(vpc)
+            + self.clusters.index().in_vpc(vpc)
     }
 }
 
@@ -151,7 +153,7 @@ fn delete(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vpc>()?.id;
     if call.world.members(id) > 0 {
         return Err(Refusal::conflict(
-            "the VPC is in use: delete or disconnect its VMs and databases first",
+            "the VPC is in use: delete its VMs and clusters, and delete or disconnect its databases first",
         ));
     }
     call.world.vpcs.remove(id);

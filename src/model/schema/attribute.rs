@@ -1,6 +1,6 @@
 //! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
 
-use super::{Call, Effect, Provenance};
+use super::{Call, Effect, Endpoint, Provenance};
 use crate::model::value::Value;
 
 /// A value that a table can hold.
@@ -47,6 +47,18 @@ pub enum Format {
     DatabaseUser,
     /// RFC 3339.
     Timestamp,
+    /// A path of a web address: it begins with a slash.
+    HttpPath,
+    /// A cron schedule of five fields.
+    Cron,
+    /// A time zone of the IANA database.
+    TimeZone,
+    /// A time of the day, `HH:MM`.
+    ClockTime,
+    /// A host name of a domain: letters, digits and hyphens between dots.
+    Domain,
+    /// An address of electronic mail.
+    Email,
 }
 
 /// The type of an attribute's value.
@@ -172,6 +184,12 @@ pub struct Attribute {
     pub secret: bool,
     /// The service refuses to delete the object while this link stands.
     pub undone_before_delete: bool,
+    /// Where the service lists, for one object, the values that it can be changed to.
+    pub choices: Option<Endpoint>,
+    /// The service itself moves the value while this attribute has one of these values.
+    pub moved_by: Option<(&'static str, &'static [&'static str])>,
+    /// A record that has no field of its own on the wire: its keys, and the fields that carry them.
+    pub spread: &'static [(&'static str, &'static str)],
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
 }
@@ -194,6 +212,9 @@ impl Attribute {
             read_as: &[],
             secret: false,
             undone_before_delete: false,
+            choices: None,
+            moved_by: None,
+            spread: &[],
             provenance: Provenance::Documented,
         }
     }
@@ -313,6 +334,27 @@ impl Attribute {
     #[must_use]
     pub const fn undone_before_delete(mut self) -> Self {
         self.undone_before_delete = true;
+        self
+    }
+
+    /// Says where the service lists the values that it can be changed to, each by its `id`.
+    #[must_use]
+    pub const fn choices_at(mut self, endpoint: Endpoint) -> Self {
+        self.choices = Some(endpoint);
+        self
+    }
+
+    /// Says that the service itself moves the value while another attribute has one of these values.
+    #[must_use]
+    pub const fn moved_by(mut self, attribute: &'static str, values: &'static [&'static str]) -> Self {
+        self.moved_by = Some((attribute, values));
+        self
+    }
+
+    /// Says which fields of bodies and answers carry the keys of a record.
+    #[must_use]
+    pub const fn spread(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
+        self.spread = fields;
         self
     }
 

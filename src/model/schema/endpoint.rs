@@ -153,13 +153,15 @@ pub struct Call {
     pub always: &'static [&'static str],
     /// Body fields that never vary.
     pub fixed: &'static [(&'static str, Literal)],
+    /// Body fields that are sent while an attribute has a value: `(attribute, value, fields)`.
+    pub fixed_when: Option<(&'static str, Literal, &'static [(&'static str, Literal)])>,
 }
 
 impl Call {
     /// Returns a call whose body holds what changes, and nothing else.
     #[must_use]
     pub const fn new(name: &'static str, endpoint: Endpoint) -> Self {
-        Self { name, endpoint, always: &[], fixed: &[] }
+        Self { name, endpoint, always: &[], fixed: &[], fixed_when: None }
     }
 
     /// Sends these attributes along, changed or not.
@@ -173,6 +175,18 @@ impl Call {
     #[must_use]
     pub const fn fixed(mut self, fields: &'static [(&'static str, Literal)]) -> Self {
         self.fixed = fields;
+        self
+    }
+
+    /// Sends these fields along while an attribute has a value.
+    #[must_use]
+    pub const fn fixed_when(
+        mut self,
+        attribute: &'static str,
+        value: Literal,
+        fields: &'static [(&'static str, Literal)],
+    ) -> Self {
+        self.fixed_when = Some((attribute, value, fields));
         self
     }
 }

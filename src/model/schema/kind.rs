@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
+use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,17 +58,6 @@ pub struct Estimate {
     pub delete: u32,
 }
 
-/// An operation that is not a change of state: reboot, restore, rotate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Action {
-    /// The name: `reboot`.
-    pub name: &'static str,
-    /// Where it goes; a GET is a read.
-    pub endpoint: Endpoint,
-    /// One sentence.
-    pub summary: &'static str,
-}
-
 /// The endpoints of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Api {
@@ -86,6 +75,41 @@ pub struct Api {
     pub delete_body: &'static [(&'static str, Literal)],
     /// How to see that it settled; `None` where it has at once.
     pub ready: Option<Ready>,
+    /// There is one object and no list: `list` answers with it, its id is the kind's name, and while an
+    /// attribute has this value it counts as absent.
+    pub absent_when: Option<(&'static str, Literal)>,
+}
+
+impl Api {
+    /// Returns the four usual endpoints of a collection of objects, as the specification names them.
+    #[must_use]
+    pub const fn documented(collection: &'static str, item: &'static str) -> Self {
+        Self {
+            id: "id",
+            create: Endpoint::documented(Method::Post, collection),
+            read: Some(Endpoint::documented(Method::Get, item)),
+            list: Endpoint::documented(Method::Get, collection),
+            delete: Endpoint::documented(Method::Delete, item),
+            delete_body: &[],
+            ready: None,
+            absent_when: None,
+        }
+    }
+
+    /// Returns the four usual endpoints of a collection of objects, as the contract assumes them.
+    #[must_use]
+    pub const fn assumed(collection: &'static str, item: &'static str) -> Self {
+        Self {
+            id: "id",
+            create: Endpoint::assumed(Method::Post, collection),
+            read: Some(Endpoint::assumed(Method::Get, item)),
+            list: Endpoint::assumed(Method::Get, collection),
+            delete: Endpoint::assumed(Method::Delete, item),
+            delete_body: &[],
+            ready: None,
+            absent_when: None,
+        }
+    }
 }
 
 /// One kind of resource.
@@ -118,6 +142,10 @@ pub struct Kind {
     /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
     /// attribute that refers to it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
+    /// A child that the service removes with its parent, and may not remove by itself before.
+    pub goes_with_parent: bool,
+    /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
+    pub plain_entry: Option<&'static str>,
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// Other operations and reads.
@@ -125,6 +153,27 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// A kind without anything of its own, for tables that say only what is special.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        scope: Scope::Account,
+        api: Api::assumed("", ""),
+        attributes: &[],
+        rules: &[],
+        price: Price::Free,
+        estimate: Estimate { create: 1, update: 1, delete: 1 },
+        replace: ReplaceOrder::CreateFirst,
+        on_delete: &[],
+        on_replace: &[],
+        data_bearing: false,
+        takes_along: &[],
+        goes_with_parent: false,
+        plain_entry: None,
+        shown_once: None,
+        actions: &[],
+    };
+
     /// Returns an attribute by the language's name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
@@ -166,11 +215,17 @@ impl Kind {
         self.calls().find(|call| call.name == name)
     }
 
+    /// Returns an action by its name.
+    #[must_use]
+    pub fn action(&self, name: &str) -> Option<&'static Action> {
+        self.actions.iter().find(|action| action.name == name)
+    }
+
     /// Returns the read that shows again what creation shows once: the action of the same name.
     #[must_use]
-    pub fn reveal(&self) -> Option<&'static Action> {
-        let secret = self.shown_once?;
-        self.actions.iter().find(|action| action.name == secret && action.endpoint.method == Method::Get)
+    pub fn reveal(&self) -> Option<Endpoint> {
+        let endpoint = self.action(self.shown_once?)?.endpoint()?;
+        (endpoint.method == Method::Get).then_some(endpoint)
     }
 
     /// Returns every endpoint of the kind.
@@ -180,6 +235,6 @@ impl Kind {
             .into_iter()
             .flatten()
             .chain(self.calls().map(|call| call.endpoint))
-            .chain(self.actions.iter().map(|action| action.endpoint))
+            .chain(self.actions.iter().filter_map(Action::endpoint))
     }
 }

@@ -1,5 +1,6 @@
 //! The schema: what a kind of resource is, as a table of plain data.
 
+mod action;
 mod attribute;
 mod endpoint;
 mod kind;
@@ -7,9 +8,10 @@ mod price;
 mod registry;
 mod rule;
 
+pub use action::{Action, Answer, Merge, Need, Parameter, Place, Request, Run, Until};
 pub use attribute::{Attribute, Format, Literal, OnChange, Presence, Type};
 pub use endpoint::{Call, Endpoint, Envelope, Method, Provenance};
-pub use kind::{Action, Api, Estimate, Kind, Ready, ReplaceOrder, Scope};
+pub use kind::{Api, Estimate, Kind, Ready, ReplaceOrder, Scope};
 pub use price::{Factor, Price, PriceTerm};
 pub use registry::{CatalogShape, CatalogTable, Registry};
 pub use rule::{Check, Effect, Rule};

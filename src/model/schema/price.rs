@@ -45,4 +45,20 @@ pub enum Factor {
         /// The attribute that the exceptions look at.
         by: &'static str,
     },
+    /// 1 when a number is this, else 0.
+    When {
+        /// The attribute.
+        attribute: &'static str,
+        /// The number.
+        equals: i64,
+    },
+    /// A fixed number of instances; of what scales by itself, the least; otherwise 1.
+    Instances {
+        /// The attribute with the fixed number.
+        fixed: &'static str,
+        /// The record of what scales by itself.
+        scaled: &'static str,
+        /// Its key of the least number.
+        least: &'static str,
+    },
 }

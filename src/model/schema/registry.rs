@@ -9,6 +9,8 @@ pub enum CatalogShape {
     List,
     /// `{pricing: record}`: one record without a name.
     Single,
+    /// One record without a name under this key, beside a list.
+    Beside(&'static str),
 }
 
 /// One public table of names and prices.
@@ -20,8 +22,69 @@ pub struct CatalogTable {
     pub path: &'static str,
     /// How the answer is built.
     pub shape: CatalogShape,
+    /// The field of a record that configurations name it by.
+    pub named_by: &'static str,
+    /// The kind whose objects these records are: a reference to one stands for its record, and its id
+    /// belongs to the account.
+    pub of_kind: Option<&'static str>,
+    /// Records are versions: `1.31` stands for any `1.31.x`, the newest for what is new.
+    pub versions: bool,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
+}
+
+impl CatalogTable {
+    /// Returns a table of records that are named by their `slug`.
+    #[must_use]
+    pub const fn list(name: &'static str, path: &'static str) -> Self {
+        let provenance = Provenance::Assumed;
+        Self {
+            name,
+            path,
+            shape: CatalogShape::List,
+            named_by: "slug",
+            of_kind: None,
+            versions: false,
+            provenance,
+        }
+    }
+
+    /// Returns a table of one record.
+    #[must_use]
+    pub const fn single(name: &'static str, path: &'static str) -> Self {
+        let mut table = Self::list(name, path);
+        table.shape = CatalogShape::Single;
+        table
+    }
+
+    /// Says that its only record stands under a key of another table's answer.
+    #[must_use]
+    pub const fn beside(mut self, key: &'static str) -> Self {
+        self.shape = CatalogShape::Beside(key);
+        self
+    }
+
+    /// Says that its records are versions, named by a field, of which a beginning may be written.
+    #[must_use]
+    pub const fn versions(mut self, field: &'static str) -> Self {
+        self.named_by = field;
+        self.versions = true;
+        self
+    }
+
+    /// Says whose objects its records are.
+    #[must_use]
+    pub const fn of_kind(mut self, kind: &'static str) -> Self {
+        self.of_kind = Some(kind);
+        self
+    }
+
+    /// Marks its shape as said by the specification.
+    #[must_use]
+    pub const fn documented(mut self) -> Self {
+        self.provenance = Provenance::Documented;
+        self
+    }
 }
 
 /// Kinds in alphabetical order, and catalog tables.

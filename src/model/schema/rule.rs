@@ -20,6 +20,24 @@ pub enum Effect {
     Charge,
     /// It stays live and billed, but nobody's.
     LeftBehind,
+    /// The Kubernetes API does not answer for a short time.
+    ApiInterruption,
+    /// Nodes are restarted one after the other.
+    RollingRestart,
+    /// What runs on its nodes is moved away first.
+    Drain,
+    /// Its data goes back to an earlier state.
+    GoesBack,
+    /// It is not in use until someone starts it again.
+    Stops,
+    /// What was handed out to log in stops working.
+    LocksOut,
+    /// Something may be written that no plan shows.
+    Writes,
+    /// A new deployment takes the place of the running one.
+    Deploys,
+    /// Something is removed that no configuration holds.
+    Removes,
 }
 
 impl Effect {
@@ -33,7 +51,22 @@ impl Effect {
             Self::AddressChange => "its address changes",
             Self::Charge => "the difference is charged or credited at once",
             Self::LeftBehind => "it stays live and billed, unmanaged",
+            Self::ApiInterruption => "its API is interrupted for a short time",
+            Self::RollingRestart => "its nodes are drained and restarted one after the other",
+            Self::Drain => "what runs on its nodes is moved to others first",
+            Self::GoesBack => "its data goes back to what it was then, and what was written since is lost",
+            Self::Stops => "it is out of use until it is started again",
+            Self::LocksOut => "whoever uses the old credentials is locked out",
+            Self::Writes => "it may change data",
+            Self::Deploys => "a new deployment takes the place of the running one",
+            Self::Removes => "what is removed does not come back",
         }
+    }
+
+    /// Tells whether people are asked before an action has it.
+    #[must_use]
+    pub const fn disrupts(self) -> bool {
+        !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys)
     }
 }
 
@@ -99,5 +132,107 @@ pub enum Check {
     AtMost {
         /// How many.
         count: usize,
+    },
+    /// Exactly one of these is set.
+    ExactlyOne {
+        /// The attributes.
+        attributes: &'static [&'static str],
+    },
+    /// `attribute` is set only together with `other`.
+    Together {
+        /// The attribute that cannot stand alone.
+        attribute: &'static str,
+        /// What it needs.
+        other: &'static str,
+    },
+    /// `attribute`, when set to something else than `unless`, forbids `other` to be one of `values`.
+    NeverWith {
+        /// The restricted attribute.
+        attribute: &'static str,
+        /// A harmless value that is always allowed.
+        unless: Literal,
+        /// The attribute that decides. Absent in the configuration, its default counts.
+        other: &'static str,
+        /// Its values that forbid it.
+        values: &'static [&'static str],
+    },
+    /// `attribute` must be set when `other` is one of `values`.
+    RequiredWith {
+        /// The attribute that is then needed.
+        attribute: &'static str,
+        /// The attribute that decides. Absent in the configuration, its default counts.
+        other: &'static str,
+        /// Its values that need it.
+        values: &'static [&'static str],
+    },
+    /// A number is one of a few.
+    OneOf {
+        /// The attribute.
+        attribute: &'static str,
+        /// What it may be.
+        values: &'static [i64],
+    },
+    /// A number is none of these while every condition holds: `(path, values)`, where a path may lead
+    /// into a record (`autoscaling.min_replicas`), and an unset one counts as its default or as "".
+    NotOneOf {
+        /// The attribute.
+        attribute: &'static str,
+        /// What it must not be.
+        values: &'static [i64],
+        /// When.
+        when: &'static [(&'static str, &'static [&'static str])],
+    },
+    /// One number of a record is not above another of it.
+    Ordered {
+        /// The record.
+        attribute: &'static str,
+        /// The key of the smaller number.
+        low: &'static str,
+        /// The key of the larger one.
+        high: &'static str,
+    },
+    /// Over all children of this kind under one parent, a number adds up to at least this.
+    SumAtLeast {
+        /// The attribute.
+        attribute: &'static str,
+        /// The sum.
+        least: i64,
+    },
+    /// A boolean or number is this, whenever it is written.
+    Is {
+        /// The attribute.
+        attribute: &'static str,
+        /// What it must be.
+        value: Literal,
+    },
+    /// A number is at least this.
+    AtLeast {
+        /// The attribute.
+        attribute: &'static str,
+        /// The bound.
+        least: i64,
+    },
+    /// At most one of these is set.
+    NotBoth {
+        /// The attributes.
+        attributes: &'static [&'static str],
+    },
+    /// A number in a record is one of these while `other` is one of `when`.
+    PartOneOf {
+        /// The record.
+        attribute: &'static str,
+        /// The key of the number.
+        part: &'static str,
+        /// What it may be.
+        values: &'static [i64],
+        /// The attribute that decides.
+        other: &'static str,
+        /// Its values under which the rule holds.
+        when: &'static [&'static str],
+    },
+    /// No two objects of the kind, wherever they are, agree in all of these.
+    UniqueOverall {
+        /// The attributes.
+        attributes: &'static [&'static str],
     },
 }

@@ -20,7 +20,16 @@ static UNLINK: Call = call("unlink", "/unlink");
 
 const fn api(ready: Option<Ready>) -> Api {
     let get = Endpoint::documented(Method::Get, "/x");
-    Api { id: "id", create: get, read: Some(get), list: get, delete: get, delete_body: &[], ready }
+    Api {
+        id: "id",
+        create: get,
+        read: Some(get),
+        list: get,
+        delete: get,
+        delete_body: &[],
+        ready,
+        absent_when: None,
+    }
 }
 
 const READY: Ready = Ready {
@@ -45,6 +54,8 @@ const BASE: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
+    plain_entry: None,
     shown_once: None,
     actions: &[],
 };

@@ -27,6 +27,7 @@ const fn kind(
             delete: ENDPOINT,
             delete_body: &[],
             ready: None,
+            absent_when: None,
         },
         attributes,
         rules,
@@ -37,6 +38,8 @@ const fn kind(
         on_replace: &[],
         data_bearing: false,
         takes_along: &[],
+        goes_with_parent: false,
+        plain_entry: None,
         shown_once: None,
         actions: &[],
     }

@@ -166,7 +166,7 @@ fn a_lock_pins_what_is_used() {
     }))
     .unwrap();
     let stack = yaml(SHOP).registry(REGISTRY).stack();
-    let lock = lock::pinned(&stack, &catalog);
+    let lock = lock::pinned(REGISTRY, &stack, &catalog);
     let text = lock::write(&lock).unwrap();
     insta::assert_snapshot!(text, @r#"
     # Catalog names and prices of this stack. Written by stead; commit it.

@@ -20,8 +20,11 @@ fn only_health_and_catalog_need_no_key() {
         ("/api/v1/databases/plans", true),
         ("/api/v1/databases/engines", true),
         ("/api/v1/k8s/node-plans", true),
+        ("/api/v1/k8s/versions", true),
         ("/api/v1/vpcs/cidr-suggestions", true),
         ("/api/v1/vms", true),
+        ("/api/v1/permissions", true),
+        ("/api/v1/api-keys", true),
         ("/api/v1/nowhere", true),
     ] {
         for key in [None, Some("sk_wrong".to_owned())] {
@@ -69,6 +72,21 @@ fn changes_say_their_project_where_that_is_required() {
         "POST /backup-schedules",
         "PATCH /backup-schedules/x",
         "DELETE /backup-schedules/x",
+        "POST /snapshots",
+        "DELETE /snapshots/x",
+        "POST /snapshots/x/restore",
+        "PATCH /snapshots/x/rename",
+        "POST /backups",
+        "DELETE /backups/x",
+        "POST /backups/x/restore",
+        "POST /k8s/clusters",
+        "DELETE /k8s/clusters/x",
+        "POST /k8s/clusters/x/upgrade",
+        "PATCH /k8s/clusters/x/maintenance",
+        "POST /k8s/clusters/x/kubeconfig/rotate",
+        "POST /k8s/clusters/x/pools",
+        "PATCH /k8s/clusters/x/pools/y",
+        "DELETE /k8s/clusters/x/pools/y",
     ] {
         let (status, answer) = cloud.send(line, json!({}));
         assert_eq!(
@@ -181,7 +199,8 @@ fn ssh_keys_are_checked_and_carry_a_fingerprint() {
 #[test]
 fn an_account_that_is_banned_buys_nothing() {
     let mut cloud = Cloud::new();
-    let (vm, volume) = (cloud.vm(), cloud.volume(10));
+    let (vm, volume, cluster) = (cloud.vm(), cloud.volume(10), cloud.cluster("jobs"));
+    let pool = cloud.get(&format!("/k8s/clusters/{cluster}/pools"))[0]["id"].as_str().unwrap().to_owned();
     let set = json!({"banned": true});
     cloud.world.mutate("account", "", set.as_object().unwrap(), cloud.now).unwrap();
     for (line, body) in [
@@ -191,6 +210,14 @@ fn an_account_that_is_banned_buys_nothing() {
         ("POST /databases".to_owned(), json!({"name": "a", "plan_id": 102})),
         (format!("POST /vms/{vm}/resize"), json!({"pricing_id": 4})),
         (format!("PATCH /volumes/{volume}"), json!({"new_size": 11})),
+        ("POST /snapshots".to_owned(), json!({"name": "a", "vm_id": vm})),
+        ("POST /backups".to_owned(), json!({"name": "a", "vm_id": vm})),
+        ("POST /k8s/clusters".to_owned(), with(cluster_body(), json!({"name": "more"}))),
+        (
+            format!("POST /k8s/clusters/{cluster}/pools"),
+            json!({"name": "a", "plan_id": 701, "node_count": 1}),
+        ),
+        (format!("PATCH /k8s/clusters/{cluster}/pools/{pool}"), json!({"node_count": 3})),
     ] {
         cloud.refuses(&line, body.clone(), 403, "payment method");
         let (_, answer) = cloud.send(&line, body);

@@ -11,7 +11,7 @@ fn a_domain_is_taken_over_the_whole_service() {
     cloud.refuses(&format!("POST {path}"), body.clone(), 409, "building");
     cloud.wait(25);
     let made = cloud.ok(&format!("POST {path}"), body.clone());
-    assert_eq!((&made["status"], &made["domain"]), (&json!("pending"), &json!("shop.example.com")));
+    assert_eq!((&made["status"], &made["domain"]), (&json!("pending"), &json!("Shop.example.com")));
     let url = cloud.get(&format!("/apps/services/{id}"))["url"].as_str().unwrap().to_owned();
     assert_eq!(format!("https://{}", made["dns_target"].as_str().unwrap()), url);
     cloud.wait(10);
@@ -19,7 +19,14 @@ fn a_domain_is_taken_over_the_whole_service() {
     let other = cloud.make("/projects", json!({"name": "other"}));
     cloud.project = Some(other);
     let second = cloud.app(json!({}));
-    cloud.refuses(&format!("POST /apps/services/{second}/domains"), body.clone(), 409, "taken");
+    for name in ["Shop.example.com", "shop.EXAMPLE.com"] {
+        cloud.refuses(
+            &format!("POST /apps/services/{second}/domains"),
+            json!({"domain": name}),
+            409,
+            "taken",
+        );
+    }
     cloud.project = None;
     for bad in ["", "localhost", "a..b", "-a.com", "a_b.com", "a.com.", "http://a.com", "é.com"] {
         cloud.refuses(&format!("POST {path}"), json!({"domain": bad}), 400, "domain");

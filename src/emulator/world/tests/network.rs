@@ -75,13 +75,17 @@ fn a_vpc_in_use_stays() {
     let vpc = cloud.vpc();
     let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc})));
     let database = cloud.make("/databases", json!({"name": "a", "plan_id": 102, "vpc_id": vpc}));
-    assert_eq!(cloud.get(&format!("/vpcs/{vpc}"))["used_ips"], 3);
+    let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
+    assert_eq!(cloud.get(&format!("/vpcs/{vpc}"))["used_ips"], 4);
     let delete = format!("DELETE /vpcs/{vpc}");
     cloud.refuses(&delete, Value::Null, 409, "in use");
     cloud.ok(&format!("DELETE /vms/{vm}"), Value::Null);
     cloud.refuses(&delete, Value::Null, 409, "in use");
-    cloud.wait(47);
+    cloud.wait(90);
     cloud.ok(&format!("DELETE /databases/{database}/vpc"), Value::Null);
+    cloud.ok(&format!("DELETE /k8s/clusters/{cluster}"), Value::Null);
+    cloud.refuses(&delete, Value::Null, 409, "in use");
+    cloud.wait(10);
     cloud.ok(&delete, Value::Null);
     cloud.refuses(&delete, Value::Null, 404, "VPC");
 }

@@ -1,0 +1,171 @@
+//! Node pools.
+
+use super::*;
+
+fn pools(cluster: &str) -> String {
+    format!("/k8s/clusters/{cluster}/pools")
+}
+
+fn batch(name: &str, count: i64) -> Value {
+    json!({"name": name, "plan_id": 703, "node_count": count})
+}
+
+/// Returns the ids of a cluster's pools by name.
+fn named(cloud: &mut Cloud, cluster: &str, name: &str) -> String {
+    let list = cloud.get(&pools(cluster));
+    let pool = list.as_array().unwrap().iter().find(|pool| pool["name"] == name).unwrap();
+    format!("{}/{}", pools(cluster), pool["id"].as_str().unwrap())
+}
+
+#[test]
+fn pools_of_the_create_body_and_later_ones_are_the_same_objects() {
+    let mut cloud = Cloud::new();
+    let cluster = cloud.cluster("jobs");
+    let later = cloud.ok(&format!("POST {}", pools(&cluster)), batch("later", 1));
+    cloud.wait(30);
+    let list = cloud.send(&format!("GET {}", pools(&cluster)), Value::Null).1;
+    assert_eq!((&list["total"], &list["data"][0]["id"]), (&json!(3), &later["id"]));
+    let shown = cloud.get(&format!("/k8s/clusters/{cluster}"));
+    assert_eq!(shown["node_pools"], list["data"]);
+    let keys = |pool: &Value| pool.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&list["data"][0]), keys(&list["data"][2]));
+    let (_, page) = cloud.send(&format!("GET {}?limit=1&offset=1", pools(&cluster)), Value::Null);
+    assert_eq!((&page["total"], &page["data"][0]), (&json!(3), &list["data"][1]));
+    cloud.refuses(&format!("GET {}?limit=0", pools(&cluster)), Value::Null, 400, "limit");
+}
+
+#[test]
+fn labels_and_taints_are_in_the_answer_for_one_pool_only() {
+    let mut cloud = Cloud::new();
+    let cluster = cloud.cluster("jobs");
+    let taints = json!([
+        {"key": "gpu", "value": "yes", "effect": "NoSchedule"}, {"key": "spot", "effect": "NoExecute"},
+        "team=data:PreferNoSchedule",
+    ]);
+    let body = with(batch("gpu", 1), json!({"labels": {"team": "data"}, "taints": taints}));
+    let made = cloud.ok(&format!("POST {}", pools(&cluster)), body);
+    assert_eq!((&made["labels"], &made["taints"]), (&json!({"team": "data"}), &taints));
+    assert!(cloud.get(&pools(&cluster))[0].get("labels").is_none());
+    let shown = cloud.get(&format!("/k8s/clusters/{cluster}"));
+    assert!(shown["node_pools"][0].get("taints").is_none());
+    cloud.wait(30);
+    let path = named(&mut cloud, &cluster, "gpu");
+    let patched = cloud.ok(&format!("PATCH {path}"), json!({"labels": {}, "taints": []}));
+    assert_eq!((&patched["labels"], &patched["taints"]), (&json!({}), &json!([])));
+    assert_eq!(patched["status"], "running");
+    assert_eq!(cloud.get(&path), patched);
+}
+
+#[test]
+fn a_pool_moves_through_its_states() {
+    let mut cloud = Cloud::new();
+    let cluster = cloud.cluster("jobs");
+    let id = cloud.make(&pools(&cluster), batch("more", 2));
+    let path = format!("{}/{id}", pools(&cluster));
+    let patch = format!("PATCH {path}");
+    cloud.status_is(&path, "provisioning");
+    cloud.refuses(&patch, json!({"node_count": 3}), 409, "provisioning");
+    cloud.refuses(&format!("DELETE {path}"), Value::Null, 409, "provisioning");
+    cloud.wait(29);
+    cloud.status_is(&path, "provisioning");
+    cloud.wait(1);
+    cloud.status_is(&path, "running");
+    assert_eq!(cloud.ok(&patch, json!({"node_count": 2}))["status"], "running");
+    let scaled = cloud.ok(&patch, json!({"node_count": 5}));
+    assert_eq!((&scaled["status"], &scaled["node_count"]), (&json!("scaling"), &json!(5)));
+    cloud.refuses(&patch, json!({"node_count": 3}), 409, "scaling");
+    cloud.status_is(&format!("/k8s/clusters/{cluster}"), "running");
+    cloud.wait(30);
+    cloud.status_is(&path, "running");
+    cloud.ok(&format!("DELETE {path}"), Value::Null);
+    cloud.wait(4);
+    cloud.status_is(&path, "deleting");
+    cloud.refuses(&format!("DELETE {path}"), Value::Null, 409, "deleting");
+    cloud.wait(1);
+    cloud.refuses(&format!("GET {path}"), Value::Null, 404, "node pool");
+    let events = cloud.get(&format!("/k8s/clusters/{cluster}/events"));
+    let types: Vec<_> = events.as_array().unwrap().iter().take(3).map(|event| &event["type"]).collect();
+    assert_eq!(types, ["pool.deleted", "pool.scaled", "pool.created"]);
+}
+
+#[test]
+fn a_pool_that_cannot_be_is_refused() {
+    let mut cloud = Cloud::new();
+    let cluster = cloud.cluster("jobs");
+    let post = format!("POST {}", pools(&cluster));
+    let patch = format!("PATCH {}", named(&mut cloud, &cluster, "batch"));
+    for (changes, words) in [
+        (json!({"name": null}), "name is required"),
+        (json!({"plan_id": null}), "plan_id is required"),
+        (json!({"plan_id": 3}), "catalog"),
+        (json!({"node_count": null}), "node_count is required"),
+    ] {
+        cloud.refuses(&post, with(batch("a", 1), changes), 400, words);
+    }
+    for (changes, words) in [
+        (json!({"node_count": 0}), "node_count must be"),
+        (json!({"node_count": "3"}), "node_count must be"),
+        (json!({"node_count": 1_001}), "node_count must be an integer from 1 to 1000"),
+        (json!({"labels": []}), "labels must be an object"),
+        (json!({"labels": {"a": 1}}), "the value of a must be a text"),
+        (json!({"taints": {}}), "taints must be a list"),
+        (json!({"taints": [{"key": "a", "value": 1, "effect": "NoSchedule"}]}), "taints must be"),
+        (json!({"taints": [{"key": "a", "effect": "Never"}]}), "NoSchedule, PreferNoSchedule, NoExecute"),
+        (json!({"taints": ["a=b"]}), "NoSchedule, PreferNoSchedule, NoExecute"),
+    ] {
+        cloud.refuses(&post, with(batch("a", 1), changes.clone()), 400, words);
+        cloud.refuses(&patch, changes, 400, words);
+    }
+    let other = cloud.cluster("other");
+    let pool = named(&mut cloud, &other, "batch");
+    let id = pool.rsplit('/').next().unwrap();
+    cloud.refuses(&format!("GET {}/{id}", pools(&cluster)), Value::Null, 404, "node pool");
+    cloud.refuses(&format!("GET {}/x", pools(&cluster)), Value::Null, 404, "node pool");
+}
+
+#[test]
+fn a_cluster_keeps_two_workers() {
+    let mut cloud = Cloud::new();
+    let cluster = cloud.cluster("jobs");
+    let (general, batch) = (named(&mut cloud, &cluster, "general"), named(&mut cloud, &cluster, "batch"));
+    cloud.ok(&format!("DELETE {batch}"), Value::Null);
+    cloud.refuses(&format!("PATCH {general}"), json!({"node_count": 1}), 400, "at least 2 workers");
+    cloud.refuses(&format!("DELETE {general}"), Value::Null, 400, "leaves 0");
+    // Create first, then delete.
+    cloud.ok(&format!("POST {}", pools(&cluster)), self::batch("new", 2));
+    cloud.ok(&format!("DELETE {general}"), Value::Null);
+    cloud.wait(30);
+    let new = named(&mut cloud, &cluster, "new");
+    cloud.refuses(&format!("DELETE {new}"), Value::Null, 400, "leaves 0");
+    cloud.ok(&format!("PATCH {new}"), json!({"node_count": 3}));
+    cloud.wait(30);
+    cloud.ok(&format!("PATCH {new}"), json!({"node_count": 2}));
+    // One that began without pools may grow from nothing, and not shrink on the way.
+    let bare = cloud.make("/k8s/clusters", json!({"name": "bare", "version_id": 842}));
+    cloud.wait(90);
+    cloud.ok(&format!("POST {}", pools(&bare)), self::batch("one", 1));
+    cloud.wait(30);
+    let one = named(&mut cloud, &bare, "one");
+    cloud.refuses(&format!("DELETE {one}"), Value::Null, 400, "leaves 0");
+    cloud.ok(&format!("PATCH {one}"), json!({"labels": {"a": "b"}, "node_count": 1}));
+}
+
+#[test]
+fn workers_cost_what_their_plan_says() {
+    let mut cloud = Cloud::new();
+    let bare = cloud.make("/k8s/clusters", json!({"name": "bare", "version_id": 842}));
+    cloud.wait(90);
+    let rate = |cloud: &Cloud| cloud.world.bill(cloud.now).rate_per_hour.to_string();
+    let id = cloud.make(&pools(&bare), batch("a", 3));
+    // 3 * 40 USD a month, rounded once.
+    assert_eq!(rate(&cloud), "0.1644");
+    cloud.wait(30);
+    let path = format!("{}/{id}", pools(&bare));
+    cloud.ok(&format!("PATCH {path}"), json!({"node_count": 4}));
+    assert_eq!(rate(&cloud), "0.2192");
+    assert_eq!(cloud.get(&format!("/k8s/clusters/{bare}"))["price_per_hour"], 0.2192);
+    cloud.ok(&format!("POST {}", pools(&bare)), batch("b", 2));
+    cloud.wait(30);
+    cloud.ok(&format!("DELETE {path}"), Value::Null);
+    assert_eq!(rate(&cloud), "0.1096");
+}

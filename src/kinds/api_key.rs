@@ -1,0 +1,38 @@
+//! `api_key`: a key to the service's API, shown once.
+
+use super::shared::{CREATED_AT, TEXT, TIME};
+use crate::model::schema::{Api, Attribute, Effect, Endpoint, Format, Kind, Literal, Method, Scope, Type};
+
+/// The table.
+pub(super) static API_KEY: Kind = Kind {
+    name: "api_key",
+    summary: "A key to the service's API; its secret is shown once, at creation.",
+    scope: Scope::Account,
+    api: Api {
+        create: Endpoint::documented(Method::Post, "/api/v1/api-keys").secret(),
+        ..Api::assumed("/api/v1/api-keys", "/api/v1/api-keys/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", Type::Text { min: 1, max: 128, format: Format::Any })
+            .summary("Display name, 1–128 characters."),
+        Attribute::default("rate_limit_tier", Type::Enum(&["standard", "high"]), Literal::Text("standard"))
+            .summary("How many requests a second it may send; high is granted by support."),
+        Attribute::optional("expires_at", Type::Text { min: 1, max: 64, format: Format::Timestamp })
+            .summary("When it ends; never, unless it is said."),
+        Attribute::optional("role", Type::Catalog("role"))
+            .wire("role_id")
+            .summary("The account role whose permissions it has, by name or reference."),
+        Attribute::computed("key_prefix", TEXT).summary("How the key begins."),
+        Attribute::computed("is_active", Type::Boolean).summary("Whether it opens anything."),
+        Attribute::computed("account_id", TEXT).summary("The account that it opens."),
+        Attribute::computed("scope", TEXT).summary("What it is for."),
+        Attribute::computed("last_used_at", TIME).summary("When it was last used."),
+        Attribute::computed("role_name", TEXT).summary("The role's display name."),
+        Attribute::computed("role_slug", TEXT).summary("The role's short name."),
+        Attribute::computed("created_by", TEXT).summary("Who had it made."),
+        CREATED_AT,
+    ],
+    on_replace: &[Effect::LocksOut],
+    shown_once: Some("secret"),
+    ..Kind::PLAIN
+};

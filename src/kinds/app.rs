@@ -1,0 +1,226 @@
+//! `app`: a service of the application platform: web, private, worker, cron or job.
+
+use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Literal, Method,
+    OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+};
+
+static PATCH: Call = Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
+static SCALE: Call =
+    Call::new("scale", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/scale"));
+static DEPLOY: Call =
+    Call::new("deploy", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/deployments"));
+
+/// Ports that the platform keeps for itself.
+const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
+const AUTOSCALING: Type = Type::Record(&[
+    ("min_replicas", Type::Integer { min: 0, max: 6, unit: "" }),
+    ("max_replicas", Type::Integer { min: 1, max: 6, unit: "" }),
+    ("metric", Type::Enum(&["concurrency"])),
+    ("target", Type::Integer { min: 1, max: 100_000, unit: "" }),
+]);
+
+/// An attribute whose change is rolled out as a new deployment.
+const fn rolled_out(attribute: Attribute, body: &'static str) -> Attribute {
+    attribute.on_change(OnChange::Patch { call: &PATCH, body }).effects(&[Effect::Deploys])
+}
+
+/// The table.
+pub(super) static APP: Kind = Kind {
+    name: "app",
+    summary: "A service of the application platform: web, private, worker, cron or job.",
+    scope: Scope::Project,
+    api: Api {
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["live"],
+            resting: &["paused", "awaiting_source"],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::assumed("/api/v1/apps/services", "/api/v1/apps/services/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", NAME)
+            .summary("Its name, unique in the project.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "name" }),
+        Attribute::required("type", Type::Enum(&["web", "private", "worker", "cron", "job"]))
+            .summary("What it is: reached from outside, from inside, or not at all.")
+            .assumed(),
+        Attribute::default("description", TEXT, Literal::Text(""))
+            .summary("What it is for; empty clears it.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "description" }),
+        Attribute::optional("image", SHORT_TEXT)
+            .summary("The container image that it runs.")
+            .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
+            .effects(&[Effect::Deploys])
+            .assumed(),
+        Attribute::optional("repo", SHORT_TEXT)
+            .summary("The repository that it is built from, `owner/name`.")
+            .assumed(),
+        rolled_out(Attribute::optional("branch", SHORT_TEXT), "branch").summary("The branch to build."),
+        Attribute::optional("github_installation_id", SHORT_TEXT)
+            .summary("The connection that may read a private repository."),
+        rolled_out(Attribute::optional("size", Type::Catalog("app_size")), "size")
+            .summary("What one instance has, by name."),
+        rolled_out(Attribute::optional("start_command", TEXT), "start_command")
+            .summary("What starts it, where the source does not say."),
+        rolled_out(Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" }), "port")
+            .summary("The port that it listens on."),
+        rolled_out(
+            Attribute::optional(
+                "health_check_path",
+                Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
+            ),
+            "health_check_path",
+        )
+        .summary("The path that answers when it is well."),
+        Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: Format::Cron })
+            .summary("When a cron app runs: five fields.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "cron_schedule" }),
+        Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
+            .summary("The zone of the schedule; UTC unless it is said.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "cron_timezone" }),
+        Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
+            .summary("What happens when a run is due and the last one still goes.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "cron_concurrency" }),
+        Attribute::default("previews_enabled", Type::Boolean, Literal::Bool(false))
+            .summary("Whether pull requests get a preview.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "previews_enabled" }),
+        rolled_out(Attribute::optional("env_vars", Type::Map(&TEXT)), "env_vars")
+            .summary("Its environment, managed key by key.")
+            .unlisted(),
+        Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
+            .summary("How many instances run.")
+            .on_change(OnChange::Patch { call: &SCALE, body: "instances" })
+            .effects(&[Effect::Charge])
+            .assumed(),
+        Attribute::optional("autoscaling", AUTOSCALING)
+            .spread(&[
+                ("min_replicas", "min_replicas"),
+                ("max_replicas", "max_replicas"),
+                ("metric", "autoscaling_metric"),
+                ("target", "autoscaling_target"),
+            ])
+            .summary("Between how many instances it scales by itself, and by what.")
+            .on_change(OnChange::Patch { call: &SCALE, body: "autoscaling" })
+            .effects(&[Effect::Charge]),
+        BILLING.assumed(),
+        Attribute::computed("service_id", TEXT).summary("Short id.").assumed(),
+        Attribute::computed("status", TEXT).summary("live when it runs.").assumed(),
+        Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
+        Attribute::computed("live_deployment_id", TEXT).summary("The deployment that runs.").assumed(),
+        Attribute::computed("deployments", COUNT).summary("How many deployments it had.").assumed(),
+        PROJECT_ID.assumed(),
+        CREATED_AT.assumed(),
+        UPDATED_AT.assumed(),
+    ],
+    rules: RULES,
+    price: Price::Sum(&[PriceTerm {
+        table: "app_size",
+        chosen_by: Some("size"),
+        field: "monthly_price",
+        factors: &[Factor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" }],
+    }]),
+    estimate: Estimate { create: 25, update: 25, delete: 5 },
+    replace: ReplaceOrder::DeleteFirst,
+    on_replace: &[Effect::AddressChange],
+    ..Kind::PLAIN
+};
+
+static RULES: &[Rule] = &[
+    Rule {
+        code: "R1101",
+        check: Check::Unique { attributes: &["name"] },
+        says: "An app's name is unique in its project.",
+        place: "contract, 1, names",
+    },
+    Rule {
+        code: "R1102",
+        check: Check::ExactlyOne { attributes: &["image", "repo"] },
+        says: "An app has exactly one source.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1103",
+        check: Check::Together { attribute: "branch", other: "repo" },
+        says: "Only an app that is built from a repository has a branch.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1104",
+        check: Check::Together { attribute: "github_installation_id", other: "repo" },
+        says: "Only an app that is built from a repository has a connection to read it.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1105",
+        check: Check::NotOneOf { attribute: "port", values: RESERVED_PORTS, when: &[("type", &["web"])] },
+        says: "The platform keeps ports 8008, 8012, 8013, 8022, 9090 and 9091 of web apps for itself.",
+        place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1106",
+        check: Check::NotOneOf {
+            attribute: "port",
+            values: RESERVED_PORTS,
+            when: &[("type", &["private"]), ("autoscaling.min_replicas", &["0"])],
+        },
+        says: "The platform keeps ports 8008, 8012, 8013, 8022, 9090 and 9091 of private apps that scale \
+               to zero for itself.",
+        place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1107",
+        check: Check::RequiredWith { attribute: "cron_schedule", other: "type", values: &["cron"] },
+        says: "A cron app has a schedule.",
+        place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1108",
+        check: Check::OnlyWith {
+            attribute: "cron_schedule",
+            unless: Literal::Null,
+            other: "type",
+            values: &["cron"],
+        },
+        says: "Only a cron app has a schedule.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1109",
+        check: Check::NeverWith {
+            attribute: "autoscaling",
+            unless: Literal::Null,
+            other: "type",
+            values: &["worker", "cron", "job"],
+        },
+        says: "Workers, cron apps and jobs do not scale by themselves.",
+        place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1110",
+        check: Check::NotBoth { attributes: &["instances", "autoscaling"] },
+        says: "An app has a fixed number of instances or scales by itself.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1111",
+        check: Check::Ordered { attribute: "autoscaling", low: "min_replicas", high: "max_replicas" },
+        says: "min_replicas is not above max_replicas.",
+        place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1112",
+        check: Check::PartOneOf {
+            attribute: "autoscaling",
+            part: "min_replicas",
+            values: &[0],
+            other: "type",
+            when: &["private"],
+        },
+        says: "A private app scales by itself only when it scales to zero.",
+        place: "specification, Errors, case 5",
+    },
+];

@@ -1,0 +1,38 @@
+//! `app_database_link`: gives an app a login of a database, written in its `databases`.
+
+use super::shared::{CREATED_AT, SHORT_TEXT, TEXT};
+use crate::model::schema::{Api, Attribute, Check, Effect, Kind, Rule, Scope, Type};
+
+/// The table.
+pub(super) static APP_DATABASE_LINK: Kind = Kind {
+    name: "app_database_link",
+    summary: "Gives an app a login of a database, and the variables to use it.",
+    scope: Scope::Child { of: "app", collection: "databases" },
+    plain_entry: Some("database"),
+    api: Api {
+        read: None,
+        ..Api::assumed(
+            "/api/v1/apps/services/{parent}/database-links",
+            "/api/v1/apps/services/{parent}/database-links/{id}",
+        )
+    },
+    attributes: &[
+        Attribute::required("database", Type::Reference("database"))
+            .wire("database_id")
+            .summary("The database.")
+            .assumed(),
+        Attribute::computed("user", TEXT).summary("The login that the app uses.").assumed(),
+        Attribute::computed("variables", Type::List(&SHORT_TEXT))
+            .summary("The names of the variables that the app gets.")
+            .assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R1301",
+        check: Check::Unique { attributes: &["database"] },
+        says: "An app is linked to a database once.",
+        place: "contract, 3, app_database_link",
+    }],
+    on_delete: &[Effect::Deploys],
+    ..Kind::PLAIN
+};

@@ -1,0 +1,34 @@
+//! `app_domain`: a host name of an app, written in its `domains`.
+
+use super::shared::{CREATED_AT, TEXT};
+use crate::model::schema::{Api, Attribute, Check, Format, Kind, Rule, Scope, Type};
+
+/// The table.
+pub(super) static APP_DOMAIN: Kind = Kind {
+    name: "app_domain",
+    summary: "A host name under which an app answers.",
+    scope: Scope::Child { of: "app", collection: "domains" },
+    plain_entry: Some("domain"),
+    api: Api {
+        read: None,
+        ..Api::assumed(
+            "/api/v1/apps/services/{parent}/domains",
+            "/api/v1/apps/services/{parent}/domains/{id}",
+        )
+    },
+    attributes: &[
+        Attribute::required("domain", Type::Text { min: 4, max: 253, format: Format::Domain })
+            .summary("The host name.")
+            .assumed(),
+        Attribute::computed("status", TEXT).summary("active once its name leads here.").assumed(),
+        Attribute::computed("dns_target", TEXT).summary("What its DNS record must point to.").assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R1201",
+        check: Check::UniqueOverall { attributes: &["domain"] },
+        says: "A domain leads to one app.",
+        place: "contract, 1, names",
+    }],
+    ..Kind::PLAIN
+};

@@ -1,0 +1,50 @@
+//! `backup`: a copy of a VM, made once.
+
+use super::shared::{COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
+use crate::model::schema::{
+    Api, Attribute, Effect, Estimate, Factor, Kind, Price, PriceTerm, Ready, Scope, Type,
+};
+
+/// The table.
+pub(super) static BACKUP: Kind = Kind {
+    name: "backup",
+    summary: "A copy of a VM, made once; schedules make others.",
+    scope: Scope::Project,
+    api: Api {
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["completed"],
+            resting: &[],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::documented("/api/v1/backups", "/api/v1/backups/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Display name; no call renames a backup."),
+        Attribute::required("vm", Type::Reference("vm"))
+            .wire("vm_id")
+            .returned("product_vm")
+            .summary("The VM to copy."),
+        Attribute::computed("storage_size", COUNT).summary("Size in GB."),
+        Attribute::computed("status", TEXT).summary("completed when it is."),
+        Attribute::computed("created_by", TEXT).summary("Who had it made."),
+        Attribute::computed("region", TEXT).summary("Where it is kept."),
+        Attribute::computed("expire_date", TIME).summary("When it goes by itself."),
+        Attribute::computed("increment_id", COUNT).summary("Its number among the copies of the VM."),
+        PRICE_PER_HOUR,
+        PROJECT_ID,
+        CREATED_AT,
+    ],
+    price: Price::Sum(&[PriceTerm {
+        table: "backup",
+        chosen_by: None,
+        field: "price_per_gb_month",
+        factors: &[Factor::Count("storage_size")],
+    }]),
+    estimate: Estimate { create: 15, update: 1, delete: 1 },
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::DataLoss],
+    data_bearing: true,
+    ..Kind::PLAIN
+};

@@ -1,0 +1,113 @@
+//! `cluster`: a managed Kubernetes cluster; its workers are in the `node_pools` of its block.
+
+use super::shared::{CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT, WEEKDAYS};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format, Kind, Literal,
+    Method, OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+};
+
+static UPGRADE: Call = Call::new(
+    "upgrade",
+    Endpoint::documented(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade").answers(Envelope::Message),
+)
+.fixed_when("control_plane_count", Literal::Integer(1), &[("confirm_single_master", Literal::Bool(true))]);
+static MAINTENANCE: Call =
+    Call::new("maintenance", Endpoint::documented(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance"));
+
+/// The table.
+pub(super) static CLUSTER: Kind = Kind {
+    name: "cluster",
+    summary: "A managed Kubernetes cluster; its workers stand under `node_pools`.",
+    scope: Scope::Project,
+    api: Api {
+        create: Endpoint::documented(Method::Post, "/api/v1/k8s/clusters"),
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["running"],
+            resting: &[],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::assumed("/api/v1/k8s/clusters", "/api/v1/k8s/clusters/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
+        Attribute::required("version", Type::Catalog("kubernetes_version"))
+            .wire("version_id")
+            .summary("The Kubernetes version, by name or id; it can only go along the offered upgrades.")
+            .on_change(OnChange::Patch { call: &UPGRADE, body: "version_id" })
+            .choices_at(Endpoint::documented(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades"))
+            .moved_by("upgrade_mode", &["auto_patch", "auto_minor"])
+            .effects(&[Effect::ApiInterruption, Effect::RollingRestart]),
+        REGION,
+        Attribute::optional("vpc", Type::Reference("vpc"))
+            .wire("vpc_id")
+            .summary("The private network of its nodes.")
+            .assumed(),
+        Attribute::default(
+            "control_plane_count",
+            Type::Integer { min: 1, max: 3, unit: "" },
+            Literal::Integer(1),
+        )
+        .summary("Control plane nodes: 1, or 3 for high availability.")
+        .assumed(),
+        Attribute::default(
+            "upgrade_mode",
+            Type::Enum(&["manual", "auto_patch", "auto_minor"]),
+            Literal::Text("manual"),
+        )
+        .summary("Whether the service upgrades it by itself, in the maintenance window.")
+        .on_change(OnChange::Patch { call: &MAINTENANCE, body: "upgrade_mode" }),
+        Attribute::optional("maintenance_day", Type::Labelled(WEEKDAYS))
+            .summary("The day of the weekly 4-hour window.")
+            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_day" }),
+        Attribute::optional("maintenance_start", Type::Text { min: 5, max: 5, format: Format::ClockTime })
+            .summary("When the window begins, UTC.")
+            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" }),
+        Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
+            .wire("worker_plan_id")
+            .summary("The plan of a `default` pool of two workers that creation makes.")
+            .assumed(),
+        Attribute::computed("cluster_id", TEXT).summary("Short id.").assumed(),
+        Attribute::computed("status", TEXT).summary("running when it can be used.").assumed(),
+        Attribute::computed("endpoint", TEXT).summary("Where its API answers.").assumed(),
+        PRICE_PER_HOUR.assumed(),
+        PROJECT_ID.assumed(),
+        CREATED_AT.assumed(),
+        UPDATED_AT.assumed(),
+    ],
+    rules: &[
+        Rule {
+            code: "R0501",
+            check: Check::OneOf { attribute: "control_plane_count", values: &[1, 3] },
+            says: "A cluster has 1 or 3 control plane nodes.",
+            place: "contract, 3, cluster",
+        },
+        Rule {
+            code: "R0502",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A cluster's name is unique in its project.",
+            place: "contract, 1, names",
+        },
+    ],
+    price: Price::Sum(&[
+        PriceTerm {
+            table: "control_plane",
+            chosen_by: None,
+            field: "single_monthly",
+            factors: &[Factor::When { attribute: "control_plane_count", equals: 1 }],
+        },
+        PriceTerm {
+            table: "control_plane",
+            chosen_by: None,
+            field: "ha_monthly",
+            factors: &[Factor::When { attribute: "control_plane_count", equals: 3 }],
+        },
+    ]),
+    estimate: Estimate { create: 90, update: 60, delete: 10 },
+    replace: ReplaceOrder::DeleteFirst,
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::DataLoss, Effect::AddressChange],
+    data_bearing: true,
+    ..Kind::PLAIN
+};

@@ -1,0 +1,70 @@
+//! `node_pool`: workers of one size, written under a cluster's `node_pools`.
+
+use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
+    PriceTerm, Ready, Rule, Scope, Type,
+};
+
+const COLLECTION: &str = "/api/v1/k8s/clusters/{parent}/pools";
+const ITEM: &str = "/api/v1/k8s/clusters/{parent}/pools/{id}";
+
+static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, ITEM));
+
+/// The table.
+pub(super) static NODE_POOL: Kind = Kind {
+    name: "node_pool",
+    summary: "Workers of one size in a Kubernetes cluster.",
+    scope: Scope::Child { of: "cluster", collection: "node_pools" },
+    api: Api {
+        create: Endpoint::documented(Method::Post, COLLECTION),
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["running"],
+            resting: &[],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::assumed(COLLECTION, ITEM)
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Its name.").assumed(),
+        Attribute::required("plan", Type::Catalog("kubernetes"))
+            .wire("plan_id")
+            .summary("The size of its workers, by name or id."),
+        Attribute::required("node_count", Type::Integer { min: 1, max: 1_000, unit: "" })
+            .summary("How many workers; a cluster keeps at least two over all its pools.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "node_count" })
+            .effects(&[Effect::Charge]),
+        Attribute::optional("labels", Type::Map(&SHORT_TEXT))
+            .summary("Labels of its nodes.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "labels" })
+            .unlisted()
+            .assumed(),
+        Attribute::optional("taints", Type::Set { of: &SHORT_TEXT, max: 50 })
+            .summary("Taints of its nodes, `key=value:Effect`.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "taints" })
+            .unlisted()
+            .assumed(),
+        Attribute::computed("node_class", TEXT).summary("shared or cpu_optimized.").assumed(),
+        Attribute::computed("status", TEXT).summary("running when its workers are.").assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R0901",
+        check: Check::SumAtLeast { attribute: "node_count", least: 2 },
+        says: "A cluster keeps at least 2 workers over all its pools.",
+        place: "specification, Limits",
+    }],
+    price: Price::Sum(&[PriceTerm {
+        table: "kubernetes",
+        chosen_by: Some("plan"),
+        field: "monthly_price",
+        factors: &[Factor::Count("node_count")],
+    }]),
+    estimate: Estimate { create: 30, update: 30, delete: 5 },
+    goes_with_parent: true,
+    on_delete: &[Effect::Drain],
+    on_replace: &[Effect::Drain],
+    ..Kind::PLAIN
+};

@@ -1,0 +1,43 @@
+//! `project_member`: a person's or an API key's access to one project, written under its `members`.
+
+use super::shared::{CREATED_AT, TEXT};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Endpoint, Kind, Method, OnChange, Rule, Scope, Type,
+};
+
+static PATCH: Call =
+    Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{parent}/members/{id}"));
+
+/// The table.
+pub(super) static PROJECT_MEMBER: Kind = Kind {
+    name: "project_member",
+    summary: "Lets a person or an API key into a project, in a role.",
+    scope: Scope::Child { of: "project", collection: "members" },
+    api: Api {
+        read: None,
+        ..Api::assumed("/api/v1/projects/{parent}/members", "/api/v1/projects/{parent}/members/{id}")
+    },
+    attributes: &[
+        Attribute::optional("api_key", Type::Reference("api_key"))
+            .wire("api_key_id")
+            .summary("The key that is let in.")
+            .assumed(),
+        Attribute::optional("member", TEXT)
+            .wire("member_id")
+            .summary("The id of the person who is let in.")
+            .assumed(),
+        Attribute::required("role", Type::Catalog("role"))
+            .wire("role_id")
+            .summary("What it may do there, by name or reference.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "role_id" })
+            .assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R0801",
+        check: Check::ExactlyOne { attributes: &["api_key", "member"] },
+        says: "A project's member is an API key or a person.",
+        place: "contract, 3, project_member",
+    }],
+    ..Kind::PLAIN
+};

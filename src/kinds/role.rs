@@ -1,0 +1,31 @@
+//! `role`: a named set of permissions of the account.
+
+use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
+use crate::model::schema::{Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type};
+
+static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
+
+/// The table.
+pub(super) static ROLE: Kind = Kind {
+    name: "role",
+    summary: "A named set of permissions, beside owner, admin, developer and viewer.",
+    scope: Scope::Account,
+    api: Api::assumed("/api/v1/roles", "/api/v1/roles/{id}"),
+    attributes: &[
+        Attribute::required("name", NAME)
+            .summary("Display name.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "name" })
+            .assumed(),
+        Attribute::optional(
+            "permissions",
+            Type::Set { of: &Type::Text { min: 1, max: 128, format: Format::Any }, max: 256 },
+        )
+        .summary("What whoever has it may do.")
+        .on_change(OnChange::Patch { call: &PATCH, body: "permissions" })
+        .assumed(),
+        Attribute::computed("slug", TEXT).summary("Its short name.").assumed(),
+        CREATED_AT.assumed(),
+        UPDATED_AT.assumed(),
+    ],
+    ..Kind::PLAIN
+};

@@ -1,0 +1,32 @@
+//! `saved_query`: a query that a database's console keeps, written under its `saved_queries`.
+
+use super::shared::TEXT;
+use crate::model::schema::{Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type};
+
+const COLLECTION: &str = "/api/v1/databases/{parent}/saved-queries";
+
+static PUT: Call =
+    Call::new("put", Endpoint::documented(Method::Put, COLLECTION)).always(&["name", "query"]);
+
+/// The table.
+pub(super) static SAVED_QUERY: Kind = Kind {
+    name: "saved_query",
+    summary: "A query that a database's console keeps by name.",
+    scope: Scope::Child { of: "database", collection: "saved_queries" },
+    api: Api {
+        id: "name",
+        create: Endpoint::documented(Method::Put, COLLECTION),
+        read: None,
+        ..Api::documented(COLLECTION, "/api/v1/databases/{parent}/saved-queries/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", Type::Text { min: 1, max: 128, format: Format::Any })
+            .summary("Its name; another name is another query.")
+            .assumed(),
+        Attribute::required("query", TEXT)
+            .summary("The text of the query.")
+            .on_change(OnChange::Patch { call: &PUT, body: "query" })
+            .assumed(),
+    ],
+    ..Kind::PLAIN
+};

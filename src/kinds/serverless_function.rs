@@ -1,0 +1,71 @@
+//! `serverless_function`: code that runs on request.
+
+use super::shared::{CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Ready, Rule, Scope,
+    Type,
+};
+
+static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
+
+/// The table.
+pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
+    name: "serverless_function",
+    summary: "Code that runs on request, without a server of its own.",
+    scope: Scope::Project,
+    api: Api {
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["active"],
+            resting: &["awaiting_source"],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::assumed("/api/v1/functions", "/api/v1/functions/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
+        Attribute::required("runtime", Type::Enum(&["node20", "python312", "go122", "rust"]))
+            .summary("What it is written for.")
+            .assumed(),
+        Attribute::required("handler", SHORT_TEXT)
+            .summary("What is called in it.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "handler" })
+            .assumed(),
+        Attribute::default(
+            "memory_mb",
+            Type::Integer { min: 128, max: 2_048, unit: "MB" },
+            Literal::Integer(128),
+        )
+        .summary("Memory.")
+        .on_change(OnChange::Patch { call: &PATCH, body: "memory_mb" })
+        .assumed(),
+        Attribute::default(
+            "timeout_seconds",
+            Type::Integer { min: 1, max: 300, unit: "s" },
+            Literal::Integer(30),
+        )
+        .summary("How long a call may take.")
+        .on_change(OnChange::Patch { call: &PATCH, body: "timeout_seconds" })
+        .assumed(),
+        Attribute::optional("env_vars", Type::Map(&TEXT))
+            .summary("Its environment, managed key by key.")
+            .on_change(OnChange::Patch { call: &PATCH, body: "env_vars" })
+            .unlisted()
+            .assumed(),
+        Attribute::computed("status", TEXT).summary("active when it answers.").assumed(),
+        Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
+        Attribute::computed("version", super::shared::COUNT).summary("Counts its versions.").assumed(),
+        PROJECT_ID.assumed(),
+        CREATED_AT.assumed(),
+        UPDATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R1001",
+        check: Check::Unique { attributes: &["name"] },
+        says: "A function's name is unique in its project.",
+        place: "contract, 1, names",
+    }],
+    estimate: Estimate { create: 5, update: 5, delete: 1 },
+    ..Kind::PLAIN
+};

@@ -1,0 +1,63 @@
+//! `snapshot`: the state of a VM or a volume at one time.
+
+use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, TEXT};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
+    PriceTerm, Ready, Rule, Scope, Type,
+};
+
+static RENAME: Call =
+    Call::new("rename", Endpoint::documented(Method::Patch, "/api/v1/snapshots/{id}/rename"));
+
+/// The table.
+pub(super) static SNAPSHOT: Kind = Kind {
+    name: "snapshot",
+    summary: "The state of a VM or a volume at the time it was taken.",
+    scope: Scope::Project,
+    api: Api {
+        ready: Some(Ready {
+            attribute: "status",
+            wanted: &["available"],
+            resting: &[],
+            failed: &["failed"],
+            leaving: &["deleting", "deleted"],
+        }),
+        ..Api::documented("/api/v1/snapshots", "/api/v1/snapshots/{id}")
+    },
+    attributes: &[
+        Attribute::required("name", NAME)
+            .summary("Display name.")
+            .on_change(OnChange::Patch { call: &RENAME, body: "name" })
+            .assumed(),
+        Attribute::optional("vm", Type::Reference("vm"))
+            .wire("vm_id")
+            .summary("The VM that it is of.")
+            .assumed(),
+        Attribute::optional("volume", Type::Reference("volume"))
+            .wire("volume_id")
+            .summary("The volume that it is of.")
+            .assumed(),
+        Attribute::computed("source_type", TEXT).summary("vm or volume.").assumed(),
+        Attribute::computed("size", COUNT).summary("Size in GB.").assumed(),
+        Attribute::computed("status", TEXT).summary("available when it is complete.").assumed(),
+        PROJECT_ID.assumed(),
+        CREATED_AT.assumed(),
+    ],
+    rules: &[Rule {
+        code: "R0701",
+        check: Check::ExactlyOne { attributes: &["vm", "volume"] },
+        says: "A snapshot is of a VM or of a volume.",
+        place: "contract, 3, snapshot",
+    }],
+    price: Price::Sum(&[PriceTerm {
+        table: "snapshot",
+        chosen_by: None,
+        field: "price_per_gb_month",
+        factors: &[Factor::Count("size")],
+    }]),
+    estimate: Estimate { create: 10, update: 1, delete: 1 },
+    on_delete: &[Effect::DataLoss],
+    on_replace: &[Effect::DataLoss],
+    data_bearing: true,
+    ..Kind::PLAIN
+};
