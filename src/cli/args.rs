@@ -2,6 +2,7 @@
 
 mod actions;
 mod books;
+mod catalog;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ pub use self::actions::Do;
 pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
+pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -168,6 +170,8 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Show plans, templates and prices; pin their names anew
+    Catalog(Catalog),
     /// Do something once: restart, restore, rotate, look closer
     Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects

@@ -166,7 +166,14 @@ impl View {
         let found: BTreeSet<&str> =
             rows.iter().filter_map(Json::as_object).flat_map(Map::keys).map(String::as_str).collect();
         if found.is_empty() {
-            return first.iter().take(1).copied().chain(["value"]).take(1).map(Name::new).collect();
+            let most = if rows.is_empty() { usize::MAX } else { 1 };
+            return first
+                .iter()
+                .copied()
+                .chain(first.is_empty().then_some("value"))
+                .take(most)
+                .map(Name::new)
+                .collect();
         }
         let named = first.iter().copied().filter(|name| found.contains(name));
         let others = found.iter().copied().filter(|name| !first.contains(name));
