@@ -96,6 +96,14 @@ impl<'a> Field<'a> {
         self.text(1, 64).map(str::to_owned)
     }
 
+    /// A name, or a whole number in its place.
+    pub(super) fn name_or_number(self) -> Result<String, Refusal> {
+        match self.value.as_u64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, 255).map(str::to_owned),
+        }
+    }
+
     pub(super) fn one_of(self, words: &[&'static str]) -> Result<&'static str, Refusal> {
         let found = words.iter().find(|word| self.value.as_str() == Some(**word));
         found.copied().map_or_else(|| self.wrong(&format!("one of {}", words.join(", "))), Ok)

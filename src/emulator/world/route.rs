@@ -6,6 +6,8 @@ use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
+use super::grant::{Grant, Target};
+use super::permission::Need;
 use super::tables::World;
 use super::upload::Archive;
 use crate::model::schema::Method;
@@ -98,6 +100,14 @@ const ROUTES: &[&[Route]] = &[
     super::app_usage::ROUTES,
     super::spend::ROUTES,
     super::function::ROUTES,
+    super::project_member::ROUTES,
+    super::role::ROUTES,
+    super::permission::ROUTES,
+    super::api_key::ROUTES,
+    super::invitation::ROUTES,
+    super::database_console::ROUTES,
+    super::database_browse::ROUTES,
+    super::saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -122,24 +132,20 @@ fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
         return super::upload::receive(world, request, &Archive::of(&request.body), now);
     }
-    if !matches!(found, Some((Route { access: Access::Public, .. }, _))) {
-        authenticate(world, request)?;
-    }
+    let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
     let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
-    let scope = scope(world, request, route.access)?;
-    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
-    (route.run)(&mut Call { world, now, scope, params, query: &request.query, body })
-}
-
-fn authenticate(world: &World, request: &Request) -> Result<(), Refusal> {
-    let unauthorized = |message: &str| Refusal::new(401, "Unauthorized", message);
-    let Some(key) = &request.api_key else {
-        return Err(unauthorized("authentication required: send the header X-API-Key"));
+    let need = Need::of(route.method, route.template);
+    let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
+    let target = Target {
+        changes: request.method.mutates(),
+        item: !params.is_empty(),
+        about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
+        default_project: world.default_project(),
     };
-    match world.tier_of(key) {
-        Some(_) => Ok(()),
-        None => Err(unauthorized("authentication required: the API key is not valid")),
-    }
+    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {

@@ -55,6 +55,9 @@ pub(super) struct Account {
     pub(super) card: bool,
     /// Billing validation refuses whatever costs money.
     pub(super) banned: bool,
+    /// Support approved of keys with the high rate.
+    #[serde(default)]
+    pub(super) high_tier: bool,
     pub(super) meter: Meter,
     pub(super) keys: Vec<Key>,
     pub(super) seed: u64,
@@ -102,6 +105,7 @@ impl World {
             balance: Decimal::from(1_000),
             card: true,
             banned: false,
+            high_tier: false,
             meter: Meter::new(now),
             keys: vec![Key { digest: digest(&setup.api_key), tier: setup.tier }],
             seed: setup.seed,
@@ -123,7 +127,7 @@ impl World {
         world
     }
 
-    /// Lets this key in, and no other.
+    /// Lets this key in, beside those that were made by requests, and no other.
     pub fn set_key(&mut self, api_key: &str, tier: Tier) {
         self.account.keys = vec![Key { digest: digest(api_key), tier }];
     }
@@ -132,7 +136,17 @@ impl World {
     #[must_use]
     pub fn tier_of(&self, api_key: &str) -> Option<Tier> {
         let digest = digest(api_key);
-        self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier)
+        let first = self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier);
+        first.or_else(|| {
+            let made = self.made_key(api_key, self.account.latest)?;
+            self.api_keys.get(made).map(|record| record.body.rate_limit_tier)
+        })
+    }
+
+    /// Tells whether a key is the account's first one, which may do everything.
+    pub(super) fn is_first_key(&self, api_key: &str) -> bool {
+        let digest = digest(api_key);
+        self.account.keys.iter().any(|key| key.digest == digest)
     }
 
     /// Returns the id of the project that changes without `X-Project-ID` fall back to.
@@ -308,7 +322,8 @@ fn to_millisecond(time: Time) -> Time {
     Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-fn digest(api_key: &str) -> String {
+/// Returns what is kept of a key.
+pub(super) fn digest(api_key: &str) -> String {
     use std::fmt::Write;
     Sha256::digest(api_key.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a text cannot fail.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::api_key::ApiKey;
 use super::app::App;
 use super::app_domain::AppDomain;
 use super::app_event::AppEvent;
@@ -16,16 +17,20 @@ use super::cluster::Cluster;
 use super::database::Database;
 use super::deployment::Deployment;
 use super::function::Function;
+use super::inspect::{self, Search};
+use super::invitation::Invitation;
 use super::job_run::JobRun;
 use super::mutate::MutateError;
 use super::node_pool::NodePool;
 use super::preview::Preview;
 use super::project::Project;
+use super::project_member::ProjectMember;
+use super::role::Role;
 use super::snapshot::Snapshot;
 use super::spend::SpendSettings;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
-use super::table::{Body, Table};
+use super::table::{Body, Table, View};
 use super::upload::Upload;
 use super::vm::Vm;
 use super::volume::Volume;
@@ -62,6 +67,29 @@ macro_rules! tables {
             /// Returns how many records there are, history left out.
             pub(super) fn records(&self) -> usize {
                 0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+            }
+
+            /// Returns how many records each kind has.
+            pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
@@ -117,6 +145,10 @@ macro_rules! tables {
 
 tables! {
     projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
     ssh_keys: SshKey,
     vpcs: Vpc,
     vms: Vm,
