@@ -362,9 +362,12 @@ pub struct Ls {
     /// Which columns
     #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
     pub columns: Columns,
-    /// Live objects that no address owns
+    /// Live objects of every kind that no address owns
     #[arg(long)]
     pub unmanaged: bool,
+    /// Only this kind; repeatable
+    #[arg(long = "kind", value_name = "KIND")]
+    pub kinds: Vec<Name>,
 }
 
 /// Columns of a list.
@@ -378,11 +381,10 @@ pub enum Columns {
 
 /// `get`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead get vm.web")]
+#[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
 pub struct Get {
-    /// The resource
-    #[arg(value_parser = address)]
-    pub address: Address,
+    /// The resource, or KIND:ID for an object that no stack here manages
+    pub address: String,
 }
 
 /// `resolve`.

@@ -10,10 +10,12 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod actions;
 mod bad_input;
 mod browser;
 mod canary;
 mod case;
+mod catalog;
 mod change;
 mod console;
 mod examples;

@@ -241,7 +241,7 @@ async fn check_link(
     let key = ObjectKey { kind: Name::new_static(kind.name), parent: None, id: id.clone() };
     let Some(object) = ground.client().get(&key).await? else {
         return Err(Failure::new(Exit::Failed, format!("there is no {} {id}", kind.name))
-            .help(format!("stead ls --kind {} lists them.", kind.name)));
+            .help(format!("stead ls --unmanaged --kind {} lists them.", kind.name)));
     };
     let of = object.attributes.get(attribute).and_then(Value::as_text);
     let wanted = target.key.as_ref().map(|key| key.id.as_str());

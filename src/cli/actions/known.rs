@@ -141,6 +141,8 @@ fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
     taken
         .filter_map(|attribute| {
             let need = match attribute.presence {
+                // One that is not named gets a name of its own.
+                Presence::Required if attribute.name == "name" => Need::Optional,
                 Presence::Required => Need::Required,
                 Presence::Optional if matches!(attribute.ty, Type::Reference(_)) => return None,
                 _ if attribute.ty == Type::Boolean => Need::Default(Literal::Bool(false)),

@@ -115,7 +115,7 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     let old = reading::pinned(&connection.lock_file)?.unwrap_or_default();
     let (_, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
     let live = connection.client.catalog(&tables).await?;
-    let mut lock = lock::pinned(&project.stack, &live);
+    let mut lock = lock::pinned(REGISTRY, &project.stack, &live);
     let kept = keep_lost(&old, &live, &mut lock.catalog);
     let mut lines = Vec::new();
     let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();
