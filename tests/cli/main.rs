@@ -12,6 +12,7 @@
 
 mod actions;
 mod bad_input;
+mod bounds;
 mod browser;
 mod canary;
 mod case;
