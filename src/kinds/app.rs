@@ -2,8 +2,9 @@
 
 use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Literal, Method,
-    OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
+    Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Run, Scope,
+    Type, Until,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
@@ -126,6 +127,7 @@ pub(super) static APP: Kind = Kind {
     estimate: Estimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],
+    actions: ACTIONS,
     ..Kind::PLAIN
 };
 
@@ -223,4 +225,116 @@ static RULES: &[Rule] = &[
         says: "A private app scales by itself only when it scales to zero.",
         place: "specification, Errors, case 5",
     },
+];
+
+/// How a run of a job ends.
+static JOB: Run = Run {
+    listed_by: "runs",
+    id: "id",
+    status: "status",
+    done: &["succeeded"],
+    failed: &["failed", "canceled"],
+    exit_code: Some("exit_code"),
+    error: Some("error"),
+};
+
+/// How a deployment ends.
+static DEPLOYMENT: Run = Run {
+    listed_by: "deployments",
+    id: "id",
+    status: "status",
+    done: &["live"],
+    failed: &["failed", "superseded"],
+    exit_code: None,
+    error: Some("error"),
+};
+
+const PREVIEW: Parameter = Parameter::required("preview", SHORT_TEXT)
+    .in_path()
+    .summary("The preview's id, as `stead do previews` lists it.");
+
+static ACTIONS: &[Action] = &[
+    Action::post("run", "/api/v1/apps/services/{id}/jobs/run", "Runs a cron app or a job now.")
+        .envelope(Envelope::Run)
+        .answer(Answer::Record(&[]))
+        .until(Until::Finished(&JOB)),
+    Action::get("runs", "/api/v1/apps/services/{id}/jobs/runs", "Runs of a cron app or a job.")
+        .assumed()
+        .answer(Answer::Feed {
+            columns: &["id", "trigger", "status", "exit_code", "started_at", "finished_at"],
+            id: "id",
+        }),
+    Action::post(
+        "redeploy",
+        "/api/v1/apps/services/{id}/deployments",
+        "Deploys it anew: what it has, or another source once.",
+    )
+    .assumed()
+    .parameters(&[
+        Parameter::optional("branch", SHORT_TEXT).summary("The branch to build."),
+        Parameter::optional("image", SHORT_TEXT).summary("The image to run."),
+        Parameter::optional("blob", SHORT_TEXT)
+            .wire("blob_key")
+            .summary("The key of a source that was uploaded."),
+    ])
+    .exclusive(&["branch", "image", "blob"])
+    .effects(&[Effect::Deploys])
+    .answer(Answer::Record(&[]))
+    .until(Until::Finished(&DEPLOYMENT)),
+    Action::get("deployments", "/api/v1/apps/services/{id}/deployments", "Its deployments, newest first.")
+        .assumed()
+        .answer(Answer::Feed { columns: &["id", "status", "created_at"], id: "id" }),
+    Action::post("pause", "/api/v1/apps/services/{id}/pause", "Stops it; nothing answers until resumed.")
+        .assumed()
+        .effects(&[Effect::Stops])
+        .until(Until::Settled(None)),
+    Action::post("resume", "/api/v1/apps/services/{id}/resume", "Starts it again after a pause.")
+        .assumed()
+        .until(Until::Settled(None)),
+    Action::get("events", "/api/v1/apps/services/{id}/events", "What happened to it, newest first.")
+        .assumed()
+        .answer(Answer::Feed { columns: &["created_at", "type", "message"], id: "id" }),
+    Action::get("instances", "/api/v1/apps/services/{id}/instances", "What runs of it now.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "status"])),
+    Action::get("previews", "/api/v1/apps/services/{id}/previews", "Previews of pull requests.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "status", "url"])),
+    Action::post(
+        "redeploy-preview",
+        "/api/v1/apps/previews/{preview}/redeploy",
+        "Deploys the preview of a pull request anew.",
+    )
+    .assumed()
+    .parameters(&[PREVIEW])
+    .effects(&[Effect::Deploys]),
+    Action::delete("delete-preview", "/api/v1/apps/previews/{preview}", "Removes a preview.")
+        .envelope(Envelope::Message)
+        .parameters(&[PREVIEW])
+        .effects(&[Effect::Removes])
+        .until(Until::Gone { listed_by: "previews", parameter: "preview" }),
+    Action::post(
+        "source-upload",
+        "/api/v1/apps/services/{id}/source-upload",
+        "Makes an address that takes a packed source once.",
+    )
+    .secret()
+    .answer(Answer::Record(&["blob_key", "expires_in_seconds"])),
+    Action::get("usage", "/api/v1/apps/usage", "What apps used, and what it costs.")
+        .parameters(&[
+            Parameter::optional("period", Type::Enum(&["current", "previous"]))
+                .in_query()
+                .summary("The month: current or previous."),
+            Parameter::optional("service", Type::Reference("app"))
+                .wire("service_id")
+                .in_query()
+                .summary("One app alone."),
+        ])
+        .answer(Answer::Rows(&["service_id", "instance_hours", "usd"])),
+    Action::get("templates", "/api/v1/apps/templates", "Examples to begin an app with.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "name"])),
+    Action::get("github-connections", "/api/v1/apps/github/connections", "Connections to GitHub.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "account"])),
 ];

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::REGISTRY;
 use crate::model::schema::{
-    Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type, Until,
+    Action, Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type,
+    Until,
 };
 
 #[test]
@@ -205,10 +206,12 @@ fn every_action_is_documented_and_names_what_exists() {
                 Request::Make { kind: other, attribute } => {
                     assert!(REGISTRY.kind(other).unwrap().attribute(attribute).is_some(), "{place}");
                 }
-                Request::Through { kind: other, action, attribute } => {
-                    let other = REGISTRY.kind(other).unwrap();
-                    assert!(other.action(action).is_some_and(|action| action.needs_object()), "{place}");
-                    assert!(other.attribute(attribute).is_some(), "{place}");
+                Request::Through { action, from } => {
+                    for (other, attribute) in from {
+                        let other = REGISTRY.kind(other).unwrap();
+                        assert!(other.action(action).is_some_and(Action::needs_object), "{place}");
+                        assert!(other.attribute(attribute).is_some(), "{place}");
+                    }
                 }
             }
             match action.until {
@@ -218,6 +221,12 @@ fn every_action_is_documented_and_names_what_exists() {
                 }
                 Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
                 Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
+                Until::Linked(attributes) => {
+                    for name in attributes {
+                        let ty = kind.attribute(name).map(|attribute| attribute.ty);
+                        assert!(matches!(ty, Some(Type::Reference(_))), "{place}: {name}");
+                    }
+                }
                 Until::Gone { listed_by, parameter } => {
                     let place_of = action.parameter(parameter).map(|parameter| parameter.place);
                     assert!(kind.action(listed_by).is_some() && place_of == Some(Place::Path), "{place}");
