@@ -14,7 +14,7 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None }
+    Setting { expression, span: NOWHERE, set_by: None, directory: None }
 }
 
 /// Builds a stack, one resource after the other.
