@@ -25,6 +25,10 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Json, Unse
             Some(value) => put(&mut body, attribute, attribute.wire, value)?,
         }
     }
+    // What is there once, or off, is made by switching it on.
+    if let Some((attribute, Literal::Bool(off))) = kind.api.absent_when {
+        body.entry(attribute).or_insert(Json::Bool(!off));
+    }
     Ok(Json::Object(body))
 }
 

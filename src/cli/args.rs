@@ -1,5 +1,6 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
+mod actions;
 mod books;
 
 use std::collections::BTreeSet;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::actions::Do;
 pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
@@ -166,6 +168,8 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Do something once: restart, restore, rotate, look closer
+    Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects
     Recover(Recover),
     /// List past applies: who, when, which commit and plan, how it ended

@@ -39,7 +39,7 @@ pub(super) const LOCAL_BOUNDS: Bounds = Bounds {
     sending: Duration::from_mins(2),
 };
 
-/// A way to the service.
+/// A way to the service, for a stack.
 pub(super) struct Connection {
     /// The client.
     pub(super) client: Client<Http, Time, Chance>,
@@ -53,29 +53,32 @@ pub(super) struct Connection {
     _emulator: Option<Running>,
 }
 
-impl Connection {
-    /// Connects to the cloud that was asked for.
+/// A way to the service, whatever the stack.
+pub(super) struct Link {
+    /// The client.
+    pub(super) client: Client<Http, Time, Chance>,
+    /// The file of pinned catalog names.
+    pub(super) lock_file: PathBuf,
+    /// Timing assumptions that hold here.
+    pub(super) bounds: Bounds,
+    /// The embedded cloud, while this process runs it.
+    emulator: Option<Running>,
+}
+
+impl Link {
+    /// Connects to the cloud that was asked for. Its public tables need no key: then none is looked for.
     ///
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
-    pub(super) fn open(settings: &Settings, stack: &Stack, directory: &Path) -> Result<Self, Failure> {
-        let place = backend::place(settings, stack, directory)?;
+    pub(super) fn open(settings: &Settings, directory: &Path, public: bool) -> Result<Self, Failure> {
         let data = directory.join(".stead");
-        if settings.cloud == Cloud::Local && settings.untrusted {
-            return Err(Failure::new(
-                Exit::Usage,
-                "the built-in cloud writes its data, and --untrusted writes nothing",
-            )
-            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
-        }
         if settings.cloud == Cloud::Local {
             let (options, emulator) = local::open(&data)?;
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
-                place,
                 lock_file: data.join("local").join("stead.lock"),
                 bounds: LOCAL_BOUNDS,
-                _emulator: emulator,
+                emulator,
             });
         }
         let Cloud::At(url) = &settings.cloud else {
@@ -83,15 +86,33 @@ impl Connection {
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
                 .help("or say --cloud local for the one in this program."));
         };
-        let key = keys::find(settings, url)?;
-        let options = options(settings, url, &key)?;
+        let key = if public { None } else { Some(keys::find(settings, url)?) };
+        let options = options(settings, url, key.as_ref())?;
         Ok(Self {
             client: client(&options, Bounds::default())?,
-            place,
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
-            _emulator: None,
+            emulator: None,
         })
+    }
+}
+
+impl Connection {
+    /// Connects to the cloud that was asked for.
+    ///
+    /// # Errors
+    /// When no address or key is set, or the embedded cloud cannot start.
+    pub(super) fn open(settings: &Settings, stack: &Stack, directory: &Path) -> Result<Self, Failure> {
+        let place = backend::place(settings, stack, directory)?;
+        if settings.cloud == Cloud::Local && settings.untrusted {
+            return Err(Failure::new(
+                Exit::Usage,
+                "the built-in cloud writes its data, and --untrusted writes nothing",
+            )
+            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
+        }
+        let Link { client, lock_file, bounds, emulator } = Link::open(settings, directory, false)?;
+        Ok(Self { client, place, lock_file, bounds, _emulator: emulator })
     }
 }
 
@@ -100,12 +121,13 @@ impl Connection {
 /// # Errors
 /// When it refuses the key or does not answer.
 pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
-    let client = client(&options(settings, url, key)?, Bounds::default())?;
+    let client = client(&options(settings, url, Some(key))?, Bounds::default())?;
     Ok(client.account(key.expose().unwrap_or_default()).await?)
 }
 
-fn options(settings: &Settings, url: &str, key: &Secret) -> Result<Options, Failure> {
-    let mut options = Options::new(url, key.expose().map(SecretString::from));
+fn options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Options, Failure> {
+    let key = key.and_then(Secret::expose).map(SecretString::from);
+    let mut options = Options::new(url, key);
     if let Some(path) = &settings.ca_file {
         let pem = files::read_bytes(path)?;
         options.roots = Roots::parse(&pem).map_err(|why| {

@@ -52,6 +52,7 @@ fn run() -> Exit {
         verbose: settings.verbose,
         interactive: terminal.input && terminal.error && !settings.no_input,
         live: terminal.is_live(settings.ci),
+        shows: terminal.output,
     };
     let Some(command) = cli.command else {
         ui.out(overview());
@@ -93,6 +94,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Lock(args) => commands::lock::run(session, args).await,
             Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
+            Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
             | Command::Validate
             | Command::Show(_)

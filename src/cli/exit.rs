@@ -9,34 +9,35 @@ use crate::plan::change::Plan;
 
 /// How a command ended. The numbers are an interface: scripts branch on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
 pub enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// Failed.
-    Failed = 1,
+    Failed,
     /// There are changes (`plan --exit-code` only).
-    Changes = 2,
+    Changes,
     /// There is drift (`drift --exit-code` only).
-    Drift = 3,
+    Drift,
     /// A guard stands in the way: protection, the deletion budget, the scope of `--yes`.
-    Blocked = 4,
+    Blocked,
     /// The plan does not fit the live world or the configuration any more.
-    OutOfDate = 5,
+    OutOfDate,
     /// Some resources are done, some are not.
-    Partly = 6,
+    Partly,
     /// The account says no: 401, 402, 403, 412.
-    Refused = 7,
+    Refused,
     /// Someone else writes the ledger.
-    Locked = 8,
+    Locked,
     /// The command line is wrong.
-    Usage = 64,
+    Usage,
     /// Told to stop.
-    Interrupted = 130,
+    Interrupted,
+    /// What a job that ran to its end said: never 0.
+    Job(u8),
 }
 
 impl Exit {
-    /// Every exit, in the order of the codes.
+    /// Every exit of stead's own, in the order of the codes.
     pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Failed,
@@ -54,7 +55,20 @@ impl Exit {
     /// Returns the number.
     #[must_use]
     pub const fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Changes => 2,
+            Self::Drift => 3,
+            Self::Blocked => 4,
+            Self::OutOfDate => 5,
+            Self::Partly => 6,
+            Self::Refused => 7,
+            Self::Locked => 8,
+            Self::Usage => 64,
+            Self::Interrupted => 130,
+            Self::Job(code) => code,
+        }
     }
 
     /// Returns what it means, in a few words.
@@ -72,6 +86,7 @@ impl Exit {
             Self::Locked => "someone else is writing the ledger",
             Self::Usage => "wrong usage",
             Self::Interrupted => "interrupted",
+            Self::Job(_) => "the job's own",
         }
     }
 
@@ -120,6 +135,16 @@ impl Exit {
         match causes().next() {
             Some(first) if causes().all(|cause| cause == first) => first,
             _ => Self::Failed,
+        }
+    }
+
+    /// Returns how a job's run ends a command, by the run's exit code.
+    #[must_use]
+    pub fn of_job(code: i64) -> Self {
+        match u8::try_from(code) {
+            Ok(0) => Self::Done,
+            Ok(code) => Self::Job(code),
+            Err(_) => Self::Failed,
         }
     }
 
@@ -204,6 +229,12 @@ mod tests {
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 130]);
         let meanings: std::collections::BTreeSet<_> = Exit::ALL.map(Exit::meaning).into();
         assert_eq!(meanings.len(), Exit::ALL.len());
+    }
+
+    #[test]
+    fn a_job_ends_the_command_as_it_ended() {
+        let codes = [0, 1, 3, 255, 256, -1].map(|code| Exit::of_job(code).code());
+        assert_eq!(codes, [0, 1, 3, 255, 1, 1]);
     }
 
     #[test]

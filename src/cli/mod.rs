@@ -1,5 +1,6 @@
 //! The commands: each wires the floors below and prints.
 
+mod actions;
 pub mod args;
 mod backend;
 mod books;

@@ -62,6 +62,8 @@ pub struct Settings {
     pub strict: bool,
     /// The user's own directory for what outlives a run: `STEAD_STATE_DIR`, or where the system says.
     pub state: Option<PathBuf>,
+    /// The file that `kubectl` reads: the first of `KUBECONFIG`, or where it is by itself.
+    pub kubeconfig: Option<PathBuf>,
     /// Never ask.
     pub no_input: bool,
     /// It runs in CI: no prompts, no animation.
@@ -135,6 +137,12 @@ impl Settings {
     }
 }
 
+fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
+    let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
+    let named = set("KUBECONFIG").and_then(|list| list.split(':').find(|path| !path.is_empty()));
+    named.map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".kube/config")))
+}
+
 /// Merges flags, environment variables and the user's profile.
 ///
 /// # Errors
@@ -174,6 +182,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
             .collect(),
+        kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
         ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
         untrusted: false,

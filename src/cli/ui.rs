@@ -24,6 +24,8 @@ pub(super) struct Ui {
     pub(super) interactive: bool,
     /// Progress may redraw lines.
     pub(super) live: bool,
+    /// Results go to a terminal.
+    pub(super) shows: bool,
 }
 
 impl Ui {

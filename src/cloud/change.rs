@@ -15,7 +15,7 @@ use crate::model::schema::{Call, Endpoint, Kind};
 use crate::model::snapshot::ObjectKey;
 
 /// Whole time of a request that changes something: an answer later than this is not waited for.
-const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
+pub(super) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
 /// request may take: it leaves, or it does not, and why not.

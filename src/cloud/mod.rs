@@ -1,6 +1,7 @@
 //! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
 
 pub mod account;
+pub mod ask;
 pub mod change;
 pub mod client;
 pub mod decode;

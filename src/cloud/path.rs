@@ -23,13 +23,27 @@ const LONGEST: usize = 255;
 /// # Errors
 /// When an id is missing, empty, too long, a dot segment, or holds a control character or a slash.
 pub fn fill(path: &'static str, id: Option<&str>, parent: Option<&str>) -> Result<String, PathError> {
+    fill_all(path, |name| match name {
+        "id" => id,
+        "parent" => parent,
+        _ => None,
+    })
+}
+
+/// Returns the path of an endpoint with everything that it names.
+///
+/// # Errors
+/// As `fill`.
+pub fn fill_all<'a>(
+    path: &'static str,
+    named: impl Fn(&str) -> Option<&'a str>,
+) -> Result<String, PathError> {
     let mut filled = String::with_capacity(path.len() + 48);
     for segment in path.split('/').skip(1) {
         filled.push('/');
-        match segment {
-            "{id}" => encode(id.ok_or(PathError::Missing(path))?, &mut filled)?,
-            "{parent}" => encode(parent.ok_or(PathError::Missing(path))?, &mut filled)?,
-            plain => filled.push_str(plain),
+        match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(name) => encode(named(name).ok_or(PathError::Missing(path))?, &mut filled)?,
+            None => filled.push_str(segment),
         }
     }
     Ok(filled)
@@ -79,6 +93,9 @@ mod tests {
         assert_eq!(path, "/api/v1/databases/db1/users/read%20only%3F");
         assert_eq!(fill("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
         assert_eq!(fill("/api/v1/vms/{id}", None, None), Err(PathError::Missing("/api/v1/vms/{id}")));
+        assert_eq!(fill("/x/{other}", Some("a"), None), Err(PathError::Missing("/x/{other}")));
+        let named = |name: &str| (name == "preview").then_some("p 1");
+        assert_eq!(fill_all("/x/{preview}", named).unwrap(), "/x/p%201");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Method;
 
 /// Whole time of one try of a read.
-const READ_DEADLINE: Duration = Duration::from_secs(30);
+pub(super) const READ_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Waits for the limiter that are worth telling.
 const NOTABLE: Duration = Duration::from_secs(1);
@@ -39,28 +39,33 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         project: Option<&Name>,
     ) -> Result<(Json, Option<Name>), ReadError> {
         let project = project.cloned();
-        let request = Request {
+        self.read_as(&Request {
             method: Method::Get,
             path: path.to_owned(),
             query,
             project,
             body: None,
             deadline: READ_DEADLINE,
-        };
+        })
+        .await
+    }
+
+    /// Sends a request that changes nothing, whatever its verb: again while that can help.
+    pub(super) async fn read_as(&self, request: &Request) -> Result<(Json, Option<Name>), ReadError> {
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
-            let (failure, reason) = match judge(self.send(&request, None).await, &request) {
+            let (failure, reason) = match judge(self.send(request, None).await, request) {
                 Ok(found) => return Ok(found),
                 Err(Trouble::Final(error)) => return Err(error),
                 Err(Trouble::Again(failure, reason)) => (failure, reason),
             };
-            let held = self.turnstile(&request).held(&self.clock);
+            let held = self.turnstile(request).held(&self.clock);
             let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
             let pause = retry.after(failure, self.clock.elapsed(), self.random.fraction());
             let Some(pause) = pause else {
-                return Err(ReadError::Failed { request: name(&request), reason });
+                return Err(ReadError::Failed { request: name(request), reason });
             };
-            self.tell(&request, reason, pause);
+            self.tell(request, reason, pause);
             if !matches!(failure, Failure::Limited(_)) {
                 self.clock.sleep(pause).await;
             }

@@ -1,12 +1,14 @@
-//! The emulator's own calls, under `/_emulator/`: log, counts, clock, faults, drift, export, import.
+//! The emulator's own calls, under `/_emulator/`: log, counts, clock, faults, objects, drift, export,
+//! import; and its page.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::console;
 use super::faults;
 use super::shell::{CONTROL, Incoming, Moment, Shell};
-use super::world::{MutateError, Response, World};
+use super::world::{MutateError, Response, Search, World};
 
 /// The form of an export.
 const FORMAT: u32 = 1;
@@ -19,6 +21,9 @@ pub(super) fn answer(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> 
         let message = "the emulator's own calls are open to programs on this machine only";
         return Response::error(403, "Forbidden", message);
     }
+    if let ("GET", Some(file)) = (incoming.method.as_str(), console::file(&incoming.path)) {
+        return file;
+    }
     let name = incoming.path.strip_prefix(CONTROL).unwrap_or_default();
     let reply = match (incoming.method.as_str(), name) {
         ("GET", "requests") => requests(shell, incoming),
@@ -29,6 +34,7 @@ pub(super) fn answer(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> 
         ("POST", "faults") => set_faults(shell, incoming),
         ("POST", "mutate") => mutate(shell, incoming, moment),
         ("POST", "reset") => Ok(reset(shell, moment)),
+        ("GET", "objects") => objects(shell, incoming, moment),
         ("GET", "export") => export(shell),
         ("POST", "import") => import(shell, incoming, moment),
         _ => Err(Response::error(404, "Not Found", &format!("the emulator has no call {name}"))),
@@ -47,9 +53,46 @@ fn read<T: DeserializeOwned>(incoming: &Incoming) -> Result<T, Response> {
     serde_json::from_slice(&incoming.body).map_err(|error| bad(&format!("the body does not fit: {error}")))
 }
 
+fn parameter<'a>(incoming: &'a Incoming, wanted: &str) -> Option<&'a str> {
+    incoming.query.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
+}
+
+/// Most objects of one answer.
+const MOST_OBJECTS: usize = 1_000;
+
+/// Without a kind, the kinds; with one, its objects; with an id too, that object.
+fn objects(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let now = shell.clock.now(moment.real);
+    let number = |name: &str, default: usize| match parameter(incoming, name) {
+        Some(text) => text.parse().map_err(|_| bad(&format!("{name} must be a whole number"))),
+        None => Ok(default),
+    };
+    let Some(kind) = parameter(incoming, "kind") else {
+        let kinds = shell.world.kinds(now).into_iter();
+        let kinds = kinds.map(|(kind, total)| json!({"kind": kind, "total": total}));
+        return Ok(json!({"kinds": kinds.collect::<Vec<_>>()}));
+    };
+    if let Some(id) = parameter(incoming, "id") {
+        return shell.world.inspect_one(kind, id, now).map_err(|error| refusal(&error));
+    }
+    let search = Search {
+        offset: number("offset", 0)?,
+        limit: number("limit", 50)?.min(MOST_OBJECTS),
+        find: parameter(incoming, "find").unwrap_or_default().to_owned(),
+    };
+    shell.world.inspect(kind, &search, now).map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &MutateError) -> Response {
+    match error {
+        MutateError::Unknown { .. } => Response::error(404, "Not Found", &error.to_string()),
+        MutateError::Wrong(message) => bad(message),
+    }
+}
+
 fn requests(shell: &Shell, incoming: &Incoming) -> Reply {
-    let since = match incoming.query.iter().find(|(name, _)| name == "since") {
-        Some((_, text)) => text.parse().map_err(|_| bad("since must be the number of a request"))?,
+    let since = match parameter(incoming, "since") {
+        Some(text) => text.parse().map_err(|_| bad("since must be the number of a request"))?,
         None => 0,
     };
     let entries: Vec<_> = shell.log.since(since).collect();
@@ -109,10 +152,7 @@ struct MutateBody {
 fn mutate(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
     let MutateBody { kind, id, set } = read(incoming)?;
     let now = shell.clock.now(moment.real);
-    shell.world.mutate(&kind, &id, &set, now).map_err(|error| match error {
-        MutateError::Unknown { .. } => Response::error(404, "Not Found", &error.to_string()),
-        MutateError::Wrong(message) => bad(&message),
-    })?;
+    shell.world.mutate(&kind, &id, &set, now).map_err(|error| refusal(&error))?;
     store_account(shell);
     Ok(json!({"kind": kind, "id": id}))
 }

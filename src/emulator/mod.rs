@@ -5,6 +5,7 @@
 //! emulator's own small API.
 
 pub mod clock;
+mod console;
 pub mod control;
 pub mod faults;
 pub mod limiter;

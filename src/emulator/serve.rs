@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming as RequestBody, SizeHint};
-use hyper::header::{CONTENT_TYPE, DATE, HOST, HeaderMap, ORIGIN};
+use hyper::header::{CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response as HttpResponse};
@@ -27,8 +27,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::console;
 use super::faults::Fault;
-use super::shell::{CONTROL, Incoming, Moment, Outgoing, Shell};
+use super::shell::{Incoming, Moment, Outgoing, Shell};
 use super::store::durable;
 use super::world::Response;
 
@@ -159,28 +160,36 @@ async fn read(
         api_key: text("x-api-key"),
         project: text("x-project-id"),
         peer: peer.ip().to_string(),
-        trusted: !path.starts_with(CONTROL) || (shared.loopback && is_local(&parts.headers)),
+        trusted: !console::is_own(&path) || (shared.loopback && is_local(&path, &parts.headers)),
         path,
         body,
     })
 }
 
-/// Tells whether a request was not made by a page of another site in someone's browser.
-fn is_local(headers: &HeaderMap) -> bool {
-    let is_loopback = |authority: &str| {
-        let authority: Result<hyper::http::uri::Authority, _> = authority.parse();
-        authority.is_ok_and(|authority| {
-            let host = authority.host().trim_matches(['[', ']']);
-            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-        })
-    };
-    let text = |name| {
+/// Tells whether a request comes from this machine's programs, or from the emulator's own page: not from
+/// another page in someone's browser, be it of this machine, and not under a name that someone pointed
+/// here.
+fn is_local(path: &str, headers: &HeaderMap) -> bool {
+    let text = |name: HeaderName| {
         headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default())
     };
-    let host = text(HOST).is_none_or(is_loopback);
-    let origin =
-        text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, authority)| authority));
-    host && origin.is_none_or(is_loopback)
+    let host = text(HOST);
+    if !host.is_none_or(is_loopback) {
+        return false;
+    }
+    // The page itself may be opened by a link from anywhere: it says nothing, and no other can frame it.
+    let site = text(HeaderName::from_static("sec-fetch-site"));
+    let same_site = path == "/" || site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+    let same_origin = text(ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == host);
+    same_site && same_origin
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let authority: Result<hyper::http::uri::Authority, _> = authority.parse();
+    authority.is_ok_and(|authority| {
+        let host = authority.host().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
 }
 
 fn query(text: &str) -> Vec<(String, String)> {
@@ -214,10 +223,13 @@ fn http(response: Response, date: Timestamp, fault: Option<Fault>) -> HttpRespon
         body.pop();
     }
     let cut = matches!(fault, Some(Fault::Truncate)).then_some(body.len() / 2);
+    let stated = response.headers.iter().any(|(name, _)| *name == CONTENT_TYPE.as_str());
     let mut built = HttpResponse::builder()
         .status(response.status)
-        .header(CONTENT_TYPE, "application/json")
         .header(DATE, date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string());
+    if !stated {
+        built = built.header(CONTENT_TYPE, "application/json");
+    }
     for (name, value) in response.headers {
         built = built.header(name, value);
     }
@@ -280,17 +292,42 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_is_trusted() {
-        let local = |host: &'static str, origin: Option<&'static str>| {
+    fn only_this_machine_and_its_own_page_are_trusted() {
+        let local = |path: &str, host: &'static str, others: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());
-            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            is_local(&headers)
+            for (name, value) in others {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            is_local(path, &headers)
         };
-        assert!(local("127.0.0.1:8080", None) && local("[::1]:80", None));
-        assert!(local("localhost:1", Some("http://localhost:1")));
-        assert!(!local("evil.example", None));
-        assert!(!local("127.0.0.1:1", Some("https://evil.example")));
-        assert!(!local("127.0.0.1:1", Some("null")));
+        let call = "/_emulator/mutate";
+        for (host, headers, wanted) in [
+            ("127.0.0.1:8080", &[][..], true),
+            ("[::1]:80", &[], true),
+            ("localhost:1", &[("origin", "http://localhost:1"), ("sec-fetch-site", "same-origin")], true),
+            ("127.0.0.1:1", &[("sec-fetch-site", "none")], true),
+            ("evil.example", &[], false),
+            ("127.0.0.1.evil.example:1", &[], false),
+            ("evil.example@127.0.0.1.evil.example", &[], false),
+            ("", &[], false),
+            (
+                "evil.example:1",
+                &[("origin", "http://evil.example:1"), ("sec-fetch-site", "same-origin")],
+                false,
+            ),
+            ("127.0.0.1:1", &[("origin", "https://evil.example")], false),
+            ("127.0.0.1:1", &[("origin", "http://127.0.0.1:1.evil.example")], false),
+            ("127.0.0.1:1", &[("origin", "http://127.0.0.1:2")], false),
+            ("127.0.0.1:1", &[("origin", "http://localhost:1")], false),
+            ("127.0.0.1:1", &[("origin", "null")], false),
+            ("127.0.0.1:1", &[("origin", "")], false),
+            ("127.0.0.1:1", &[("sec-fetch-site", "same-site")], false),
+            ("127.0.0.1:1", &[("sec-fetch-site", "cross-site")], false),
+        ] {
+            assert_eq!(local(call, host, headers), wanted, "{host} {headers:?}");
+        }
+        assert!(local("/", "127.0.0.1:1", &[("sec-fetch-site", "cross-site")]), "a link to the page");
+        assert!(!local("/", "evil.example", &[]));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::clock::VirtualClock;
+use super::console;
 use super::control;
 use super::faults::{self, Fault};
 use super::limiter::{Decision, Limiter};
@@ -63,7 +64,7 @@ pub(super) const CONTROL: &str = "/_emulator/";
 impl Shell {
     /// Answers one request.
     pub(super) fn answer(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
-        if incoming.path.starts_with(CONTROL) {
+        if console::is_own(&incoming.path) {
             let response = control::answer(self, &incoming, moment);
             return self.outgoing(response, None, moment);
         }

@@ -78,6 +78,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: &[],

@@ -10,7 +10,7 @@ pub(super) static CATALOGS: &[CatalogTable] = &[
     CatalogTable::list("database", "/api/v1/public/pricing/database"),
     CatalogTable::single("ip", "/api/v1/public/pricing/ip").documented(),
     CatalogTable::list("kubernetes", "/api/v1/public/pricing/kubernetes"),
-    CatalogTable::list("kubernetes_version", "/api/v1/k8s/versions").named_by("version"),
+    CatalogTable::list("kubernetes_version", "/api/v1/k8s/versions").versions("version"),
     CatalogTable::list("region", "/api/v1/public/regions"),
     CatalogTable::list("role", "/api/v1/roles").of_kind("role"),
     CatalogTable::single("snapshot", "/api/v1/public/pricing/snapshot"),

@@ -64,7 +64,7 @@ pub(super) static CLUSTER: Kind = Kind {
         Attribute::optional("maintenance_start", Type::Text { min: 5, max: 5, format: Format::ClockTime })
             .summary("When the window begins, UTC.")
             .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" }),
-        Attribute::write_only("worker_plan", Type::Catalog("kubernetes"))
+        Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
             .wire("worker_plan_id")
             .summary("The plan of a `default` pool of two workers that creation makes.")
             .assumed(),

@@ -217,6 +217,7 @@ pub(super) static DATABASE: Kind = Kind {
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: ACTIONS,

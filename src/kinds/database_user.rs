@@ -39,6 +39,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: Some("password"),
     actions: &[

@@ -63,6 +63,7 @@ pub(super) static NODE_POOL: Kind = Kind {
         factors: &[Factor::Count("node_count")],
     }]),
     estimate: Estimate { create: 30, update: 30, delete: 5 },
+    goes_with_parent: true,
     on_delete: &[Effect::Drain],
     on_replace: &[Effect::Drain],
     ..Kind::PLAIN

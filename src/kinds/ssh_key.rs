@@ -36,6 +36,7 @@ pub(super) static SSH_KEY: Kind = Kind {
     on_replace: &[],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: &[],

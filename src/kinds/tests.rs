@@ -232,7 +232,11 @@ fn every_action_is_documented_and_names_what_exists() {
                 }
                 Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
                 Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
-                Until::Settled(None) | Until::Answered | Until::Gone => {}
+                Until::Gone { listed_by, parameter } => {
+                    let place_of = action.parameter(parameter).map(|parameter| parameter.place);
+                    assert!(kind.action(listed_by).is_some() && place_of == Some(Place::Path), "{place}");
+                }
+                Until::Settled(None) | Until::Answered => {}
             }
             for name in action.exclusive {
                 assert!(action.parameter(name).is_some(), "{place}: {name}");

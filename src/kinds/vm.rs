@@ -96,6 +96,7 @@ pub(super) static VM: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[("backup_schedule", "vm")],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: &[

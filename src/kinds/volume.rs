@@ -68,6 +68,7 @@ pub(super) static VOLUME: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: &[],

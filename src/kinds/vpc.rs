@@ -58,6 +58,7 @@ pub(super) static VPC: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     data_bearing: false,
     takes_along: &[],
+    goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
     actions: &[Action::get(

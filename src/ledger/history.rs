@@ -107,4 +107,54 @@ pub enum Happening {
         /// The copy's number of records.
         serial: u64,
     },
+    /// An action was done to an object that it owns. It is recorded before the request leaves, and again
+    /// with how it ended: the second takes the first one's place.
+    Acted {
+        /// Its own id.
+        op: Uuid,
+        /// The action's name.
+        action: Name,
+        /// To what: the resource's address.
+        on: Name,
+        /// How it ended.
+        end: Deed,
+    },
+}
+
+/// How an action ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deed {
+    /// Nobody recorded its end.
+    Open,
+    /// The service did it.
+    Done,
+    /// It had no effect.
+    Refused,
+    /// What became of it is not known.
+    Unknown,
+}
+
+impl Deed {
+    /// Returns it in words.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "no end recorded",
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Unknown => "outcome unknown",
+        }
+    }
+}
+
+impl Incident {
+    /// Tells whether this one is the end of that one.
+    #[must_use]
+    pub fn ends(&self, other: &Self) -> bool {
+        match (&self.what, &other.what) {
+            (Happening::Acted { op, .. }, Happening::Acted { op: known, .. }) => op == known,
+            _ => false,
+        }
+    }
 }

@@ -394,6 +394,10 @@ impl Ledger {
     }
 
     fn happened(&mut self, incident: Incident) {
+        if let Some(begun) = self.incidents.iter_mut().rev().find(|known| incident.ends(known)) {
+            *begun = incident;
+            return;
+        }
         if self.incidents.len() >= REMEMBERED {
             self.incidents.pop_front();
         }

@@ -90,7 +90,7 @@ impl<'a> Judge<'_, 'a> {
             self.by_object(subject, resource, &wants, blocks)
         };
         verdict.wants = wants;
-        verdict.project = self.projects.of(subject, &outlook);
+        verdict.project = self.projects.of(self.survey, subject, &outlook);
         let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
         verdict.downstream = needs.into_iter().any(|need| need.downstream || need.deletes_first());
         if verdict.removes() {
@@ -195,7 +195,11 @@ impl<'a> Judge<'_, 'a> {
         {
             return Some(format!("{parent} is made anew, and it goes with the old one"));
         }
-        self.projects.moved(subject, &Outlook { survey: self.survey, verdicts: &self.verdicts })
+        self.projects.moved(
+            self.survey,
+            subject,
+            &Outlook { survey: self.survey, verdicts: &self.verdicts },
+        )
     }
 
     /// Returns why an object that goes with another one is made anew rather than changed.

@@ -40,6 +40,21 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Returns the version that the beginning of one means: the one that is there, where it fits, else
+    /// the newest that does.
+    pub fn find_version(
+        &self,
+        table: &str,
+        start: &Value,
+        present: Option<&Value>,
+    ) -> Option<&'a CatalogRecord> {
+        let start = format!("{}.", text(start));
+        let fits = |record: &&CatalogRecord| record.slug.starts_with(&start);
+        let present = present.and_then(|present| self.find(table, present)).filter(fits);
+        let all = self.catalog.tables.get(table).into_iter().flatten().filter(fits);
+        present.or_else(|| all.max_by_key(|record| parts(&record.slug)))
+    }
+
     /// Returns the only record of a table that has one.
     pub fn single(&self, table: &str) -> Option<&'a CatalogRecord> {
         self.catalog.single(table)
@@ -51,9 +66,42 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Returns the numbers of a version, for comparing.
+fn parts(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or_default()).collect()
+}
+
 fn text(value: &Value) -> Name {
     match value {
         Value::Text(text) => text.clone(),
         other => smol_str::format_smolstr!("{other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::value::Attributes;
+
+    #[test]
+    fn the_beginning_of_a_version_stands_for_the_one_that_is_there_or_the_newest() {
+        let record = |(id, slug): (i64, &str)| CatalogRecord {
+            id: Value::Integer(id),
+            slug: slug.into(),
+            fields: Attributes::new(),
+        };
+        let records = [(1, "1.30.9"), (2, "1.31.2"), (3, "1.31.10"), (4, "1.310.0")].map(record).to_vec();
+        let catalog = Catalog { tables: [(Name::new("k8s"), records)].into(), read_at: None };
+        let names = Names::new(&catalog);
+        let found = |start: &str, present: Option<i64>| {
+            let present = present.map(Value::Integer);
+            let found = names.find_version("k8s", &Value::text(start), present.as_ref());
+            found.map(|record| record.id.to_string())
+        };
+        assert_eq!(found("1.31", None).as_deref(), Some("3"));
+        assert_eq!(found("1.31", Some(2)).as_deref(), Some("2"));
+        assert_eq!(found("1.31", Some(1)).as_deref(), Some("3"));
+        assert_eq!(found("1", None).as_deref(), Some("4"));
+        assert_eq!(found("1.3", None), None);
     }
 }

@@ -15,7 +15,7 @@ use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
-use crate::model::schema::{Attribute, OnChange};
+use crate::model::schema::{Attribute, Check, Kind, OnChange};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
@@ -53,10 +53,14 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
         work.add_steps(n);
     }
     for n in 0..survey.subjects.len() {
+        work.leave_with_parent(n);
+    }
+    for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
         work.delete_after_holders(n);
     }
+    work.grow_before_shrinking();
     for (old, new) in successors(survey, verdicts) {
         work.follow(work.nodes[old].delete, work.nodes[new].create);
     }
@@ -100,12 +104,71 @@ impl<'a> Work<'_, 'a> {
                     .map(|owned| self.add(n, delete(&consented(subject, owned), create_first)));
             }
             Act::Update => self.add_update(n),
+            // The step of its parent stands for its own.
+            Act::Delete if self.goes_with(n).is_some() => {}
             Act::Delete => {
                 self.add_release(n);
                 self.nodes[n].delete =
                     subject.owned().map(|owned| self.add(n, delete(&consented(subject, owned), false)));
             }
             Act::Keep | Act::Frozen | Act::Forget => {}
+        }
+    }
+
+    /// Returns the subject in whose block a child stands, or whose object its object is in.
+    fn parent(&self, n: usize) -> Option<usize> {
+        let subject = &self.survey.subjects[n];
+        let (of, _) = subject.kind.child_of()?;
+        let written =
+            subject.resource.and_then(|resource| self.survey.index.get(resource.parent.as_ref()?));
+        let id = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let holds = |held: &&usize| {
+            let other = &self.survey.subjects[**held];
+            other.kind.name == of && id.is_some() && other.owned().map(|owned| &owned.id) == id
+        };
+        written.copied().or_else(|| subject.held.iter().find(holds).copied())
+    }
+
+    /// Returns the parent whose deletion takes a child along.
+    fn goes_with(&self, n: usize) -> Option<usize> {
+        let goes = |parent: &usize| {
+            self.verdicts[*parent].act == Act::Delete && self.survey.subjects[*parent].owned().is_some()
+        };
+        self.parent(n).filter(goes).filter(|_| self.survey.subjects[n].kind.goes_with_parent)
+    }
+
+    fn leave_with_parent(&mut self, n: usize) {
+        if self.verdicts[n].act == Act::Delete
+            && let Some(parent) = self.goes_with(n)
+        {
+            self.nodes[n].delete = self.nodes[parent].delete;
+        }
+    }
+
+    /// Where a number must not fall below a sum over siblings, whatever adds to it comes first.
+    fn grow_before_shrinking(&mut self) {
+        let mut groups: BTreeMap<usize, (Vec<NodeId>, Vec<NodeId>)> = BTreeMap::new();
+        for n in 0..self.survey.subjects.len() {
+            let Some(attribute) = summed(self.survey.subjects[n].kind) else { continue };
+            let Some(parent) = self.parent(n) else { continue };
+            let own = &self.nodes[n];
+            let (grows, shrinks) = groups.entry(parent).or_default();
+            let less = |verdict: &Verdict<'_>| {
+                let changed = verdict.differences.iter().find(|d| d.attribute.name == attribute)?;
+                Some(changed.after.as_decimal()? < changed.before.as_decimal()?)
+            };
+            grows.extend(own.create);
+            shrinks.extend(own.delete);
+            match less(&self.verdicts[n]) {
+                Some(true) => shrinks.extend(own.update),
+                Some(false) => grows.extend(own.update),
+                None => {}
+            }
+        }
+        for (grows, shrinks) in groups.into_values() {
+            for (grow, shrink) in grows.iter().flat_map(|grow| shrinks.iter().map(move |s| (*grow, *s))) {
+                self.follow(Some(grow), Some(shrink));
+            }
         }
     }
 
@@ -214,7 +277,9 @@ impl<'a> Work<'_, 'a> {
     }
 
     fn follow(&mut self, before: Option<NodeId>, after: Option<NodeId>) {
-        if let (Some(before), Some(after)) = (before, after) {
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
+        {
             self.graph.order(before, after);
         }
     }
@@ -280,6 +345,14 @@ impl<'a> Work<'_, 'a> {
         }
         Ordered { steps, of, knotted: false }
     }
+}
+
+/// Returns the attribute of a kind that must keep to a sum over siblings.
+fn summed(kind: &Kind) -> Option<&'static str> {
+    kind.rules.iter().find_map(|rule| match rule.check {
+        Check::SumAtLeast { attribute, .. } => Some(attribute),
+        _ => None,
+    })
 }
 
 /// Returns what the ledger is to remember of a wanted subject.

@@ -54,9 +54,16 @@ impl Projects {
     }
 
     /// Returns where a subject's new object is made.
-    pub fn of(&self, subject: &Subject<'_>, outlook: &Outlook<'_, '_>) -> ProjectOf {
-        if subject.kind.scope != Scope::Project {
-            return ProjectOf::None;
+    pub fn of(&self, survey: &Survey<'_>, subject: &Subject<'_>, outlook: &Outlook<'_, '_>) -> ProjectOf {
+        match subject.kind.scope {
+            Scope::Account => return ProjectOf::None,
+            // A child is where its parent is, and a request for it says so.
+            Scope::Child { .. } => {
+                let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
+                let parent = parent.and_then(|parent| survey.index.get(parent));
+                return parent.map_or(ProjectOf::None, |n| self.of(survey, &survey.subjects[*n], outlook));
+            }
+            Scope::Project => {}
         }
         match subject.resource.and_then(|resource| resource.project.as_ref()) {
             None => self.default.clone(),
@@ -71,9 +78,14 @@ impl Projects {
     }
 
     /// Returns why a live object is in the wrong project: nothing can move it.
-    pub fn moved(&self, subject: &Subject<'_>, outlook: &Outlook<'_, '_>) -> Option<String> {
+    pub fn moved(
+        &self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        outlook: &Outlook<'_, '_>,
+    ) -> Option<String> {
         let present = subject.object()?.project.as_ref()?;
-        let wanted = match self.of(subject, outlook) {
+        let wanted = match self.of(survey, subject, outlook) {
             ProjectOf::None => return None,
             ProjectOf::Id(id) => Value::Text(id),
             ProjectOf::Resource(address) => outlook.attribute(&address, None),

@@ -162,7 +162,7 @@ fn evaluated<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdic
         let mut verdict = Verdict::plain(act, Cause::Config);
         let outlook = Outlook { survey, verdicts: &verdicts };
         verdict.wants = wants(survey, subject, resource, &outlook, blocks);
-        verdict.project = projects.of(subject, &outlook);
+        verdict.project = projects.of(survey, subject, &outlook);
         verdicts[n] = Some(verdict);
     }
     let nothing = || Verdict::plain(Act::Frozen, Cause::Config);

@@ -48,7 +48,7 @@ fn want<'a>(
         (value, _) => value,
     };
     let id = match attribute.ty {
-        Type::Catalog(table) => id(survey, subject, table, &value, setting, blocks),
+        Type::Catalog(table) => id(survey, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
     Want { attribute, setting: Some(setting), value, id, refers }
@@ -57,7 +57,7 @@ fn want<'a>(
 fn id<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
-    table: &'static str,
+    (attribute, table): (&Attribute, &'static str),
     named: &Value,
     setting: &Setting,
     blocks: &mut Blocks<'_, 'a>,
@@ -67,6 +67,12 @@ fn id<'a>(
     }
     if let Some(record) = survey.names.find(table, named) {
         return Some(record.id.clone());
+    }
+    if survey.inputs.registry.catalog(table).is_some_and(|table| table.versions) {
+        let present = subject.object().and_then(|object| object.attributes.get(attribute.name));
+        if let Some(record) = survey.names.find_version(table, named, present) {
+            return Some(record.id.clone());
+        }
     }
     // What is live already may have left the catalog since: it can stay as it is.
     if subject.entry.is_some_and(|entry| entry.applied.values().any(|value| value == named)) {

@@ -1,5 +1,6 @@
 //! Plan, events, outcome and diagnostics → what people and programs see.
 
+pub mod answer;
 pub mod board;
 pub mod check;
 pub mod diagnostics;

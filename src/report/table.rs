@@ -9,16 +9,17 @@ use super::json::shown::{Number, Shown};
 use super::page::{self, Line, Page};
 use super::style::{Role, Style};
 use super::words;
+use crate::model::address::Name;
 use crate::model::value::Value;
 
 /// The widest column but the last; a longer cell pushes its own row only.
 const WIDEST: usize = 44;
 
 /// A column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Its key in JSON and, in capitals, its heading.
-    pub key: &'static str,
+    pub key: Name,
     /// Numbers end at the right edge.
     pub right: bool,
 }
@@ -27,13 +28,13 @@ impl Column {
     /// Returns a column of texts.
     #[must_use]
     pub const fn text(key: &'static str) -> Self {
-        Self { key, right: false }
+        Self { key: Name::new_static(key), right: false }
     }
 
     /// Returns a column of numbers.
     #[must_use]
     pub const fn number(key: &'static str) -> Self {
-        Self { key, right: true }
+        Self { key: Name::new_static(key), right: true }
     }
 }
 
@@ -110,7 +111,7 @@ impl Table {
     fn widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
         let widest = |(at, column): (usize, &Column)| {
             let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| page::width(cell)).max();
-            cells.unwrap_or(0).min(WIDEST).max(column.key.len())
+            cells.unwrap_or(0).min(WIDEST).max(page::width(&column.key))
         };
         self.columns.iter().enumerate().map(widest).collect()
     }
@@ -148,7 +149,7 @@ impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (column, cell) in self.0.iter().zip(self.1) {
-            map.serialize_entry(column.key, cell)?;
+            map.serialize_entry(&column.key, cell)?;
         }
         map.end()
     }

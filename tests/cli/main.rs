@@ -11,9 +11,11 @@
 )]
 
 mod bad_input;
+mod browser;
 mod canary;
 mod case;
 mod change;
+mod console;
 mod examples;
 mod first_steps;
 mod hostile;

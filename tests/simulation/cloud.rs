@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
-use stead::emulator::world::{self, handle};
+use stead::emulator::world::{self, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Intent, IntentAction};
 use stead::ledger::replay::load_ledger;
@@ -61,7 +61,12 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     outside.machine.sleep(WAY).await;
     outside.point(&format!("on the way {name}")).await;
     outside.in_flight.borrow_mut().retain(|other| other != request);
+    let untouched = outside.swallow.filter(|swallowed| *swallowed == number).map(|_| copy(outside));
     let mut answer = arrive(outside, request);
+    if let Some(untouched) = untouched {
+        outside.thaw();
+        outside.world.replace(untouched);
+    }
     if let Some((_, another)) = outside.misname.filter(|(misnamed, _)| *misnamed == number) {
         let mut json: Json = serde_json::from_slice(&answer.body).unwrap();
         json["data"]["id"] = another(outside).into();
@@ -70,6 +75,10 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     outside.point(&format!("after {name}")).await;
     outside.machine.sleep(WAY).await;
     if outside.lose.contains(&number) { Err(lost()) } else { Ok(answer) }
+}
+
+fn copy(outside: &Outside) -> World {
+    serde_json::from_slice(&serde_json::to_vec(&*outside.world.borrow()).unwrap()).unwrap()
 }
 
 fn lost() -> ExchangeError {

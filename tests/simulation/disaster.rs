@@ -63,6 +63,8 @@ pub struct Outside {
     pub delay: Option<(usize, Duration)>,
     /// This change is refused with this status.
     pub refuse: Option<(usize, u16)>,
+    /// This change is answered as if it were done, and has no effect.
+    pub swallow: Option<usize>,
     /// The answer to this change has the id of another object.
     pub misname: Option<(usize, fn(&Outside) -> String)>,
     /// This append fails, and nothing of it is written.
@@ -109,6 +111,7 @@ impl Outside {
             lose: Vec::new(),
             delay: None,
             refuse: None,
+            swallow: None,
             misname: None,
             fail_append: None,
             appends: Cell::new(0),

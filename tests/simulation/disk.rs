@@ -21,7 +21,7 @@ use super::machine::SimRandom;
 /// What a directory holds: contents by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
-fn now<T>(future: impl Future<Output = T>) -> T {
+pub fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
 }
 
@@ -29,7 +29,7 @@ fn identity() -> Identity {
     Identity::fresh("shop", "prod", &SimRandom::new(7))
 }
 
-fn open(directory: &Path) -> Result<FileStore, StoreError> {
+pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
     let identity = identity();
     FileStore::open(&Opening {
         directory,
@@ -39,7 +39,7 @@ fn open(directory: &Path) -> Result<FileStore, StoreError> {
     })
 }
 
-fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {
+pub fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {
     FileStore::read(directory, "shop", "prod")
 }
 

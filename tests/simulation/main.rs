@@ -30,6 +30,8 @@ mod process;
 mod protocol;
 mod questions;
 mod seeds;
+#[cfg(target_os = "linux")]
+mod small_disk;
 mod stack;
 mod surroundings;
 

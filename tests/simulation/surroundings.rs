@@ -58,6 +58,50 @@ fn what_does_not_come_to_rest_stays_owned_and_is_not_made_twice() {
     }
 }
 
+/// The run that sees an object fail keeps it; another one is made only by the next plan, which says so.
+#[test]
+fn what_failed_is_replaced_only_by_a_new_plan() {
+    let aim = two();
+    let mut outside = beginning(&aim.stack);
+    outside.shows = Some(("status", json!("failed")));
+    let outside = Rc::new(outside);
+    process(&outside, &aim, 1).unwrap();
+    let volumes = || listed(&outside, "/api/v1/volumes");
+    let first = volumes();
+    assert_eq!(first.len(), 1, "the run that saw it fail makes no other one");
+    assert_eq!(outside.changes.get(), 2, "a project and a volume were asked for, once each");
+    let run = process(&outside, &aim, 2).unwrap();
+    let [change] = &run.plan.changes[..] else { panic!("{:?}", run.plan.changes) };
+    assert_eq!((change.address.as_str(), change.action), ("volume.spare", Action::Replace));
+    assert!(change.reason.as_deref().is_some_and(|why| why.contains("its status is failed")), "{change:?}");
+    let id = |volume: &serde_json::Value| volume["id"].as_str().unwrap().to_owned();
+    assert!(volumes().iter().any(|volume| id(volume) != id(&first[0])), "the new plan makes another one");
+    let after = Outside::after(&outside.left_behind(0, "it comes to rest"), Duration::from_mins(5));
+    converge(&Rc::new(after), &aim, 3, "replaced");
+}
+
+/// A deletion that the service accepts and never does: the id stays known, in this run and the next,
+/// and the deletion is asked for again.
+#[test]
+fn a_deletion_that_is_accepted_and_never_done_forgets_nothing() {
+    let (built, gone) = (two(), Aim::destroy(two().stack));
+    let outside = Rc::new(beginning(&built.stack));
+    converge(&outside, &built, 900, "it is built");
+    let id = listed(&outside, "/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    let mut again = Outside::after(&outside.left_behind(0, "standing"), Duration::from_mins(5));
+    again.swallow = Some(0);
+    let again = Rc::new(again);
+    let run = process(&again, &gone, 1).unwrap();
+    assert_eq!(run.outcome.failed.len(), 1, "{:?}", run.outcome);
+    assert_eq!(listed(&again, "/api/v1/volumes").len(), 1);
+    let ledger = load_ledger(again.records.borrow().iter().cloned()).unwrap();
+    let owned = ledger.entries["volume.spare"].current.as_ref().map(|owned| owned.id.to_string());
+    assert_eq!(owned, Some(id), "what is not proven gone is remembered");
+    assert!(ledger.tombstones.is_empty(), "{:?}", ledger.tombstones);
+    let after = Outside::after(&again.left_behind(0, "later"), Duration::from_mins(5));
+    converge(&Rc::new(after), &gone, 2, "it is asked for again");
+}
+
 #[test]
 fn what_the_service_does_not_keep_is_an_error_each_time_and_no_endless_loop() {
     let mut aim = two();

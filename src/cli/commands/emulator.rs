@@ -45,22 +45,30 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
 
+/// Returns where its page is: it opens on this machine only.
+fn page(running: &Running) -> Option<String> {
+    running.address.ip().is_loopback().then(|| format!("{}/", running.base_url()))
+}
+
 fn tell(session: &Session, running: &Running, folder: &Path) {
     let (url, key) = (running.base_url(), &running.api_key);
     if session.ui.json || session.ui.ndjson {
         let said = serde_json::json!({
             "schema_version": 1,
             "url": url,
+            "page": page(running),
             "api_key": key,
             "data": files::shown(folder),
         });
         session.ui.out(&format!("{said}\n"));
         return;
     }
+    let page = page(running).map(|page| format!("Look at it in a browser:  {page}\n")).unwrap_or_default();
     session.ui.out(&format!(
         "The cloud is at {url}, its data in {}. Ctrl-C stops it; nothing is lost.\n\n\
          export STEAD_API_URL={url}\n\
          export STEAD_API_KEY={key}\n\n\
+         {page}\
          Its request log:  curl {url}/_emulator/requests\n\
          Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
         files::shown(folder)

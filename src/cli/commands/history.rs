@@ -77,6 +77,7 @@ fn happened(incident: &Incident) -> Happened {
         Happening::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
         Happening::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
         Happening::Pushed { serial } => format!("a copy at record {serial} took its place"),
+        Happening::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.word()),
     };
     Happened { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
 }

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(super) mod act;
 pub(super) mod apply;
 pub(super) mod completions;
 pub(super) mod destroy;

@@ -1,5 +1,6 @@
 //! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
 
+use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -8,6 +9,9 @@ use super::exchange::Refusal;
 
 /// A request's JSON object. `null` counts as absent; unknown fields are ignored.
 pub(super) struct Body(Map<String, Value>);
+
+/// Largest amount of money: sums of it stay exact.
+const MOST_MONEY: i64 = 1_000_000_000;
 
 /// One field that is there.
 pub(super) struct Field<'a> {
@@ -72,6 +76,13 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A number of at least so much, exactly as it was written.
+    pub(super) fn decimal(self, min: Decimal) -> Result<Decimal, Refusal> {
+        let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
+        let read = read.filter(|number| (min..=Decimal::from(MOST_MONEY)).contains(number));
+        read.map_or_else(|| self.wrong(&format!("a number from {min} to {MOST_MONEY}")), Ok)
+    }
+
     /// Text with bounds on its length in characters.
     pub(super) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
         match self.value.as_str() {
@@ -83,6 +94,14 @@ impl<'a> Field<'a> {
     /// A display name.
     pub(super) fn name(self) -> Result<String, Refusal> {
         self.text(1, 64).map(str::to_owned)
+    }
+
+    /// A name, or a whole number in its place.
+    pub(super) fn name_or_number(self) -> Result<String, Refusal> {
+        match self.value.as_u64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, 255).map(str::to_owned),
+        }
     }
 
     pub(super) fn one_of(self, words: &[&'static str]) -> Result<&'static str, Refusal> {

@@ -5,7 +5,9 @@ use uuid::Uuid;
 use super::Time;
 use super::body::Body as Input;
 use super::exchange::{Refusal, Response};
+use super::grant::Grant;
 use super::json::Fields;
+use super::permission::Need;
 use super::table::{Body, Record, View};
 use super::tables::World;
 
@@ -25,6 +27,9 @@ pub(super) struct Call<'a> {
     pub(super) world: &'a mut World,
     pub(super) now: Time,
     pub(super) scope: Scope,
+    pub(super) grant: Grant,
+    /// The permission that the route needs.
+    pub(super) need: Option<Need>,
     pub(super) params: Vec<&'a str>,
     pub(super) query: &'a [(String, String)],
     pub(super) body: Input,
@@ -52,7 +57,10 @@ impl Call<'_> {
 
     /// Returns the id of whoever asks.
     pub(super) fn caller(&self) -> Uuid {
-        self.world.account.id
+        match self.grant {
+            Grant::Whole => self.world.account.id,
+            Grant::Key { id, .. } => id,
+        }
     }
 
     /// Finds the object that the path means, within the project that a change names.
@@ -62,7 +70,8 @@ impl Call<'_> {
         self.visible(found)
     }
 
-    /// Hides an object of another project than the one that the header names.
+    /// Hides an object of another project than the one that the header names, or of one that the caller
+    /// has no business with.
     pub(super) fn visible<'r, T: Body>(
         &self,
         found: Option<&'r Record<T>>,
@@ -70,13 +79,19 @@ impl Call<'_> {
         let record = found.ok_or_else(|| Refusal::unknown(T::TITLE))?;
         match (self.scope, record.project) {
             (Scope::Project(wanted), Some(project)) if wanted != project => Err(Refusal::unknown(T::TITLE)),
+            (_, Some(project)) => match self.need {
+                Some(need) => self.grant.permit(need, project, T::TITLE).map(|()| record),
+                None => Ok(record),
+            },
             _ => Ok(record),
         }
     }
 
-    /// Finds an object that a body names.
+    /// Finds an object that a body names, in a project that the caller has business with.
     pub(super) fn named<T: Body>(&self, id: Uuid) -> Result<&Record<T>, Refusal> {
-        self.world.table::<T>().get(id).ok_or_else(|| Refusal::unknown(T::TITLE))
+        let found = self.world.table::<T>().get(id);
+        let known = |project| !self.grant.within(project).is_empty();
+        found.filter(|record| record.project.is_none_or(known)).ok_or_else(|| Refusal::unknown(T::TITLE))
     }
 
     /// Changes a record.
@@ -92,7 +107,7 @@ impl Call<'_> {
 
     /// Answers with one record under a key of its own.
     pub(super) fn show_as<T: Body>(&self, key: &str, status: u16, id: Uuid, message: &str) -> Reply {
-        let record = self.named::<T>(id)?;
+        let record = self.world.table::<T>().get(id).ok_or_else(|| Refusal::unknown(T::TITLE))?;
         let view = View { world: self.world, now: self.now, detail: true };
         Ok(success(status, message, |fields| {
             fields.object(key, |inner| T::show(record, view, inner));
@@ -123,6 +138,15 @@ impl Call<'_> {
             Scope::Nowhere => Some(Uuid::nil()),
         };
         let view = View { world: self.world, now: self.now, detail: false };
+        if let (Scope::Whole, Some(need), Some(theirs)) = (self.scope, self.need, self.grant.projects())
+            && need.of_projects()
+        {
+            let theirs = theirs.iter().filter(|(_, held)| held.holds(need));
+            let projects: Vec<_> = theirs.map(|(project, _)| *project).collect();
+            let total = projects.iter().map(|project| table.len(Some(*project))).sum();
+            let page = table.merged(&projects, offset, limit);
+            return Ok(listing(total, page, |fields, record| T::show(record, view, fields)));
+        }
         let page = table.page(project, offset, limit);
         Ok(listing(table.len(project), page, |fields, record| T::show(record, view, fields)))
     }

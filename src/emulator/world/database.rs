@@ -11,11 +11,13 @@ use super::billing::{Billing, Charge};
 use super::body::Field;
 use super::call::{Call, Reply};
 use super::catalog::{self, DatabasePlan, Engine};
+use super::database_contents::Contents;
 use super::database_user::User;
 use super::exchange::Refusal;
 use super::json::Fields;
 use super::money;
 use super::route::{Access, Route};
+use super::saved_query::SavedQuery;
 use super::table::{Body, Record, Table, View};
 use super::tables::World;
 use super::timeline::{Timeline, after};
@@ -63,6 +65,10 @@ pub(super) struct Database {
     pub(super) users: BTreeMap<String, User>,
     /// How many databases were restored from this one.
     pub(super) restored: u32,
+    #[serde(default)]
+    pub(super) saved_queries: BTreeMap<String, SavedQuery>,
+    #[serde(default)]
+    pub(super) contents: Contents,
 }
 
 impl Database {
@@ -201,6 +207,11 @@ impl Body for Database {
 
     fn renew(record: &mut Record<Self>, until: Time) {
         record.body.billing.extend(until);
+    }
+
+    fn happen(world: &mut World, id: Uuid, _at: Time) {
+        world.databases.remove(id);
+        world.unlink_database(id);
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {

@@ -1,7 +1,6 @@
 //! How a database is reached: networks, public access, credentials, connection data.
 
 use ipnet::Ipv4Net;
-use uuid::Uuid;
 
 use super::body::{Body as Input, Field};
 use super::call::{Call, Reply, success};
@@ -29,9 +28,6 @@ pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/databases/{id}/connection", connection),
     get("/api/v1/databases/{id}/parameters", parameters),
     get("/api/v1/databases/{id}/metrics/clients", clients),
-    get("/api/v1/databases/{id}/consumers", consumers),
-    post("/api/v1/databases/{id}/console", no_engine),
-    post("/api/v1/databases/{id}/browse", no_engine),
 ];
 
 const MOST_SOURCES: usize = 20;
@@ -114,7 +110,8 @@ fn credentials(record: &Record<Database>, fields: &mut Fields<'_>) {
     fields.put("password", &record.password());
 }
 
-fn owner(engine: &str) -> &'static str {
+/// Returns the login that every database has.
+pub(super) fn owner(engine: &str) -> &'static str {
     match engine {
         "valkey" | "clickhouse" => "default",
         "kafka" => "admin",
@@ -170,20 +167,4 @@ fn parameters(call: &mut Call<'_>) -> Reply {
 fn clients(call: &mut Call<'_>) -> Reply {
     call.find_database()?;
     call.list_of(&[], |_, (): &()| {})
-}
-
-fn consumers(call: &mut Call<'_>) -> Reply {
-    if call.find_database()?.body.engine != "kafka" {
-        return Err(Refusal::new(501, "Not Implemented", "only kafka databases have consumers"));
-    }
-    call.list_of(&[], |_, (): &()| {})
-}
-
-fn no_engine(call: &mut Call<'_>) -> Reply {
-    let _: Uuid = call.find_database()?.id;
-    Err(Refusal::new(
-        501,
-        "Not Implemented",
-        "the emulator runs no database engine: there is nothing to query",
-    ))
 }

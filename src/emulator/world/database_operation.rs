@@ -11,6 +11,7 @@ use super::call::{Call, Reply, done};
 use super::catalog::{self, DatabasePlan};
 use super::database::{Database, backup_time};
 use super::database_access::allowlist;
+use super::database_contents::Contents;
 use super::exchange::Refusal;
 use super::route::{Access, Route};
 use super::table::Record;
@@ -91,6 +92,8 @@ fn requested(body: &Input) -> Result<Database, Refusal> {
         rotations: 0,
         users: BTreeMap::new(),
         restored: 0,
+        saved_queries: BTreeMap::new(),
+        contents: Contents::default(),
     })
 }
 

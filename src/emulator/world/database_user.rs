@@ -42,8 +42,8 @@ pub(super) fn password(database: Uuid, user: &str, rotations: u64) -> String {
     chance::text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
 }
 
-/// Finds the database, when its logins can be changed.
-fn settled<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+/// Finds the database, when it answers: its logins and its contents are inside.
+pub(super) fn settled<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
     let record = call.find_database()?;
     match record.status(call.now) {
         "running" | "warning" => Ok(record),

@@ -27,7 +27,7 @@ pub enum MutateError {
 }
 
 /// What `mutate` calls the account.
-const ACCOUNT: &str = "account";
+pub(super) const ACCOUNT: &str = "account";
 
 fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Wrong(message.into()))
@@ -38,9 +38,15 @@ fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
 }
 
+/// Says that there is no such kind.
+pub(super) fn unknown_kind(kind: &str) -> MutateError {
+    let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+    MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
+}
+
 impl World {
     /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card` and `banned`, and no id.
+    /// `balance`, `card`, `banned` and `high_tier`, and no id.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.
@@ -55,10 +61,7 @@ impl World {
         if kind == ACCOUNT {
             return self.mutate_account(set);
         }
-        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| {
-            let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
-            wrong(format!("there is no kind `{kind}`.{hint}"))
-        })
+        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
     }
 
     pub(super) fn mutate_record<T: Body>(
@@ -102,16 +105,19 @@ impl World {
             match (name.as_str(), value) {
                 ("card", Value::Bool(card)) => account.card = *card,
                 ("banned", Value::Bool(banned)) => account.banned = *banned,
+                ("high_tier", Value::Bool(high)) => account.high_tier = *high,
                 ("balance", Value::Number(number)) => {
                     let read = number.to_string().parse();
                     account.balance =
                         read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
                 }
-                ("card" | "banned", _) => return wrong(format!("{name} must be true or false")),
+                ("card" | "banned" | "high_tier", _) => {
+                    return wrong(format!("{name} must be true or false"));
+                }
                 ("balance", _) => return wrong("balance must be a number"),
                 _ => {
                     return wrong(format!(
-                        "an account has no `{name}` to set. It has balance, banned, card"
+                        "an account has no `{name}` to set. It has balance, banned, card, high_tier"
                     ));
                 }
             }

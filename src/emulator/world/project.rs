@@ -7,6 +7,7 @@ use super::body::Field;
 use super::call::{Call, Reply, done};
 use super::exchange::Refusal;
 use super::json::Fields;
+use super::permission::Need;
 use super::route::{Access, Route};
 use super::table::{Body, Record, Table, View};
 use super::tables::World;
@@ -14,7 +15,7 @@ use super::timeline::Timeline;
 use crate::model::schema::Method;
 
 pub(super) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/projects", Access::Account, |call| call.list::<Project>()),
+    Route::new(Method::Get, "/api/v1/projects", Access::Account, list),
     Route::new(Method::Post, "/api/v1/projects", Access::Account, create),
     Route::new(Method::Get, "/api/v1/projects/{id}", Access::Account, read),
     Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, patch),
@@ -63,6 +64,15 @@ impl Body for Project {
 
 const DESCRIPTION: usize = 65_535;
 
+fn list(call: &mut Call<'_>) -> Reply {
+    let all = Need::named("projects:read").is_some_and(|need| call.grant.account().holds(need));
+    let Some(projects) = call.grant.projects().filter(|_| !all) else { return call.list::<Project>() };
+    let mut records: Vec<_> = projects.keys().filter_map(|id| call.world.projects.get(*id)).collect();
+    records.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
+    let view = View { world: call.world, now: call.now, detail: false };
+    call.list_of(&records, |fields, record| Project::show(record, view, fields))
+}
+
 fn create(call: &mut Call<'_>) -> Reply {
     let name = call.body.required("name", Field::name)?;
     let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
@@ -98,6 +108,7 @@ fn delete(call: &mut Call<'_>) -> Reply {
     if call.world.holds_anything(id) {
         return Err(Refusal::conflict("the project still holds resources: delete them first"));
     }
+    call.world.dissolve(id);
     call.world.projects.remove(id);
     Ok(done("project deleted"))
 }
@@ -114,6 +125,8 @@ impl World {
             self.backup_schedules.len(project),
             self.databases.len(project),
             self.clusters.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
         ];
         counts.iter().any(|count| *count > 0)
     }

@@ -6,7 +6,10 @@ use super::Time;
 use super::body::Body;
 use super::call::{Call, Reply, Scope};
 use super::exchange::{Refusal, Request, Response};
+use super::grant::{Grant, Target};
+use super::permission::Need;
 use super::tables::World;
+use super::upload::Archive;
 use crate::model::schema::Method;
 
 /// Who may use a route.
@@ -20,6 +23,8 @@ pub(super) enum Access {
     Project,
     /// Whoever has a key; a change must say `X-Project-ID`.
     ProjectStated,
+    /// Whoever has the address, which carries a signature. The body is an archive, not JSON.
+    Presigned,
 }
 
 /// One row of the routing table.
@@ -81,6 +86,28 @@ const ROUTES: &[&[Route]] = &[
     super::kubeconfig::ROUTES,
     super::claim::ROUTES,
     super::node_pool::ROUTES,
+    super::app_catalog::ROUTES,
+    super::app::ROUTES,
+    super::app_change::ROUTES,
+    super::app_scale::ROUTES,
+    super::deployment::ROUTES,
+    super::upload::ROUTES,
+    super::job_run::ROUTES,
+    super::preview::ROUTES,
+    super::app_domain::ROUTES,
+    super::app_link::ROUTES,
+    super::app_event::ROUTES,
+    super::app_usage::ROUTES,
+    super::spend::ROUTES,
+    super::function::ROUTES,
+    super::project_member::ROUTES,
+    super::role::ROUTES,
+    super::permission::ROUTES,
+    super::api_key::ROUTES,
+    super::invitation::ROUTES,
+    super::database_console::ROUTES,
+    super::database_browse::ROUTES,
+    super::saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -102,28 +129,27 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
-    if !matches!(found, Some((Route { access: Access::Public, .. }, _))) {
-        authenticate(world, request)?;
+    if let Some((Route { access: Access::Presigned, .. }, _)) = found {
+        return super::upload::receive(world, request, &Archive::of(&request.body), now);
     }
+    let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
     let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
-    let scope = scope(world, request, route.access)?;
-    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
-    (route.run)(&mut Call { world, now, scope, params, query: &request.query, body })
-}
-
-fn authenticate(world: &World, request: &Request) -> Result<(), Refusal> {
-    let unauthorized = |message: &str| Refusal::new(401, "Unauthorized", message);
-    let Some(key) = &request.api_key else {
-        return Err(unauthorized("authentication required: send the header X-API-Key"));
+    let need = Need::of(route.method, route.template);
+    let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
+    let target = Target {
+        changes: request.method.mutates(),
+        item: !params.is_empty(),
+        about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
+        default_project: world.default_project(),
     };
-    match world.tier_of(key) {
-        Some(_) => Ok(()),
-        None => Err(unauthorized("authentication required: the API key is not valid")),
-    }
+    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
 fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
-    if matches!(access, Access::Public | Access::Account) {
+    if matches!(access, Access::Public | Access::Account | Access::Presigned) {
         return Ok(Scope::Whole);
     }
     let stated = request.project.as_deref().filter(|text| !text.is_empty());

@@ -7,6 +7,8 @@ use uuid::Uuid;
 
 use super::Time;
 use super::billing::Meter;
+use super::database::DOMAIN;
+use super::month_meter::MonthMeter;
 use super::project::Project;
 use super::table::{Body, Record, Table};
 use super::tables::World;
@@ -53,12 +55,24 @@ pub(super) struct Account {
     pub(super) card: bool,
     /// Billing validation refuses whatever costs money.
     pub(super) banned: bool,
+    /// Support approved of keys with the high rate.
+    #[serde(default)]
+    pub(super) high_tier: bool,
     pub(super) meter: Meter,
     pub(super) keys: Vec<Key>,
     pub(super) seed: u64,
     pub(super) counter: u64,
     /// The latest time that was seen: the world's clock does not go back.
     pub(super) latest: Time,
+    /// What apps that are billed by the hour have cost, by month.
+    #[serde(default)]
+    pub(super) app_spend: MonthMeter,
+    /// The time that the clock is being moved to.
+    #[serde(skip)]
+    pub(super) horizon: Time,
+    /// Where clients reach the service, for the addresses that it gives them.
+    #[serde(skip)]
+    origin: Option<String>,
 }
 
 /// What the account has used and has left.
@@ -91,11 +105,15 @@ impl World {
             balance: Decimal::from(1_000),
             card: true,
             banned: false,
+            high_tier: false,
             meter: Meter::new(now),
             keys: vec![Key { digest: digest(&setup.api_key), tier: setup.tier }],
             seed: setup.seed,
             counter: 2,
             latest: now,
+            app_spend: MonthMeter::new(now),
+            horizon: now,
+            origin: None,
         };
         let mut world = Self::without_records(account);
         world.projects.insert(Record {
@@ -109,7 +127,7 @@ impl World {
         world
     }
 
-    /// Lets this key in, and no other.
+    /// Lets this key in, beside those that were made by requests, and no other.
     pub fn set_key(&mut self, api_key: &str, tier: Tier) {
         self.account.keys = vec![Key { digest: digest(api_key), tier }];
     }
@@ -118,7 +136,17 @@ impl World {
     #[must_use]
     pub fn tier_of(&self, api_key: &str) -> Option<Tier> {
         let digest = digest(api_key);
-        self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier)
+        let first = self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier);
+        first.or_else(|| {
+            let made = self.made_key(api_key, self.account.latest)?;
+            self.api_keys.get(made).map(|record| record.body.rate_limit_tier)
+        })
+    }
+
+    /// Tells whether a key is the account's first one, which may do everything.
+    pub(super) fn is_first_key(&self, api_key: &str) -> bool {
+        let digest = digest(api_key);
+        self.account.keys.iter().any(|key| key.digest == digest)
     }
 
     /// Returns the id of the project that changes without `X-Project-ID` fall back to.
@@ -224,6 +252,7 @@ impl World {
     /// Moves the world's clock, and lets happen in order what was to happen by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
         let now = to_millisecond(now).max(self.account.latest);
+        self.account.horizon = now;
         while let Some(due) = self.next_due().filter(|due| due.at <= now) {
             self.advance(due.at);
             (due.happen)(self, due.id, due.at, now);
@@ -236,7 +265,27 @@ impl World {
     fn advance(&mut self, now: Time) {
         self.account.latest = now.max(self.account.latest);
         self.account.meter.run(now, self.rate());
+        self.account.app_spend.run(now, self.apps.rate());
         self.settle_subscriptions(now);
+    }
+
+    /// Returns what apps that are billed by the hour cost in this month, or in the one before.
+    pub(super) fn app_spend(&self, now: Time, current: bool) -> Decimal {
+        let mut meter = self.account.app_spend;
+        meter.run(now, self.apps.rate());
+        if current { meter.current() } else { meter.previous() }
+    }
+
+    /// Says where clients reach the service, such as `http://127.0.0.1:8080`.
+    pub fn set_origin(&mut self, origin: &str) {
+        if self.account.origin.as_deref() != Some(origin) {
+            self.account.origin = Some(origin.to_owned());
+        }
+    }
+
+    /// Returns where clients reach the service.
+    pub(super) fn origin(&self) -> String {
+        self.account.origin.clone().unwrap_or_else(|| format!("http://{DOMAIN}"))
     }
 
     /// Returns an id that was never given out.
@@ -273,7 +322,8 @@ fn to_millisecond(time: Time) -> Time {
     Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-fn digest(api_key: &str) -> String {
+/// Returns what is kept of a key.
+pub(super) fn digest(api_key: &str) -> String {
     use std::fmt::Write;
     Sha256::digest(api_key.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a text cannot fail.

@@ -1,6 +1,6 @@
 //! `Table`: the records of one kind, with the indexes that keep every request cheap.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
@@ -48,6 +48,8 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     const KIND: &'static str;
     /// The kind in an error message.
     const TITLE: &'static str;
+    /// Whether a record counts as an object of the cloud, or is only history of one.
+    const IS_OBJECT: bool = true;
     /// What finds records by other things than id and age.
     type Index: Default;
 
@@ -138,6 +140,29 @@ impl<T: Body> Table<T> {
             .into_iter()
             .flat_map(move |order| order.page(offset, limit))
             .filter_map(|id| self.records.get(&id))
+    }
+
+    /// Returns a page of the records of some projects, youngest first.
+    pub(super) fn merged(
+        &self,
+        projects: &[Uuid],
+        offset: usize,
+        limit: usize,
+    ) -> impl Iterator<Item = &Record<T>> {
+        let mut queue = BinaryHeap::new();
+        let mut rest: Vec<_> =
+            projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
+        let place = |index: usize, record: &'_ Record<T>| ((record.created_at, record.id), index);
+        for (index, records) in rest.iter_mut().enumerate() {
+            queue.extend(records.next().map(|record| place(index, record)));
+        }
+        let merged = std::iter::from_fn(move || {
+            let ((_, id), index) = queue.pop()?;
+            let next = rest.get_mut(index).and_then(Iterator::next);
+            queue.extend(next.map(|record| place(index, record)));
+            self.get(id)
+        });
+        merged.skip(offset).take(limit)
     }
 
     /// Returns all records, oldest first.

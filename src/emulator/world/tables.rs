@@ -6,17 +6,32 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Time;
+use super::api_key::ApiKey;
+use super::app::App;
+use super::app_domain::AppDomain;
+use super::app_event::AppEvent;
+use super::app_link::AppLink;
 use super::backup::Backup;
 use super::backup_schedule::BackupSchedule;
 use super::cluster::Cluster;
 use super::database::Database;
+use super::deployment::Deployment;
+use super::function::Function;
+use super::inspect::{self, Search};
+use super::invitation::Invitation;
+use super::job_run::JobRun;
 use super::mutate::MutateError;
 use super::node_pool::NodePool;
+use super::preview::Preview;
 use super::project::Project;
+use super::project_member::ProjectMember;
+use super::role::Role;
 use super::snapshot::Snapshot;
+use super::spend::SpendSettings;
 use super::ssh_key::SshKey;
 use super::state::{Account, Row};
-use super::table::{Body, Table};
+use super::table::{Body, Table, View};
+use super::upload::Upload;
 use super::vm::Vm;
 use super::volume::Volume;
 use super::vpc::Vpc;
@@ -49,9 +64,32 @@ macro_rules! tables {
                 Self { account, $($field: Table::default(),)* }
             }
 
-            /// Returns how many records there are.
+            /// Returns how many records there are, history left out.
             pub(super) fn records(&self) -> usize {
-                0 $(+ self.$field.len(None))*
+                0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+            }
+
+            /// Returns how many records each kind has.
+            pub(super) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(super) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
@@ -66,7 +104,7 @@ macro_rules! tables {
 
             /// Returns what the clock brings about first.
             pub(super) fn next_due(&self) -> Option<Due> {
-                let all = [$(due::<$body>(&self.$field)),*];
+                let all = [$(due::<$body>(&self.$field)),*, super::spend::due(self)];
                 all.into_iter().flatten().min_by_key(|due| due.at)
             }
 
@@ -107,6 +145,10 @@ macro_rules! tables {
 
 tables! {
     projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
     ssh_keys: SshKey,
     vpcs: Vpc,
     vms: Vm,
@@ -117,6 +159,16 @@ tables! {
     databases: Database,
     clusters: Cluster,
     node_pools: NodePool,
+    apps: App,
+    deployments: Deployment,
+    job_runs: JobRun,
+    previews: Preview,
+    app_domains: AppDomain,
+    app_links: AppLink,
+    app_events: AppEvent,
+    uploads: Upload,
+    spend_settings: SpendSettings,
+    functions: Function,
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {

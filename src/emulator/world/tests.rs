@@ -8,8 +8,11 @@ use super::timeline::after;
 use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 
+mod access;
 mod account;
+mod app;
 mod cluster;
+mod contents;
 mod copies;
 mod database;
 mod machine;
@@ -26,6 +29,7 @@ struct Cloud {
     world: World,
     now: Time,
     project: Option<String>,
+    key: String,
 }
 
 impl Cloud {
@@ -34,7 +38,7 @@ impl Cloud {
         let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
         let world = World::new(&setup, now);
         let project = Some(world.default_project().to_string());
-        Self { world, now, project }
+        Self { world, now, project, key: KEY.to_owned() }
     }
 
     fn wait(&mut self, seconds: i64) {
@@ -63,7 +67,7 @@ impl Cloud {
             method,
             path: format!("/api/v1{path}"),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            api_key: Some(KEY.to_owned()),
+            api_key: Some(self.key.clone()),
             project: self.project.clone(),
             body: body.as_bytes().to_vec(),
         };

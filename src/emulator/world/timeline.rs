@@ -47,6 +47,28 @@ impl Timeline {
         self
     }
 
+    /// Returns the statuses up to now: what was to come does not.
+    pub(super) fn until(mut self, now: Time) -> Self {
+        self.steps.retain(|step| step.from <= now);
+        self
+    }
+
+    /// Returns the statuses up to now, each with the time from which on it held.
+    pub(super) fn history(&self, now: Time) -> impl Iterator<Item = (Time, &str)> {
+        self.steps.iter().filter(move |step| step.from <= now).map(|step| (step.from, step.status.as_str()))
+    }
+
+    /// Lets another status follow some seconds from now.
+    pub(super) fn then(mut self, now: Time, seconds: i64, status: &str) -> Self {
+        self.steps.push(Step { from: after(now, seconds), status: Name::new(status) });
+        self
+    }
+
+    /// Returns the status that it comes to rest at.
+    pub(super) fn rest(&self) -> &str {
+        self.steps.last().map_or("", |step| step.status.as_str())
+    }
+
     fn current(&self, now: Time) -> Option<&Step> {
         self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
     }
@@ -93,6 +115,14 @@ mod tests {
         assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
         assert_eq!(timeline.settles_at(), Some(after(zero, 47)));
         assert_eq!(timeline.gone_at(), None);
+        assert_eq!(timeline.rest(), "running");
+        let replaced =
+            Timeline::new(zero, &[(0, "live"), (5, "failed")]).until(zero).then(zero, 25, "superseded");
+        assert_eq!(replaced.history(after(zero, 24)).collect::<Vec<_>>(), [(zero, "live")]);
+        assert_eq!(
+            (replaced.status(after(zero, 24)), replaced.status(after(zero, 25))),
+            ("live", "superseded")
+        );
         let leaving = Timeline::settled(zero, "deleting").gone_after(zero, 10);
         assert_eq!(leaving.gone_at(), Some(after(zero, 10)));
     }

@@ -150,8 +150,13 @@ pub enum Until {
     Settled(Option<&'static str>),
     /// When the object that the answer describes has settled: a new one, or this one.
     Made,
-    /// When the object is gone: its kind's list does not show it.
-    Gone,
+    /// When the record that a parameter of the path names is listed no more.
+    Gone {
+        /// The kind's action that lists such records.
+        listed_by: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
     /// When the record that it answers with has ended.
     Finished(&'static Run),
 }

@@ -142,6 +142,8 @@ pub struct Kind {
     /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
     /// attribute that refers to it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
+    /// A child that the service removes with its parent, and may not remove by itself before.
+    pub goes_with_parent: bool,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
@@ -166,6 +168,7 @@ impl Kind {
         on_replace: &[],
         data_bearing: false,
         takes_along: &[],
+        goes_with_parent: false,
         plain_entry: None,
         shown_once: None,
         actions: &[],

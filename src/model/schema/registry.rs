@@ -27,6 +27,8 @@ pub struct CatalogTable {
     /// The kind whose objects these records are: a reference to one stands for its record, and its id
     /// belongs to the account.
     pub of_kind: Option<&'static str>,
+    /// Records are versions: `1.31` stands for any `1.31.x`, the newest for what is new.
+    pub versions: bool,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
 }
@@ -36,7 +38,15 @@ impl CatalogTable {
     #[must_use]
     pub const fn list(name: &'static str, path: &'static str) -> Self {
         let provenance = Provenance::Assumed;
-        Self { name, path, shape: CatalogShape::List, named_by: "slug", of_kind: None, provenance }
+        Self {
+            name,
+            path,
+            shape: CatalogShape::List,
+            named_by: "slug",
+            of_kind: None,
+            versions: false,
+            provenance,
+        }
     }
 
     /// Returns a table of one record.
@@ -54,10 +64,11 @@ impl CatalogTable {
         self
     }
 
-    /// Says by which field configurations name a record.
+    /// Says that its records are versions, named by a field, of which a beginning may be written.
     #[must_use]
-    pub const fn named_by(mut self, field: &'static str) -> Self {
+    pub const fn versions(mut self, field: &'static str) -> Self {
         self.named_by = field;
+        self.versions = true;
         self
     }
 

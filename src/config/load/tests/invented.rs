@@ -38,6 +38,7 @@ const fn kind(
         on_replace: &[],
         data_bearing: false,
         takes_along: &[],
+        goes_with_parent: false,
         plain_entry: None,
         shown_once: None,
         actions: &[],

@@ -23,6 +23,8 @@ fn only_health_and_catalog_need_no_key() {
         ("/api/v1/k8s/versions", true),
         ("/api/v1/vpcs/cidr-suggestions", true),
         ("/api/v1/vms", true),
+        ("/api/v1/permissions", true),
+        ("/api/v1/api-keys", true),
         ("/api/v1/nowhere", true),
     ] {
         for key in [None, Some("sk_wrong".to_owned())] {

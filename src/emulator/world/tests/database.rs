@@ -421,16 +421,9 @@ fn users_have_rules_a_limit_and_a_password() {
 }
 
 #[test]
-fn what_no_emulator_can_do_is_501() {
+fn what_an_engine_does_not_have_is_501() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
-    cloud.refuses(
-        &format!("POST /databases/{id}/console"),
-        json!({"query": "SELECT 1"}),
-        501,
-        "no database engine",
-    );
-    cloud.refuses(&format!("POST /databases/{id}/browse"), json!({"path": []}), 501, "no database engine");
     cloud.refuses(&format!("GET /databases/{id}/consumers"), Value::Null, 501, "kafka");
     assert_eq!(cloud.get(&format!("/databases/{id}/metrics/clients")), json!([]));
     let parameters = cloud.get(&format!("/databases/{id}/parameters"));

@@ -22,7 +22,17 @@ fn furnish(cloud: &mut Cloud) {
     let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
     cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
     cloud.wait(90);
-    cloud.make("/projects", json!({"name": "other"}));
+    cloud.ok(
+        &format!("PUT /databases/{database}/saved-queries"),
+        json!({"name": "top", "query": "SELECT 1"}),
+    );
+    let query = json!({"query": "CREATE TABLE a (b int)", "read_only": false});
+    cloud.ok(&format!("POST /databases/{database}/console"), query);
+    let project = cloud.make("/projects", json!({"name": "other"}));
+    let role = cloud.make("/roles", json!({"name": "Site ops", "permissions": ["compute:read"]}));
+    let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
+    cloud.make("/invitations", json!({"email": "a@example.com", "role_id": role}));
+    cloud.make(&format!("/projects/{project}/members"), json!({"api_key_id": key, "role_id": role}));
 }
 
 fn text(world: &World) -> String {
@@ -111,6 +121,9 @@ fn an_export_is_the_whole_world_and_comes_back() {
         "/snapshots",
         "/backups",
         "/k8s/clusters",
+        "/roles",
+        "/api-keys",
+        "/invitations",
     ] {
         assert_eq!(other.get(path), cloud.get(path), "{path}");
     }

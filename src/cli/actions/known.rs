@@ -1,0 +1,189 @@
+//! Which actions there are, by name, and what each asks for, as the tables say. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::schema::{
+    Action, Answer, Attribute, Effect, Endpoint, Kind, Literal, Need, OnChange, Parameter, Presence,
+    Registry, Request, Type, Until,
+};
+
+/// An action of a kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::cli) struct Deed {
+    /// The kind.
+    pub(in crate::cli) kind: &'static Kind,
+    /// The action.
+    pub(in crate::cli) action: &'static Action,
+}
+
+/// Returns the actions of all kinds by name.
+pub(in crate::cli) fn all(registry: Registry) -> BTreeMap<&'static str, Vec<Deed>> {
+    let mut found: BTreeMap<&'static str, Vec<Deed>> = BTreeMap::new();
+    for kind in registry.kinds {
+        for action in kind.actions {
+            found.entry(action.name).or_default().push(Deed { kind, action });
+        }
+    }
+    found
+}
+
+impl Deed {
+    /// Returns what it asks for: what its table names, and what the call or the creation takes that it
+    /// sends.
+    pub(in crate::cli) fn parameters(self, registry: Registry) -> Vec<Parameter> {
+        let mut found: Vec<Parameter> = match self.action.request {
+            Request::Send(_) => Vec::new(),
+            Request::Call(call) => of_call(self.kind, call),
+            Request::Make { kind, attribute } => {
+                registry.kind(kind).map(|kind| of_creation(kind, attribute)).unwrap_or_default()
+            }
+            Request::Through { kind, action, .. } => registry
+                .kind(kind)
+                .map(|other| {
+                    let which = Parameter::required(kind, Type::Reference(kind)).summary(other.summary);
+                    let more = other.action(action).map_or(&[][..], |action| action.parameters);
+                    std::iter::once(which).chain(more.iter().copied()).collect()
+                })
+                .unwrap_or_default(),
+        };
+        found.extend(self.action.parameters);
+        found
+    }
+
+    /// Returns what it always does besides.
+    pub(in crate::cli) fn effects(self, registry: Registry) -> BTreeSet<Effect> {
+        let through = match self.action.request {
+            Request::Through { kind, action, .. } => {
+                registry.kind(kind).and_then(|kind| kind.action(action)).map_or(&[][..], |a| a.effects)
+            }
+            _ => &[],
+        };
+        self.action.effects.iter().chain(through).copied().collect()
+    }
+
+    /// Tells whether it can disrupt something, with some parameter at least.
+    pub(in crate::cli) fn can_disrupt(self, registry: Registry) -> bool {
+        let parameters = self.parameters(registry);
+        let given = parameters.iter().flat_map(|parameter| parameter.effects).copied();
+        self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
+    }
+
+    /// Returns where it is sent; `None` for a table that names what does not exist.
+    pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
+        match self.action.request {
+            Request::Send(endpoint) => Some(endpoint),
+            Request::Call(call) => self.kind.call(call).map(|call| call.endpoint),
+            Request::Make { kind, .. } => registry.kind(kind).map(|kind| kind.api.create),
+            Request::Through { kind, action, .. } => {
+                let kind = registry.kind(kind)?;
+                Deed { kind, action: kind.action(action)? }.endpoint(registry)
+            }
+        }
+    }
+
+    /// Tells whether its answer holds something that is not shown unless it is asked for.
+    pub(in crate::cli) fn is_secret(self, registry: Registry) -> bool {
+        self.endpoint(registry).is_some_and(|endpoint| endpoint.secret)
+            || matches!(self.action.answer, Answer::Document { .. })
+    }
+
+    /// Tells whether there is something to wait for after the answer.
+    pub(in crate::cli) fn waits(self) -> bool {
+        self.action.until != Until::Answered
+    }
+
+    /// Returns the attribute that an apply manages and that it changes behind the configuration's back.
+    pub(in crate::cli) fn attribute(self) -> Option<&'static Attribute> {
+        let Request::Call(name) = self.action.request else { return None };
+        self.kind.attributes.iter().find(|attribute| match attribute.change {
+            OnChange::Patch { call, .. } => call.name == name,
+            OnChange::Switch(choices) => choices.iter().any(|(_, call)| call.name == name),
+            OnChange::Link { set, unset, .. } => set.name == name || unset.name == name,
+            OnChange::Upload { deliver, .. } => deliver.name == name,
+            OnChange::Replace | OnChange::Never => false,
+        })
+    }
+}
+
+/// Returns the attributes that travel in a call's body.
+fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
+    let mut found: Vec<Parameter> = kind
+        .attributes
+        .iter()
+        .filter_map(|attribute| match attribute.change {
+            OnChange::Patch { call: its, body } if its.name == call => Some(
+                Parameter::optional(attribute.name, attribute.ty).wire(body).summary(attribute.summary),
+            ),
+            OnChange::Link { set, body, .. } if set.name == call => Some(
+                Parameter::required(attribute.name, attribute.ty).wire(body).summary(attribute.summary),
+            ),
+            _ => None,
+        })
+        .collect();
+    if let [only] = &mut found[..] {
+        only.need = Need::Required;
+    }
+    found
+}
+
+/// Returns what the creation of a kind takes besides the attribute that is said by the object acted on.
+/// Links to still other objects are left out: there is one thing that it is made of.
+fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
+    let taken = kind.attributes.iter().filter(|attribute| {
+        attribute.name != but && attribute.at_creation && attribute.is_writable() && !attribute.secret
+    });
+    taken
+        .filter_map(|attribute| {
+            let need = match attribute.presence {
+                Presence::Required => Need::Required,
+                Presence::Optional if matches!(attribute.ty, Type::Reference(_)) => return None,
+                _ if attribute.ty == Type::Boolean => Need::Default(Literal::Bool(false)),
+                _ => Need::Optional,
+            };
+            let parameter = Parameter::required(attribute.name, attribute.ty);
+            Some(Parameter { need, ..parameter.wire(attribute.wire).summary(attribute.summary) })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn parameters_and_effects_come_from_the_tables() {
+        let all = all(REGISTRY);
+        let deed = |name: &str, kind: &str| {
+            *all[name].iter().find(|deed| deed.kind.name == kind).expect("an action")
+        };
+        let names =
+            |deed: Deed| -> Vec<&str> { deed.parameters(REGISTRY).iter().map(|p| p.name).collect() };
+        assert_eq!(names(deed("restore", "database")), ["backup", "time", "in-place"]);
+        assert!(names(deed("start", "vm")).is_empty());
+        assert!(!deed("start", "vm").can_disrupt(REGISTRY));
+        assert!(deed("stop", "vm").can_disrupt(REGISTRY));
+        assert!(deed("restore", "database").can_disrupt(REGISTRY), "with --in-place");
+        assert_eq!(deed("stop", "vm").attribute().map(|attribute| attribute.name), Some("power"));
+        assert!(deed("connection", "database").is_secret(REGISTRY));
+        assert!(!deed("backups", "database").is_secret(REGISTRY));
+    }
+
+    #[test]
+    fn a_call_takes_what_travels_in_it() {
+        let database = REGISTRY.kind("database").expect("a kind");
+        let rename = of_call(database, "rename");
+        assert_eq!((rename[0].name, rename[0].need), ("name", Need::Required));
+        assert_eq!(of_call(database, "scale").len(), 4);
+        let schedule = REGISTRY.kind("backup_schedule").expect("a kind");
+        let names: Vec<&str> = of_creation(schedule, "vm").iter().map(|p| p.name).collect();
+        assert!(names.contains(&"frequency") && !names.contains(&"vm"), "{names:?}");
+    }
+
+    #[test]
+    fn every_action_has_somewhere_to_go() {
+        for deed in all(REGISTRY).values().flatten() {
+            assert!(deed.endpoint(REGISTRY).is_some(), "{} {}", deed.kind.name, deed.action.name);
+        }
+    }
+}

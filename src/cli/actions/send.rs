@@ -1,0 +1,176 @@
+//! Sending an action: what only looks is read; what changes a managed object takes the ledger's lock,
+//! and stands in the ledger before it leaves.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use super::known::Deed;
+use super::scene::Scene;
+use super::target::{Ground, Stack, Target};
+use crate::cli::books::{self, Book};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cloud::ask::Acted;
+use crate::cloud::client::Mutation;
+use crate::ledger::history::{Deed as End, Happening, Incident};
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Answer, Method};
+use crate::report::outcome;
+
+/// A lock must outlast a request by so much.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// Sends a request and returns its answer.
+///
+/// # Errors
+/// When the service refuses it, what became of it is not known, or someone else has the ledger.
+pub(in crate::cli) async fn send(scene: &Scene<'_>) -> Result<Option<Json>, Failure> {
+    if !scene.order.mutates {
+        return Ok(Some(look(scene).await?));
+    }
+    if let (Ground::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
+        let journal = books::open_journal(&stack.project, &stack.connection, &scene.session.who).await?;
+        let done = under_lock(scene, stack, &journal, address).await;
+        return books::close_after(journal, done).await;
+    }
+    let acted = scene.ground.client().changes(&|_| Ok(())).act(&scene.order.ask).await;
+    ended(acted, scene.deed, scene.target)
+}
+
+/// Reads, every page of a list. What the tables take for a list may be a record to the service.
+async fn look(scene: &Scene<'_>) -> Result<Json, Failure> {
+    let (client, ask) = (scene.ground.client(), &scene.order.ask);
+    let is_list = matches!(scene.deed.action.answer, Answer::Rows(_) | Answer::Feed { .. });
+    if is_list
+        && ask.method == Method::Get
+        && let Some(rows) = client.ask_rows(ask, |_| false).await?
+    {
+        return Ok(Json::Array(rows));
+    }
+    Ok(client.ask(ask).await?)
+}
+
+/// Sends while nobody else can apply the stack.
+async fn under_lock(
+    scene: &Scene<'_>,
+    stack: &Stack,
+    journal: &Book,
+    address: &Address,
+) -> Result<Option<Json>, Failure> {
+    let client = &stack.connection.client;
+    let key = journal
+        .ledger()
+        .entries
+        .get(address)
+        .and_then(|entry| entry.current.as_ref().map(|owned| owned.key(&entry.kind)));
+    if key != scene.target.key {
+        return Err(Failure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
+            .help("Nothing was sent. Look at it again, and repeat the command."));
+    }
+    let op = client.random().uuid();
+    let note = async |end: End| {
+        if !scene.deed.action.recorded {
+            return Ok(());
+        }
+        journal.commit(&[noted(scene, address, op, end)]).await
+    };
+    note(End::Open).await?;
+    let gate = |whole: Duration| match journal.held_for() {
+        Some(left) if left < whole + MARGIN => {
+            Err(format!("the ledger's lock is ours for {} s more, which is too short", left.as_secs()))
+        }
+        _ => Ok(()),
+    };
+    let changes = client.changes(&gate);
+    let acted = tokio::select! {
+        acted = changes.act(&scene.order.ask) => acted,
+        lost = journal.keep() => Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false }),
+    };
+    let end = match &acted {
+        Acted::Done(_) => End::Done,
+        Acted::Ended(Mutation::Unknown { .. }) => End::Unknown,
+        Acted::Ended(_) => End::Refused,
+    };
+    let written = note(end).await;
+    let done = ended(acted, scene.deed, scene.target)?;
+    // What was done is told even though it could not be written down.
+    if let Err(error) = written {
+        scene.session.ui.say(&format!("note: the history could not be written: {error}"));
+    }
+    Ok(done)
+}
+
+fn noted(scene: &Scene<'_>, address: &Address, op: Uuid, end: End) -> Record {
+    let (action, on) = (Name::new_static(scene.deed.action.name), Name::new(address.as_str()));
+    let what = Happening::Acted { op, action, on, end };
+    let at = scene.ground.client().clock().now();
+    Record::Noted(Incident { at, who: scene.session.who.clone(), what, reason: None })
+}
+
+/// Returns the answer, or says what is known.
+fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Failure> {
+    let what = format!("{} {}", deed.action.name, target.shown());
+    let mutation = match acted {
+        Acted::Done(json) => return Ok(json),
+        Acted::Ended(mutation) => mutation,
+    };
+    Err(match mutation {
+        Mutation::Done(..) => return Ok(None),
+        Mutation::Refused(refusal) => {
+            let words = outcome::refused(
+                refusal.status,
+                &refusal.error,
+                &refusal.message,
+                refusal.reason.as_deref(),
+            );
+            Failure::new(Exit::of_refusal(&refusal), format!("{what}: {}", words.what))
+                .help(words.means)
+                .help("Nothing was changed.")
+        }
+        Mutation::NotSent(reason) => Failure::new(Exit::Failed, format!("{what}: {reason}"))
+            .help("It was not sent. Check the network and --api-url, and try again."),
+        Mutation::Unknown { reason, settled } => {
+            let failure = Failure::new(Exit::Failed, format!("{what}: {reason}"))
+                .help("Whether it was done is not known, so it is not sent again.");
+            let failure = failure.help(if settled {
+                "The service has answered: nothing is under way any more."
+            } else {
+                "It may still be under way."
+            });
+            match &target.address {
+                Some(address) => failure.help(format!("Look at it first: stead get {address}")),
+                None => failure.help("Look at the object first, then decide whether to repeat it."),
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloud::client::Refusal;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn what_is_known_is_said_and_nothing_is_promised() {
+        let kind = REGISTRY.kind("vm").expect("a kind");
+        let deed = Deed { kind, action: kind.action("reboot").expect("an action") };
+        let target = Target { address: Some(Address::new("vm", "web")), kind, key: None, project: None };
+        let said = |mutation: Mutation| match ended(Acted::Ended(mutation), deed, &target) {
+            Ok(_) => panic!("it did not end well"),
+            Err(failure) => (failure.exit, failure.message, failure.help.join(" ")),
+        };
+        let (exit, message, help) =
+            said(Mutation::Unknown { reason: "no answer from h: reset".into(), settled: false });
+        assert_eq!((exit, message.as_str()), (Exit::Failed, "reboot vm.web: no answer from h: reset"));
+        assert!(help.contains("not sent again") && help.contains("stead get vm.web"), "{help}");
+        let refusal = |status| Refusal { status, error: "E".into(), message: "m".into(), reason: None };
+        assert_eq!(said(Mutation::Refused(refusal(409))).0, Exit::Failed);
+        assert_eq!(said(Mutation::Refused(refusal(412))).0, Exit::Refused);
+        assert!(said(Mutation::NotSent("cannot reach h".into())).2.contains("not sent"));
+    }
+}

@@ -1,0 +1,239 @@
+//! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
+
+use crate::cli::books;
+use crate::cli::connect::{Chance, Connection, Http, Link, Time};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cloud::client::Client;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::model::schema::Kind;
+use crate::model::snapshot::ObjectKey;
+
+/// What was named on the command line.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) enum Named {
+    /// A resource of the stack.
+    Resource(Address),
+    /// An object by its id.
+    Object(&'static Kind, ObjectKey),
+    /// A kind as a whole.
+    Kind(&'static Kind),
+}
+
+/// Where an action is done: with a stack, or without.
+pub(in crate::cli) enum Ground {
+    /// A stack and its ledger as it was read.
+    Stack(Box<Stack>),
+    /// Nothing but the service.
+    Bare(Box<Link>),
+}
+
+/// A stack and its ledger.
+pub(in crate::cli) struct Stack {
+    /// The stack.
+    pub(in crate::cli) project: Project,
+    /// The way to the service.
+    pub(in crate::cli) connection: Connection,
+    /// The ledger, as it was read.
+    pub(in crate::cli) ledger: Ledger,
+}
+
+/// The object that an action is done to.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Target {
+    /// The resource that owns it.
+    pub(in crate::cli) address: Option<Address>,
+    /// Its kind.
+    pub(in crate::cli) kind: &'static Kind,
+    /// The object; `None` for a kind as a whole.
+    pub(in crate::cli) key: Option<ObjectKey>,
+    /// The project that it is in.
+    pub(in crate::cli) project: Option<Name>,
+}
+
+impl Named {
+    /// Reads what names an object: `vm.web`, `vm:ID`, `database_user:PARENT/ID`, `vm`.
+    ///
+    /// # Errors
+    /// When it names nothing.
+    pub(in crate::cli) fn parse(text: &str) -> Result<Self, Failure> {
+        if let Some((kind, id)) = text.split_once(':') {
+            let kind = kind_of(kind)?;
+            return Ok(Self::Object(kind, key(kind, id)?));
+        }
+        if !text.contains('.') {
+            return kind_of(text).map(Self::Kind);
+        }
+        let address = Address::parse(text).map_err(|error| {
+            Failure::new(Exit::Usage, error.to_string()).help("KIND:ID names an object by id.")
+        })?;
+        kind_of(address.root())?;
+        Ok(Self::Resource(address))
+    }
+}
+
+fn kind_of(name: &str) -> Result<&'static Kind, Failure> {
+    REGISTRY.kind(name).ok_or_else(|| {
+        let failure = Failure::new(Exit::Usage, format!("there is no kind `{name}`"));
+        match nearest(name, REGISTRY.kinds.iter().map(|kind| kind.name)) {
+            Some(near) => failure.help(format!("Did you mean {near}?")),
+            None => failure.help("stead do --help lists the kinds and their actions."),
+        }
+    })
+}
+
+/// Reads an object's id, with its parent's before a slash for a child.
+fn key(kind: &'static Kind, text: &str) -> Result<ObjectKey, Failure> {
+    let (parent, id) = match (kind.child_of(), text.split_once('/')) {
+        (Some(_), Some((parent, id))) => (Some(Name::new(parent)), id),
+        (None, None) => (None, text),
+        (Some((parent, _)), None) => {
+            let text = format!("a {} is named with its {parent}: {}:PARENT/ID", kind.name, kind.name);
+            return Err(Failure::new(Exit::Usage, text));
+        }
+        (None, Some(_)) => {
+            return Err(Failure::new(Exit::Usage, format!("`{text}` is no id of a {}", kind.name)));
+        }
+    };
+    if id.is_empty() || parent.as_ref().is_some_and(Name::is_empty) {
+        return Err(Failure::new(Exit::Usage, format!("the id of the {} is missing", kind.name)));
+    }
+    Ok(ObjectKey { kind: Name::new_static(kind.name), parent, id: Name::new(id) })
+}
+
+impl Ground {
+    /// Opens the stack, or only the service where no stack is named.
+    ///
+    /// # Errors
+    /// When the stack has problems, or the service or the ledger cannot be reached.
+    pub(in crate::cli) async fn open(session: &Session, stack: bool) -> Result<Self, Failure> {
+        if !stack {
+            return Ok(Self::Bare(Box::new(Link::open(&session.settings, &session.settings.dir, false)?)));
+        }
+        let project = session.open()?;
+        let connection = session.connect(&project)?;
+        let ledger = books::read_ledger(&project, &connection).await?;
+        Ok(Self::Stack(Box::new(Stack { project, connection, ledger })))
+    }
+
+    /// Returns the client.
+    pub(in crate::cli) fn client(&self) -> &Client<Http, Time, Chance> {
+        match self {
+            Self::Stack(stack) => &stack.connection.client,
+            Self::Bare(link) => &link.client,
+        }
+    }
+
+    /// Returns the object that an address owns.
+    ///
+    /// # Errors
+    /// When it owns none.
+    pub(in crate::cli) fn owned(&self, address: &Address) -> Result<Target, Failure> {
+        let Self::Stack(stack) = self else {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{address} is a resource, and there is no stack"),
+            ));
+        };
+        let entry = stack.ledger.entries.get(address);
+        let Some((entry, owned)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?))) else {
+            let failure = Failure::new(Exit::Failed, format!("{address} owns no object"));
+            let near = nearest(address.as_str(), stack.ledger.entries.keys().map(Address::as_str));
+            return Err(match near {
+                Some(near) => failure.help(format!("Did you mean {near}?")),
+                None => failure.help("stead ls lists what is managed; KIND:ID names an object by id."),
+            });
+        };
+        Ok(Target {
+            address: Some(address.clone()),
+            kind: kind_of(&entry.kind)?,
+            key: Some(owned.key(&entry.kind)),
+            project: owned.project.clone(),
+        })
+    }
+
+    /// Returns what was named. A resource must own an object.
+    ///
+    /// # Errors
+    /// When the resource owns none.
+    pub(in crate::cli) fn target(&self, named: &Named) -> Result<Target, Failure> {
+        match named {
+            Named::Resource(address) => self.owned(address),
+            Named::Object(kind, key) => {
+                Ok(Target { address: None, kind, key: Some(key.clone()), project: None })
+            }
+            Named::Kind(kind) => Ok(Target { address: None, kind, key: None, project: None }),
+        }
+    }
+
+    /// Returns the id that a parameter names: of a resource, of an object `KIND:ID`, or as it stands.
+    ///
+    /// # Errors
+    /// When it names another kind, or a resource that owns nothing.
+    pub(in crate::cli) fn id_of(&self, kind: &'static str, text: &str) -> Result<Name, String> {
+        if !is_name(text) {
+            return Ok(Name::new(text));
+        }
+        let named = Named::parse(text).map_err(|failure| failure.message)?;
+        let target = self.target(&named).map_err(|failure| failure.message)?;
+        match target.key {
+            Some(key) if target.kind.name == kind => Ok(key.id),
+            _ => Err(format!("`{text}` is no {kind}")),
+        }
+    }
+}
+
+/// Tells whether a parameter's text is more than an id.
+pub(in crate::cli) fn is_name(text: &str) -> bool {
+    text.contains([':', '.'])
+}
+
+impl Target {
+    /// Returns what people call it: the address, or `KIND:ID`.
+    pub(in crate::cli) fn shown(&self) -> String {
+        match (&self.address, &self.key) {
+            (Some(address), _) => address.to_string(),
+            (None, Some(ObjectKey { kind, parent: Some(parent), id })) => format!("{kind}:{parent}/{id}"),
+            (None, Some(ObjectKey { kind, parent: None, id })) => format!("{kind}:{id}"),
+            (None, None) => self.kind.name.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_an_object() {
+        let shown = |text: &str| match Named::parse(text) {
+            Ok(Named::Resource(address)) => format!("resource {address}"),
+            Ok(Named::Object(kind, key)) => format!("object {} {:?} {}", kind.name, key.parent, key.id),
+            Ok(Named::Kind(kind)) => format!("kind {}", kind.name),
+            Err(failure) => format!("{} {}", failure.message, failure.help.join(" ")),
+        };
+        let table = [
+            ("vm.web.a", "resource vm.web.a"),
+            ("vm:5b1e", "object vm None 5b1e"),
+            ("database_user:db1/app", "object database_user Some(\"db1\") app"),
+            ("database", "kind database"),
+            ("databse", "there is no kind `databse` Did you mean database?"),
+            ("mv:5b1e", "there is no kind `mv` Did you mean vm?"),
+            ("database_user:app", "a database_user is named with its database: database_user:PARENT/ID "),
+            ("vm:a/b", "`a/b` is no id of a vm "),
+            ("vm:", "the id of the vm is missing "),
+            (
+                "vm.Web",
+                "`vm.Web` is not an address: each part holds a-z, 0-9, _ and - only, and is not empty KIND:ID names an object by id.",
+            ),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(shown(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What was given on the command line becomes what the wire carries, by the parameter's type. Pure.
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::address::Name;
+use crate::model::schema::{Format, Need, Parameter, Type};
+
+/// What names an object on the command line: an address, or `KIND:ID`, or an id.
+pub(in crate::cli) type Resolve<'a> = &'a dyn Fn(&'static str, &str) -> Result<Name, String>;
+
+/// Returns what a parameter sends; `None` where it sends nothing.
+///
+/// # Errors
+/// What is wrong with what was given.
+pub(in crate::cli) fn wire(
+    parameter: &Parameter,
+    given: Option<&[String]>,
+    resolve: Resolve<'_>,
+) -> Result<Option<Json>, String> {
+    let fail = |reason: String| format!("{}: {reason}", spelled(parameter));
+    if parameter.ty == Type::Boolean {
+        return Ok(Some(Json::Bool(given.is_some() != parameter.inverted)));
+    }
+    let Some(given) = given.filter(|given| !given.is_empty()) else {
+        return match parameter.need {
+            Need::Required => Err(format!("{} is missing", spelled(parameter))),
+            Need::Optional => Ok(None),
+            Need::Default(literal) => Ok(literal.value().to_wire()),
+        };
+    };
+    let many = |of: &Type| -> Result<Json, String> {
+        given.iter().map(|text| one(of, text, resolve)).collect::<Result<_, _>>().map(Json::Array)
+    };
+    let value = match parameter.ty {
+        Type::List(of) | Type::Set { of, .. } => many(of),
+        Type::Map(of) => map(of, given, resolve),
+        ref ty => given.last().map_or(Ok(Json::Null), |text| one(ty, text, resolve)),
+    };
+    value.map(Some).map_err(fail)
+}
+
+/// Returns how a parameter is given, for messages.
+pub(in crate::cli) fn spelled(parameter: &Parameter) -> String {
+    if parameter.positional { parameter.name.to_uppercase() } else { format!("--{}", parameter.name) }
+}
+
+fn map(of: &Type, given: &[String], resolve: Resolve<'_>) -> Result<Json, String> {
+    let entry = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
+        Ok((name.to_owned(), one(of, value, resolve)?))
+    };
+    given.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Json::Object)
+}
+
+fn one(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, String> {
+    match ty {
+        Type::Boolean => text.parse().map(Json::Bool).map_err(|_| "it is true or false".to_owned()),
+        Type::Integer { min, max, unit } => match text.parse::<i64>() {
+            Ok(n) if (*min..=*max).contains(&n) => Ok(Json::from(n)),
+            _ => Err(bounds(*min, *max, unit)),
+        },
+        Type::Decimal => {
+            let number = text.parse::<serde_json::Number>();
+            number.map(Json::Number).map_err(|_| format!("`{text}` is no number"))
+        }
+        Type::Text { min, max, format } => {
+            let length = text.chars().count();
+            if !(usize::from(*min)..=usize::from(*max)).contains(&length) {
+                return Err(format!("it has {min} to {max} characters, and this has {length}"));
+            }
+            let is_time = || text.parse::<jiff::Timestamp>().is_ok();
+            if *format == Format::Timestamp && !is_time() {
+                return Err(format!("`{text}` is no time: write it as 2026-10-14T12:00:00Z"));
+            }
+            Ok(Json::from(text))
+        }
+        Type::Enum(words) if words.contains(&text) => Ok(Json::from(text)),
+        Type::Enum(words) => Err(format!("it is one of {}", words.join(", "))),
+        Type::Labelled(labels) => labels
+            .iter()
+            .find(|(label, _)| *label == text)
+            .map(|(_, number)| Json::from(*number))
+            .ok_or_else(|| {
+                let words: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
+                format!("it is one of {}", words.join(", "))
+            }),
+        Type::Reference(kind) => resolve(kind, text).map(|id| Json::from(id.as_str())),
+        // Catalog ids are whole numbers or texts; a number is sent as one.
+        Type::Catalog(_) => Ok(text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from)),
+        Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => {
+            serde_json::from_str(text).map_err(|_| "it is written as JSON".to_owned())
+        }
+    }
+}
+
+fn bounds(min: i64, max: i64, unit: &str) -> String {
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    match max {
+        i64::MAX => format!("it is a whole number, at least {min}{unit}"),
+        _ => format!("it is a whole number from {min} to {max}{unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema::Literal;
+
+    const NAME: Type = Type::Text { min: 1, max: 5, format: Format::Any };
+    const TIME: Type = Type::Text { min: 0, max: 64, format: Format::Timestamp };
+
+    fn send(parameter: Parameter, given: Option<&[&str]>) -> Result<Option<Json>, String> {
+        let given: Option<Vec<String>> =
+            given.map(|given| given.iter().map(|text| (*text).to_owned()).collect());
+        let resolve = |kind: &'static str, text: &str| match text {
+            "gone" => Err(format!("there is no {kind}")),
+            id => Ok(Name::new(id)),
+        };
+        wire(&parameter, given.as_deref(), &resolve)
+    }
+
+    #[test]
+    fn texts_become_what_the_type_sends() {
+        let optional = |ty| Parameter::optional("x", ty);
+        let count = Type::Integer { min: 600, max: 2_592_000, unit: "s" };
+        let table = [
+            (optional(count), Some(&["600"][..]), Ok("600")),
+            (optional(count), Some(&["599"]), Err("--x: it is a whole number from 600 to 2592000 s")),
+            (optional(NAME), Some(&["abc"]), Ok("\"abc\"")),
+            (optional(NAME), Some(&["abcdef"]), Err("--x: it has 1 to 5 characters, and this has 6")),
+            (
+                optional(TIME),
+                Some(&["yesterday"]),
+                Err("--x: `yesterday` is no time: write it as 2026-10-14T12:00:00Z"),
+            ),
+            (optional(TIME), Some(&["2026-10-14T12:00:00Z"]), Ok("\"2026-10-14T12:00:00Z\"")),
+            (optional(Type::List(&NAME)), Some(&["a", "b"]), Ok("[\"a\",\"b\"]")),
+            (optional(Type::Map(&NAME)), Some(&["a=b=c"]), Ok("{\"a\":\"b=c\"}")),
+            (optional(Type::Map(&NAME)), Some(&["a"]), Err("--x: it has the form NAME=VALUE")),
+            (optional(Type::Reference("vm")), Some(&["gone"]), Err("--x: there is no vm")),
+            (optional(Type::Catalog("vm")), Some(&["12"]), Ok("12")),
+            (optional(Type::Labelled(&[("sunday", 0)])), Some(&["sunday"]), Ok("0")),
+            (Parameter::required("x", NAME).positional(), None, Err("X is missing")),
+            (Parameter::default("x", Type::List(&NAME), Literal::Empty), None, Ok("[]")),
+            (Parameter::flag("x"), None, Ok("false")),
+            (Parameter::flag("x"), Some(&[]), Ok("true")),
+            (Parameter::flag("x").inverted(), Some(&[]), Ok("false")),
+            (Parameter::flag("x").inverted(), None, Ok("true")),
+        ];
+        for (parameter, given, wanted) in table {
+            let sent = send(parameter, given).map(|json| json.unwrap().to_string());
+            assert_eq!(sent, wanted.map(str::to_owned).map_err(str::to_owned), "{given:?}");
+        }
+        assert_eq!(send(optional(NAME), None), Ok(None));
+    }
+}

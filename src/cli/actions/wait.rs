@@ -1,0 +1,291 @@
+//! Waiting until an action is over: an object settled, a record gone, a run finished.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::known::Deed;
+use super::scene::Scene;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cloud::ask::Ask;
+use crate::cloud::decode;
+use crate::cloud::path::fill_all;
+use crate::kinds::REGISTRY;
+use crate::model::clock::Clock;
+use crate::model::schema::{Answer, Kind, Run, Until};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::report::answer::View;
+
+/// Time between two looks at a list.
+const TICK: Duration = Duration::from_secs(2);
+
+/// Shortest patience with an object.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Estimates that an object may take.
+const ESTIMATES: u32 = 20;
+
+/// How an action is over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::cli) struct Over {
+    /// The object that settled, or that the answer describes.
+    pub(in crate::cli) object: Option<Object>,
+    /// The record that ended.
+    pub(in crate::cli) record: Option<Json>,
+    /// How the command ends, where that is not well.
+    pub(in crate::cli) exit: Option<Exit>,
+}
+
+/// What is waited for, and how it is told.
+pub(in crate::cli) struct Wait<'a> {
+    /// What was done.
+    pub(in crate::cli) scene: Scene<'a>,
+    /// Hears of every new status.
+    pub(in crate::cli) status: &'a dyn Fn(&str),
+    /// Hears of every new record of a feed.
+    pub(in crate::cli) news: &'a dyn Fn(&Json),
+}
+
+impl Wait<'_> {
+    /// Waits until the action is over, beginning with its answer.
+    ///
+    /// # Errors
+    /// When it does not end well within the time, or cannot be watched.
+    pub(in crate::cli) async fn over(&self, answer: Option<&Json>) -> Result<Over, Failure> {
+        let object = self.described(answer);
+        if self.scene.args.no_wait {
+            return Ok(Over { object, ..Over::default() });
+        }
+        match self.scene.deed.action.until {
+            Until::Answered => Ok(Over { object, ..Over::default() }),
+            Until::Settled(feed) => {
+                let Some(key) = self.scene.target.key.clone() else { return Ok(Over::default()) };
+                let settled = self.settled(self.scene.target.kind, &key);
+                let object = match feed {
+                    None => settled.await?,
+                    Some(feed) => tokio::select! {
+                        object = settled => object?,
+                        never = self.follow_named(feed) => return Err(never),
+                    },
+                };
+                Ok(Over { object: Some(object), ..Over::default() })
+            }
+            Until::Made => match object {
+                Some(object) => {
+                    let object = self.settled(self.scene.order.answers, &object.key()).await?;
+                    Ok(Over { object: Some(object), ..Over::default() })
+                }
+                None => Ok(Over::default()),
+            },
+            Until::Gone { listed_by, parameter } => self.gone(listed_by, parameter).await,
+            Until::Finished(run) => self.finished(run, answer).await,
+        }
+    }
+
+    /// Returns the object that the answer describes, if it does.
+    fn described(&self, answer: Option<&Json>) -> Option<Object> {
+        if self.scene.deed.action.answer != Answer::Object {
+            return None;
+        }
+        let record = decode::payload(answer?, self.scene.order.endpoint.envelope)?;
+        let kind = self.scene.order.answers;
+        let parent = self.scene.target.key.as_ref().and_then(|key| key.parent.clone());
+        decode::object(kind, record, parent.as_ref(), false).ok()
+    }
+
+    async fn settled(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Object, Failure> {
+        let estimate = kind.estimate.create.max(kind.estimate.update).saturating_mul(ESTIMATES);
+        let usual = PATIENCE.max(Duration::from_secs(estimate.into()));
+        let within = self.scene.args.timeout.unwrap_or(usual);
+        let client = self.scene.ground.client();
+        let settled =
+            client.settled(kind, key, self.scene.order.ask.project.as_ref(), within, self.status).await;
+        settled.map_err(|error| {
+            Failure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
+                .help("The service took the request. Look at the object: nothing is sent again by itself.")
+        })
+    }
+
+    /// Waits until a record is listed no more.
+    async fn gone(&self, listed_by: &'static str, parameter: &str) -> Result<Over, Failure> {
+        let id = self.scene.args.given.get(parameter).and_then(|given| given.last());
+        let (Some(id), Some(ask)) = (id, self.list(listed_by)) else { return Ok(Over::default()) };
+        let started = self.elapsed();
+        loop {
+            let rows = self.rows(&ask, |rows| find(rows, "id", id).is_some()).await?;
+            if find(&rows, "id", id).is_none() {
+                return Ok(Over::default());
+            }
+            self.pause(started, "it is still listed").await?;
+        }
+    }
+
+    /// Waits until the record of the answer has ended.
+    async fn finished(&self, run: &'static Run, answer: Option<&Json>) -> Result<Over, Failure> {
+        let begun = answer.and_then(|answer| decode::payload(answer, self.scene.order.endpoint.envelope));
+        let id = begun.and_then(|record| record.get(run.id)).and_then(Json::as_str);
+        let (Some(mut record), Some(id), Some(ask)) = (begun.cloned(), id, self.list(run.listed_by)) else {
+            return Err(Failure::new(Exit::Failed, "the answer does not say which run it began")
+                .help("It has begun. Look for it in the list of runs."));
+        };
+        let started = self.elapsed();
+        let mut told = String::new();
+        loop {
+            let status = record.get(run.status).and_then(Json::as_str).unwrap_or("not listed").to_owned();
+            if status != told {
+                (self.status)(&status);
+                told.clone_from(&status);
+            }
+            if let Some(exit) = end_of(run, &record, &status) {
+                return Ok(Over { record: Some(record), exit: Some(exit), ..Over::default() });
+            }
+            self.pause(started, &format!("it is still {status}")).await?;
+            let rows = self.rows(&ask, |rows| find(rows, run.id, id).is_some()).await?;
+            if let Some(found) = find(&rows, run.id, id) {
+                record = found.clone();
+            }
+        }
+    }
+
+    /// Tells what is new in a feed, until it cannot be read.
+    ///
+    /// # Errors
+    /// Always: why it ended.
+    pub(in crate::cli) async fn follow(&self, ask: &Ask, id: &str, mut known: Vec<Json>) -> Failure {
+        let client = self.scene.ground.client();
+        loop {
+            client.clock().sleep(TICK).await;
+            let seen =
+                |rows: &[Json]| rows.iter().any(|row| known.iter().any(|old| old.get(id) == row.get(id)));
+            let rows = match self.rows(ask, seen).await {
+                Ok(rows) => rows,
+                Err(failure) => return failure,
+            };
+            // Lists begin with the newest; people read the oldest first.
+            let news: Vec<Json> = rows
+                .into_iter()
+                .rev()
+                .filter(|row| !known.iter().any(|old| old.get(id) == row.get(id)))
+                .collect();
+            for row in &news {
+                (self.news)(row);
+            }
+            // What was seen long ago cannot come back at the top: only the last page is remembered.
+            let surplus = (known.len() + news.len()).saturating_sub(1_000);
+            known.drain(..surplus.min(known.len()));
+            known.extend(news);
+        }
+    }
+
+    async fn follow_named(&self, feed: &'static str) -> Failure {
+        let id = match self.scene.deed.kind.action(feed).map(|action| action.answer) {
+            Some(Answer::Feed { id, .. }) => id,
+            _ => "id",
+        };
+        let Some(ask) = self.list(feed) else { return std::future::pending().await };
+        let known = self.rows(&ask, |_| true).await.unwrap_or_default();
+        // News are a courtesy: what is waited for is waited for without them, too.
+        self.follow(&ask, id, known).await;
+        std::future::pending().await
+    }
+
+    /// Returns the request of a list of the kind, for this object.
+    fn list(&self, action: &str) -> Option<Ask> {
+        let action = self.scene.deed.kind.action(action)?;
+        let endpoint = Deed { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
+        let key = self.scene.target.key.as_ref();
+        let path = fill_all(endpoint.path, |name| match name {
+            "id" => key.map(|key| key.id.as_str()),
+            "parent" => key.and_then(|key| key.parent.as_deref()),
+            _ => None,
+        });
+        Some(Ask {
+            method: endpoint.method,
+            path: path.ok()?,
+            query: Vec::new(),
+            project: None,
+            body: None,
+        })
+    }
+
+    async fn rows(&self, ask: &Ask, enough: impl Fn(&[Json]) -> bool) -> Result<Vec<Json>, Failure> {
+        let rows = self.scene.ground.client().ask_rows(ask, enough).await?;
+        rows.ok_or_else(|| {
+            Failure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
+        })
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.scene.ground.client().clock().elapsed()
+    }
+
+    async fn pause(&self, started: Duration, state: &str) -> Result<(), Failure> {
+        let waited = self.elapsed().saturating_sub(started);
+        if let Some(within) = self.scene.args.timeout.filter(|within| waited >= *within) {
+            return Err(Failure::new(Exit::Failed, format!("{state} after {} s", within.as_secs()))
+                .help("It goes on without us: only the waiting ended."));
+        }
+        // The first looks come sooner.
+        self.scene.ground.client().clock().sleep(TICK.min(waited / 4 + Duration::from_millis(200))).await;
+        Ok(())
+    }
+}
+
+fn find<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
+    rows.iter().find(|row| row.get(field).and_then(Json::as_str) == Some(id))
+}
+
+/// Returns how a run ends the command, once it has ended.
+fn end_of(run: &Run, record: &Json, status: &str) -> Option<Exit> {
+    let code = run.exit_code.and_then(|field| record.get(field)).and_then(Json::as_i64);
+    if run.done.contains(&status) {
+        return Some(code.map_or(Exit::Done, Exit::of_job));
+    }
+    // A run that failed never ends well, whatever it left as its code.
+    run.failed.contains(&status).then(|| match code.map(Exit::of_job) {
+        Some(Exit::Done) | None => Exit::Failed,
+        Some(exit) => exit,
+    })
+}
+
+/// Returns why a run failed, in its own words.
+pub(in crate::cli) fn reason(run: &Run, record: &Json) -> Option<String> {
+    let text = View::field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
+    text.map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const RUN: Run = Run {
+        listed_by: "runs",
+        id: "id",
+        status: "status",
+        done: &["succeeded"],
+        failed: &["failed", "canceled"],
+        exit_code: Some("exit_code"),
+        error: Some("error"),
+    };
+
+    #[test]
+    fn a_run_ends_the_command_as_it_ended_itself() {
+        let table = [
+            ("queued", json!(null), None),
+            ("running", json!(null), None),
+            ("something_new", json!(0), None),
+            ("succeeded", json!(0), Some(Exit::Done)),
+            ("succeeded", json!(null), Some(Exit::Done)),
+            ("failed", json!(3), Some(Exit::Job(3))),
+            ("failed", json!(0), Some(Exit::Failed)),
+            ("canceled", json!(null), Some(Exit::Failed)),
+        ];
+        for (status, code, exit) in table {
+            assert_eq!(end_of(&RUN, &json!({"exit_code": code}), status), exit, "{status}");
+        }
+        assert_eq!(reason(&RUN, &json!({"error": "out of memory"})).as_deref(), Some("out of memory"));
+    }
+}

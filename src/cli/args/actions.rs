@@ -1,0 +1,371 @@
+//! `do`: its command line is made from the tables: an action is a command, what it asks for are flags.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+
+use super::duration;
+use crate::cli::actions::known::{self, Deed};
+use crate::kinds::REGISTRY;
+use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
+
+const ABOUT: &str = "\
+An action is done once, at once, and is no part of the configuration. ADDRESS is a resource of the stack
+(vm.web), or KIND:ID for an object that no stack here manages (a child is KIND:PARENT/ID). What disrupts
+asks first; where nobody can be asked it needs --yes.
+
+Examples:
+  stead do reboot vm.web
+  stead do connection database.main
+  stead do console database.main 'select count(*) from orders'
+  stead do restore database.main --time 2026-10-14T12:00:00Z
+  stead do ACTION --help explains one action.";
+
+/// `do`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Do {
+    /// The action's name.
+    pub action: String,
+    /// To what it is done.
+    pub target: Option<String>,
+    /// What was given, by the parameter's name; a flag without a value is there with none.
+    pub given: BTreeMap<&'static str, Vec<String>>,
+    /// Do not ask.
+    pub yes: bool,
+    /// Do not wait for the end.
+    pub no_wait: bool,
+    /// How long to wait.
+    pub timeout: Option<Duration>,
+    /// Show what is secret, on a terminal.
+    pub show: bool,
+    /// Where what is secret is written.
+    pub to: Option<PathBuf>,
+    /// Only this field of the answer.
+    pub field: Option<String>,
+    /// Into which file the document is merged.
+    pub merge: Option<Option<PathBuf>>,
+    /// As CSV.
+    pub csv: bool,
+    /// Go on with what comes.
+    pub follow: bool,
+}
+
+impl Args for Do {
+    fn augment_args(command: Command) -> Command {
+        let all = known::all(REGISTRY);
+        let command = command
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommand_value_name("ACTION")
+            .subcommand_help_heading("Actions")
+            .after_help(format!("{}\n\n{ABOUT}", by_kind()));
+        all.iter().fold(command, |command, (name, deeds)| command.subcommand(action(name, deeds)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Do {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (action, matches) =
+            matches.subcommand().ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let has = |name: &str| matches.try_get_one::<bool>(name).ok().flatten() == Some(&true);
+        let path = |name: &str| matches.try_get_one::<PathBuf>(name).ok().flatten().cloned();
+        let texts = |name: &str| -> Option<Vec<String>> {
+            Some(matches.try_get_many::<String>(name).ok()??.cloned().collect())
+        };
+        let mut given = BTreeMap::new();
+        for parameter in parameters(known::all(REGISTRY).get(action).map_or(&[][..], Vec::as_slice)) {
+            let name = parameter.name;
+            if parameter.ty == Type::Boolean {
+                if has(name) {
+                    given.insert(name, Vec::new());
+                }
+            } else if let Some(values) = texts(name) {
+                given.insert(name, values);
+            }
+        }
+        let merged = matches.try_contains_id("merge").is_ok_and(|there| there);
+        Ok(Self {
+            action: action.to_owned(),
+            target: texts("address").and_then(|mut texts| texts.pop()),
+            given,
+            yes: has("yes"),
+            no_wait: has("no-wait"),
+            timeout: matches.try_get_one::<Duration>("timeout").ok().flatten().copied(),
+            show: has("show"),
+            to: path("to"),
+            field: texts("field").and_then(|mut texts| texts.pop()),
+            merge: merged.then(|| path("merge")),
+            csv: has("csv"),
+            follow: has("follow"),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Lists kinds and their actions.
+fn by_kind() -> String {
+    let kinds = REGISTRY.kinds.iter().filter(|kind| !kind.actions.is_empty());
+    let widest = kinds.clone().map(|kind| kind.name.len()).max().unwrap_or(0);
+    let lines = kinds.map(|kind| {
+        let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
+        format!("  {:widest$}  {}", kind.name, names.join(", "))
+    });
+    format!("By kind:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns what the actions of one name ask for, each flag once.
+fn parameters(deeds: &[Deed]) -> Vec<Parameter> {
+    let mut found: Vec<Parameter> = Vec::new();
+    for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
+        match found.iter_mut().find(|known| known.name == parameter.name) {
+            // What only some kinds demand is asked for once the kind is known.
+            Some(known) if known.need != parameter.need => known.need = Need::Optional,
+            Some(_) => {}
+            None => found.push(parameter),
+        }
+    }
+    found
+}
+
+/// Returns the command of all actions of one name.
+fn action(name: &'static str, deeds: &[Deed]) -> Command {
+    let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
+    let about = match deeds {
+        [only] => format!("{} ({})", only.action.summary.trim_end_matches('.'), only.kind.name),
+        many => format!(
+            "{} ({})",
+            many.first().map_or("", |deed| deed.action.summary.trim_end_matches('.')),
+            kinds.join(", ")
+        ),
+    };
+    let mut command = Command::new(name).about(about).after_help(after(deeds)).arg(address(deeds));
+    let parameters = parameters(deeds);
+    let positions = parameters.iter().filter(|parameter| parameter.positional);
+    for (at, parameter) in positions.enumerate() {
+        command = command.arg(flag(parameter).index(at + 2));
+    }
+    for parameter in parameters.iter().filter(|parameter| !parameter.positional) {
+        command = command.arg(flag(parameter).long(parameter.name));
+    }
+    for deed in deeds {
+        let names = deed.action.exclusive;
+        for (at, name) in names.iter().enumerate() {
+            let others: Vec<&'static str> =
+                names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| *name).collect();
+            command = command.mut_arg(*name, |arg| arg.conflicts_with_all(others));
+        }
+    }
+    general(command, deeds)
+}
+
+/// Adds the flags that every action of its sort has.
+fn general(mut command: Command, deeds: &[Deed]) -> Command {
+    let any = |test: fn(&Deed) -> bool| deeds.iter().any(test);
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    if any(|deed| deed.can_disrupt(REGISTRY)) {
+        command = command.arg(switch("yes", "Do not ask"));
+    }
+    if any(|deed| deed.waits()) {
+        command = command.arg(switch("no-wait", "Do not wait for the end")).arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("TIME")
+                .value_parser(duration)
+                .conflicts_with("no-wait")
+                .help("Wait no longer than this, as 90s or 10m"),
+        );
+    }
+    if any(|deed| deed.is_secret(REGISTRY)) {
+        command = command.arg(switch("show", "Show what is secret, on a terminal")).arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write what is secret to this file, readable by you only; - is standard output"),
+        );
+    }
+    if any(|deed| matches!(deed.action.answer, Answer::Record(_))) {
+        command = command.arg(
+            Arg::new("field")
+                .long("field")
+                .value_name("PATH")
+                .help("Only this field, as user or private.uri"),
+        );
+    }
+    if any(|deed| matches!(deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })) {
+        command = command.arg(
+            Arg::new("merge")
+                .long("merge")
+                .value_name("FILE")
+                .num_args(0..=1)
+                .require_equals(true)
+                .value_parser(value_parser!(PathBuf))
+                .conflicts_with_all(["to", "show"])
+                .help("Merge it into this file [default: $KUBECONFIG or ~/.kube/config]"),
+        );
+    }
+    if any(|deed| matches!(deed.action.answer, Answer::Grid | Answer::Rows(_) | Answer::Feed { .. })) {
+        command = command.arg(switch("csv", "Write a table as CSV"));
+    }
+    if any(|deed| matches!(deed.action.answer, Answer::Feed { .. })) {
+        command =
+            command.arg(switch("follow", "Go on with what comes, until interrupted").conflicts_with("csv"));
+    }
+    command
+}
+
+fn address(deeds: &[Deed]) -> Arg {
+    let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
+    let needed = deeds.iter().all(|deed| deed.action.needs_object());
+    let help = if needed {
+        format!("The {}: ADDRESS, or KIND:ID for one that no stack here manages", kinds.join(" or "))
+    } else {
+        format!("The kind: {}", kinds.join(" or "))
+    };
+    Arg::new("address")
+        .value_name(if needed { "ADDRESS" } else { "KIND" })
+        .index(1)
+        .required(needed)
+        .help(help)
+}
+
+/// Returns the flag of a parameter. What is given is judged once the kind is known.
+fn flag(parameter: &Parameter) -> Arg {
+    let arg = Arg::new(parameter.name).help(parameter.summary.trim_end_matches('.'));
+    let arg = arg.required(parameter.need == Need::Required && !parameter.positional);
+    match parameter.ty {
+        Type::Boolean => arg.action(ArgAction::SetTrue),
+        Type::List(_) | Type::Set { .. } | Type::Map(_) if parameter.positional => {
+            arg.value_name(value_name(parameter)).num_args(0..)
+        }
+        Type::List(_) | Type::Set { .. } | Type::Map(_) => {
+            arg.value_name(value_name(parameter)).action(ArgAction::Append)
+        }
+        Type::Enum(words) => {
+            arg.value_name(value_name(parameter)).value_parser(PossibleValuesParser::new(words))
+        }
+        _ => arg.value_name(value_name(parameter)).allow_hyphen_values(true),
+    }
+}
+
+const fn value_name(parameter: &Parameter) -> &'static str {
+    match parameter.ty {
+        Type::Integer { .. } | Type::Decimal => "N",
+        Type::Reference(_) => "ADDRESS",
+        Type::Map(_) => "NAME=VALUE",
+        Type::List(_) | Type::Set { .. } => "ITEM",
+        _ if parameter.from_file => "TEXT|@FILE|-",
+        _ => "TEXT",
+    }
+}
+
+/// Says what it does besides, and shows one line that works.
+fn after(deeds: &[Deed]) -> String {
+    let mut text = String::new();
+    for deed in deeds {
+        let mut effects: Vec<String> =
+            deed.effects(REGISTRY).into_iter().map(|effect| effect.text().to_owned()).collect();
+        for parameter in deed.parameters(REGISTRY) {
+            effects.extend(
+                parameter
+                    .effects
+                    .iter()
+                    .map(|e: &Effect| format!("with --{}: {}", parameter.name, e.text())),
+            );
+        }
+        if !effects.is_empty() {
+            let of = if deeds.len() > 1 { format!(" ({})", deed.kind.name) } else { String::new() };
+            text = text + "Besides" + &of + ": " + &effects.join("; ") + ".\n";
+        }
+    }
+    let examples: Vec<String> = deeds.iter().map(|deed| format!("  {}", example(*deed))).collect();
+    let heading = if examples.len() > 1 { "Examples" } else { "Example" };
+    format!("{text}{heading}:\n{}", examples.join("\n"))
+}
+
+fn example(deed: Deed) -> String {
+    let mut words = vec!["stead do".to_owned(), deed.action.name.to_owned()];
+    words.push(match (deed.action.needs_object(), deed.kind.child_of()) {
+        (false, _) => deed.kind.name.to_owned(),
+        (true, None) => format!("{}.NAME", deed.kind.name),
+        (true, Some((parent, collection))) => format!("{parent}.NAME.{collection}.NAME"),
+    });
+    for parameter in deed.parameters(REGISTRY).iter().filter(|p| p.need == Need::Required) {
+        let value = match parameter.ty {
+            Type::Reference(kind) => format!("{kind}:ID"),
+            _ => value_name(parameter).split('|').next().unwrap_or_default().to_owned(),
+        };
+        words.push(if parameter.positional {
+            format!("'{}'", parameter.name.to_uppercase())
+        } else {
+            format!("--{} {value}", parameter.name)
+        });
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::{Cli, Command as Chosen};
+    use super::*;
+
+    fn parse(line: &str) -> Result<Do, clap::Error> {
+        match Cli::try_parse_from(line.split(' '))?.command {
+            Some(Chosen::Do(args)) => Ok(args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_come_from_the_tables() {
+        let done =
+            parse("stead do restore database.main --in-place --backup b1 --yes --timeout 90s").unwrap();
+        assert_eq!((done.action.as_str(), done.target.as_deref()), ("restore", Some("database.main")));
+        assert_eq!(done.given["backup"], ["b1"]);
+        assert!(done.given.contains_key("in-place") && done.yes);
+        assert_eq!(done.timeout, Some(Duration::from_secs(90)));
+        let browse = parse("stead do browse database.main public orders").unwrap();
+        assert_eq!(browse.given["path"], ["public", "orders"]);
+        assert_eq!(parse("stead do engines").unwrap().target, None);
+        assert!(parse("stead do restore database.main --backup b --time t").is_err());
+        assert!(parse("stead do reboot").is_err());
+        assert!(parse("stead do reboot vm.web --csv").is_err());
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_right_word() {
+        let error = |line: &str| parse(line).unwrap_err().render().to_string();
+        assert!(error("stead do rebot vm.web").contains("'reboot'"), "{}", error("stead do rebot vm.web"));
+        assert!(error("stead do restore database.main --inplace").contains("'--in-place'"));
+    }
+
+    #[test]
+    fn help_lists_kinds_and_says_what_disrupts() {
+        let help = parse("stead do --help").unwrap_err().render().to_string();
+        for text in ["reboot", "Restarts it (vm)", "By kind:", "vm:ID", "database_user"] {
+            let text = if text == "vm:ID" { "KIND:ID" } else { text };
+            assert!(help.contains(text), "no {text} in {help}");
+        }
+        let help = parse("stead do reboot --help").unwrap_err().render().to_string();
+        assert!(
+            help.contains("Besides: it restarts.") && help.contains("stead do reboot vm.NAME"),
+            "{help}"
+        );
+    }
+}

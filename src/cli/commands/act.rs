@@ -1,0 +1,209 @@
+//! `stead do`: an action, once and at once: asked about when it disrupts, sent, waited for, told.
+
+use std::cell::Cell;
+
+use serde_json::{Value as Json, json};
+
+use crate::cli::actions::answer::{self, Answered};
+use crate::cli::actions::ask;
+use crate::cli::actions::known::{self, Deed};
+use crate::cli::actions::scene::Scene;
+use crate::cli::actions::send;
+use crate::cli::actions::target::{Ground, Named, Target, is_name};
+use crate::cli::actions::wait::{Over, Wait};
+use crate::cli::args::Do;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::interrupt::{self, Ended};
+use crate::cli::session::Session;
+use crate::kinds::REGISTRY;
+use crate::model::schema::{Answer, Kind, OnChange, Presence, Type};
+use crate::model::value::Value;
+use crate::report::answer::laid_out;
+use crate::report::json::{self as documents, SCHEMA_VERSION};
+
+/// Does one action.
+///
+/// # Errors
+/// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
+pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
+    let named = named(args)?;
+    let ground = Ground::open(session, needs_stack(&named, args)).await?;
+    let target = ground.target(&named)?;
+    let deed = chosen(args, &target)?;
+    answer::check(session, deed, args)?;
+    let order = ask::order(session, &ground, deed, &target, args).await?;
+    let scene = Scene { session, ground: &ground, deed, target: &target, args, order: &order };
+    if !agreed(&scene).await? {
+        return Ok(Exit::Interrupted);
+    }
+    let stop = Cell::new(false);
+    let told = || session.ui.say("Stopping once the request is answered.");
+    let answer = match watched(send::send(&scene), &stop, told).await? {
+        Ended::Finished(answer) => answer?,
+        Ended::Abandoned => return Err(interrupted("whether it was done is not known")),
+    };
+    foretell(&scene);
+    if stop.get() {
+        return Err(interrupted("the request was answered; nothing waits for its end"));
+    }
+    let over = over(scene, answer.as_ref()).await?;
+    let answered = Answered { scene, answer: answer.as_ref(), over: &over };
+    let exit = answered.tell()?;
+    match deed.action.answer {
+        Answer::Feed { id, .. } if args.follow => Err(follow(&answered, id).await),
+        _ => Ok(exit),
+    }
+}
+
+async fn watched<T>(
+    work: impl Future<Output = T>,
+    stop: &Cell<bool>,
+    told: impl Fn(),
+) -> Result<Ended<T>, Failure> {
+    Ok(interrupt::watch(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
+}
+
+fn interrupted(what: &str) -> Failure {
+    Failure::new(Exit::Interrupted, format!("interrupted: {what}"))
+}
+
+/// Returns what is named: what was said, or the only kind that has the action.
+fn named(args: &Do) -> Result<Named, Failure> {
+    if let Some(text) = &args.target {
+        return Named::parse(text);
+    }
+    match known::all(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
+        [only] if !only.action.needs_object() => Ok(Named::Kind(only.kind)),
+        many => {
+            let kinds: Vec<&str> = many.iter().map(|deed| deed.kind.name).collect();
+            Err(Failure::new(Exit::Usage, format!("{} of what?", args.action))
+                .help(format!("Say it: {}", kinds.join(", "))))
+        }
+    }
+}
+
+/// Tells whether a resource of the stack is named anywhere.
+fn needs_stack(named: &Named, args: &Do) -> bool {
+    let is_resource = |text: &String| is_name(text) && matches!(Named::parse(text), Ok(Named::Resource(_)));
+    let all = known::all(REGISTRY);
+    let deeds = all.get(args.action.as_str()).map_or(&[][..], Vec::as_slice);
+    let mut references = deeds
+        .iter()
+        .flat_map(|deed| deed.parameters(REGISTRY))
+        .filter(|parameter| matches!(parameter.ty, Type::Reference(_)))
+        .filter_map(|parameter| args.given.get(parameter.name));
+    matches!(named, Named::Resource(_)) || references.any(|given| given.iter().any(is_resource))
+}
+
+/// Returns the action that the object's kind has under this name.
+fn chosen(args: &Do, target: &Target) -> Result<Deed, Failure> {
+    let kind: &'static Kind = target.kind;
+    let Some(action) = kind.action(&args.action) else {
+        let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
+        let failure = Failure::new(Exit::Usage, format!("a {} has no action {}", kind.name, args.action));
+        return Err(if names.is_empty() {
+            failure.help("It has none.")
+        } else {
+            failure.help(format!("It has: {}", names.join(", ")))
+        });
+    };
+    if action.needs_object() && target.key.is_none() {
+        return Err(Failure::new(Exit::Usage, format!("{} which {}?", action.name, kind.name)).help(
+            format!(
+                "Name a resource of the stack, {}.NAME, or an object by id, {}:ID.",
+                kind.name, kind.name
+            ),
+        ));
+    }
+    Ok(Deed { kind, action })
+}
+
+/// Asks about what disrupts.
+async fn agreed(scene: &Scene<'_>) -> Result<bool, Failure> {
+    let (session, order) = (scene.session, scene.order);
+    let disrupts = order.mutates && order.effects.iter().any(|effect| effect.disrupts());
+    if !disrupts || scene.args.yes {
+        return Ok(true);
+    }
+    let effects: Vec<&str> = order.effects.iter().map(|effect| effect.text()).collect();
+    let what = format!("{} {}: {}", scene.deed.action.name, scene.target.shown(), effects.join("; "));
+    if !session.ui.interactive {
+        return Err(Failure::new(Exit::Blocked, format!("{what}. Nobody is there to say yes"))
+            .help("Say it beforehand: --yes. Nothing was sent."));
+    }
+    session.ui.say(laid_out(&what).trim_end());
+    session.sure(false, "Do it?").await
+}
+
+/// Says that the next apply undoes it, where the configuration says otherwise.
+fn foretell(scene: &Scene<'_>) {
+    let Scene { deed, args, .. } = scene;
+    let (Ground::Stack(stack), Some(address), Some(attribute)) =
+        (scene.ground, &scene.target.address, deed.attribute())
+    else {
+        return;
+    };
+    let now = match attribute.change {
+        OnChange::Switch(choices) => {
+            let choice = choices.iter().find(|(_, call)| call.name == deed.action.name);
+            choice.map(|(value, _)| Value::text(value))
+        }
+        _ => args.given.get(attribute.name).and_then(|given| given.last()).map(Value::text),
+    };
+    let applied = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
+    let wanted = applied.cloned().or(match attribute.presence {
+        Presence::Default(literal) => Some(literal.value()),
+        _ => None,
+    });
+    if wanted.is_some() && wanted != now {
+        scene.session.ui.say(&format!(
+            "note: {} of {address} is managed: the next apply sets it back, unless the configuration changes.",
+            attribute.name
+        ));
+    }
+}
+
+/// Waits until it is over, and tells what is seen meanwhile.
+async fn over(scene: Scene<'_>, answer: Option<&Json>) -> Result<Over, Failure> {
+    let (ui, shown) = (&scene.session.ui, scene.target.shown());
+    let tell = |event: &Json, text: &str| {
+        if ui.ndjson {
+            ui.out(&(documents::compact(event) + "\n"));
+        } else {
+            ui.say(laid_out(text).trim_end());
+        }
+    };
+    let event = |kind: &str, name: &str, value: Json| {
+        let action = scene.deed.action.name;
+        json!({"schema_version": SCHEMA_VERSION, "event": kind, "action": action, "on": shown, name: value})
+    };
+    let status =
+        |status: &str| tell(&event("status", "status", json!(status)), &format!("{shown}: {status}"));
+    let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
+    let wait = Wait { scene, status: &status, news: &news };
+    // The first signal ends the wait: what was asked for goes on without us.
+    match watched(wait.over(answer), &Cell::new(true), || {}).await? {
+        Ended::Finished(over) => over,
+        Ended::Abandoned => Err(interrupted("it goes on without us; only the waiting ended")),
+    }
+}
+
+/// Tells what comes, until it cannot be read or a signal ends it.
+async fn follow(answered: &Answered<'_>, id: &str) -> Failure {
+    let (scene, view) = (answered.scene, answered.view());
+    let ui = &scene.session.ui;
+    let known = view.json().as_array().cloned().unwrap_or_default();
+    let news = |row: &Json| {
+        ui.out(&if ui.json || ui.ndjson {
+            documents::compact(row) + "\n"
+        } else {
+            view.more(std::slice::from_ref(row), ui.style)
+        });
+    };
+    let wait = Wait { scene, status: &|_| {}, news: &news };
+    match watched(wait.follow(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
+        Ok(Ended::Finished(failure)) | Err(failure) => failure,
+        Ok(Ended::Abandoned) => interrupted("nothing follows any more"),
+    }
+}

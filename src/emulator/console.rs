@@ -1,0 +1,83 @@
+//! The console page at `/`: what is served of it, and what a browser may do with it.
+
+use super::shell::CONTROL;
+use super::world::Response;
+
+/// What the page may load and run: its own two files, and nothing that stands in its markup. Its script
+/// cannot turn text into markup either.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Tells whether a path is the emulator's own, and not the service's.
+pub(super) fn is_own(path: &str) -> bool {
+    path == "/" || path.starts_with(CONTROL)
+}
+
+/// Returns one of the page's files.
+pub(super) fn file(path: &str) -> Option<Response> {
+    let (kind, text) = match path {
+        "/" => ("text/html; charset=utf-8", include_str!("console/index.html")),
+        "/_emulator/console.css" => ("text/css; charset=utf-8", include_str!("console/console.css")),
+        "/_emulator/console.js" => ("text/javascript; charset=utf-8", include_str!("console/console.js")),
+        _ => return None,
+    };
+    let headers = [
+        ("content-type", kind),
+        ("content-security-policy", POLICY),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
+    ];
+    let headers = headers.map(|(name, value)| (name, value.to_owned())).to_vec();
+    Some(Response { status: 200, headers, body: text.as_bytes().to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(path: &str) -> String {
+        String::from_utf8(file(path).unwrap().body).unwrap()
+    }
+
+    #[test]
+    fn the_page_has_nothing_that_runs_in_its_markup() {
+        let page = text("/");
+        for word in [" on", "<style", "style=", "javascript:", "http:", "https:"] {
+            assert!(!page.contains(word) || word == " on", "{word}");
+        }
+        let handlers = page.split_whitespace().filter(|word| word.starts_with("on") && word.contains('='));
+        assert_eq!(handlers.collect::<Vec<_>>(), [""; 0]);
+        assert_eq!(page.matches("<script").count(), 1);
+    }
+
+    #[test]
+    fn the_script_writes_text_only() {
+        let script = text("/_emulator/console.js");
+        for word in
+            ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "http"]
+        {
+            assert!(!script.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn every_element_that_the_script_names_is_on_the_page() {
+        let (page, script) = (text("/"), text("/_emulator/console.js"));
+        let named = script.split("at(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let forms = script.split("\non(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for id in named.chain(forms) {
+            assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+    }
+
+    #[test]
+    fn other_paths_are_not_the_pages() {
+        assert!(is_own("/") && is_own("/_emulator/x") && !is_own("/api/v1/vms") && !is_own("/_emulatorx"));
+        assert!(file("/_emulator/console.html").is_none() && file("/index.html").is_none());
+    }
+}

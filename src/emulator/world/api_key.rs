@@ -1,0 +1,199 @@
+//! `api_key`: keys that let programs in, each with a role, an expiry and a rate of its own.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Time;
+use super::call::{Call, Reply, done, success};
+use super::exchange::Refusal;
+use super::json::Fields;
+use super::project_member::ProjectMember;
+use super::role::Uses;
+use super::route::{Access, Route};
+use super::state::{Tier, digest};
+use super::table::{Body, Record, Table, View};
+use super::tables::World;
+use super::timeline::{Timeline, after};
+use crate::emulator::chance;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/api-keys";
+const ITEM: &str = "/api/v1/api-keys/{id}";
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list::<ApiKey>()),
+    Route::new(Method::Post, COLLECTION, Access::Account, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::Account, delete),
+];
+
+const LONGEST_NAME: usize = 128;
+/// Characters of a key that are shown for good.
+const PREFIX: usize = 8;
+/// Seconds within which a further use of a key is not noted: each note is a row to store.
+const NOTED: i64 = 60;
+
+/// A key, by its digest: the key itself is in no export.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApiKey {
+    pub(super) name: String,
+    pub(super) digest: String,
+    pub(super) key_prefix: String,
+    pub(super) is_active: bool,
+    pub(super) rate_limit_tier: Tier,
+    pub(super) expires_at: Option<Time>,
+    pub(super) last_used_at: Option<Time>,
+    pub(super) role_id: Option<Uuid>,
+    pub(super) created_by: Uuid,
+}
+
+impl ApiKey {
+    fn is_valid(&self, now: Time) -> bool {
+        self.is_active && self.expires_at.is_none_or(|end| end > now)
+    }
+}
+
+/// Keys by digest, and the roles that they have.
+#[derive(Default)]
+pub(super) struct Ring {
+    digests: HashMap<String, Uuid>,
+    pub(super) roles: Uses,
+}
+
+impl Body for ApiKey {
+    const KIND: &'static str = "api_key";
+    const TITLE: &'static str = "API key";
+    type Index = Ring;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.api_keys
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.api_keys
+    }
+
+    fn index(index: &mut Ring, record: &Record<Self>, present: bool) {
+        if let Some(role) = record.body.role_id {
+            index.roles.note(role, present);
+        }
+        if present {
+            index.digests.insert(record.body.digest.clone(), record.id);
+        } else {
+            index.digests.remove(&record.body.digest);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let key = &record.body;
+        let members = view.world.project_members.index().of_subject(record.id);
+        let members: Vec<_> = members.filter_map(|id| view.world.project_members.get(id)).collect();
+        fields.put("id", &record.id);
+        fields.put("name", &key.name);
+        fields.put("key_prefix", &key.key_prefix);
+        fields.put("is_active", &key.is_valid(view.now));
+        fields.put("account_id", &view.world.account.id);
+        fields.put("scope", if members.is_empty() { "account" } else { "project" });
+        fields.put("rate_limit_tier", &key.rate_limit_tier);
+        if let Some(end) = key.expires_at {
+            fields.put("expires_at", &end);
+        }
+        fields.put("last_used_at", &key.last_used_at);
+        view.world.show_role(key.role_id, fields);
+        fields.array("project_accesses", members, |fields, member| {
+            ProjectMember::access(member, view, fields);
+        });
+        fields.put("created_by", &key.created_by);
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl World {
+    /// Returns the key that was made with this secret, when it is valid.
+    pub(super) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
+        let id = self.api_keys.index().digests.get(&digest(secret)).copied()?;
+        self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
+    }
+
+    /// Notes that a key was used.
+    pub(super) fn note_use(&mut self, key: Uuid, now: Time) {
+        let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
+        if last.is_none_or(|last| after(last, NOTED) <= now) {
+            self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
+        }
+    }
+
+    /// Returns a secret that follows from nothing that is ever shown.
+    fn fresh_secret(&mut self) -> String {
+        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        format!("sk_{}", chance::text(self.fresh_id(), 2, ALPHABET, 40))
+    }
+}
+
+/// Reads the tier; support grants the high one, and here a setting of the account.
+fn tier(call: &Call<'_>) -> Result<Tier, Refusal> {
+    let word = call.body.optional("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
+    match word {
+        Some("high") if !call.world.account.high_tier => Err(Refusal::new(
+            403,
+            "Forbidden",
+            "access denied: rate_limit_tier high needs the approval of support; use standard",
+        )),
+        Some("high") => Ok(Tier::High),
+        _ => Ok(Tier::Standard),
+    }
+}
+
+fn expiry(call: &Call<'_>) -> Result<Option<Time>, Refusal> {
+    let Some(text) = call.body.optional("expires_at", |field| field.text(1, 64))? else { return Ok(None) };
+    let wrong = "expires_at must be an RFC 3339 time such as 2026-12-31T12:00:00Z";
+    let time: Time = text.parse().map_err(|_| Refusal::bad(wrong))?;
+    if time <= call.now {
+        return Err(Refusal::bad("expires_at must lie in the future"));
+    }
+    Ok(Some(time))
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", |field| field.text(1, LONGEST_NAME))?.to_owned();
+    let expires_at = expiry(call)?;
+    let role_id = call.role(call.grant.account())?;
+    let rate_limit_tier = tier(call)?;
+    let secret = call.world.fresh_secret();
+    let (now, created_by) = (call.now, call.caller());
+    let body = ApiKey {
+        name,
+        digest: digest(&secret),
+        key_prefix: secret.chars().take(PREFIX).collect(),
+        is_active: true,
+        rate_limit_tier,
+        expires_at,
+        last_used_at: None,
+        role_id,
+        created_by,
+    };
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    let record = call.named::<ApiKey>(id)?;
+    let view = View { world: call.world, now, detail: true };
+    Ok(success(201, "API key created: this is the only time that its secret is shown", |fields| {
+        fields.object("data", |fields| {
+            ApiKey::show(record, view, fields);
+            fields.put("secret", &secret);
+        });
+    }))
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<ApiKey>()?.id;
+    call.show::<ApiKey>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<ApiKey>()?.id;
+    call.world.end_memberships(id);
+    call.world.api_keys.remove(id);
+    Ok(done("API key deleted"))
+}

@@ -1,0 +1,126 @@
+//! `app_domain`: domains of one's own for an app.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::App;
+use super::call::{Call, Reply, done};
+use super::children::{Child, Children};
+use super::exchange::Refusal;
+use super::json::Fields;
+use super::route::{Access, Route};
+use super::table::{Body, Record, Table, View};
+use super::tables::World;
+use super::timeline::Timeline;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/apps/services/{id}/domains";
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Project, create),
+    Route::new(Method::Delete, "/api/v1/apps/services/{id}/domains/{domain}", Access::Project, delete),
+];
+
+/// How a domain comes up: the emulator finds that it points here.
+const STEPS: &[(i64, &str)] = &[(0, "pending"), (10, "active")];
+const LONGEST: usize = 253;
+
+/// A domain that leads to an app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AppDomain {
+    pub(super) service_id: Uuid,
+    pub(super) domain: String,
+}
+
+/// Domains by app and by name.
+#[derive(Default)]
+pub(super) struct Domains {
+    children: Children,
+    names: HashMap<String, Uuid>,
+}
+
+impl Body for AppDomain {
+    const KIND: &'static str = "app_domain";
+    const TITLE: &'static str = "domain";
+    type Index = Domains;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.app_domains
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.app_domains
+    }
+
+    fn index(index: &mut Domains, record: &Record<Self>, present: bool) {
+        index.children.note(record.body.service_id, record, present);
+        if present {
+            index.names.insert(record.body.domain.clone(), record.id);
+        } else if index.names.get(&record.body.domain) == Some(&record.id) {
+            index.names.remove(&record.body.domain);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let app = view.world.table::<App>().get(record.body.service_id);
+        fields.put("id", &record.id);
+        fields.put("service_id", &record.body.service_id);
+        fields.put("project_id", &record.project);
+        fields.put("domain", &record.body.domain);
+        fields.put("status", record.status(view.now));
+        fields.put("dns_target", &app.map(Record::host).unwrap_or_default());
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl Child for AppDomain {
+    fn children(table: &Table<Self>) -> &Children {
+        &table.index().children
+    }
+}
+
+/// Returns a domain in lower case, if it is one.
+fn domain_name(text: &str) -> Result<String, Refusal> {
+    let label = |label: &str| {
+        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        inner && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let name = text.to_ascii_lowercase();
+    if name.split('.').count() >= 2 && name.split('.').all(label) {
+        return Ok(name);
+    }
+    Err(Refusal::bad(format!("domain {text} is not a domain name such as shop.example.com")))
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<AppDomain>(id)
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_settled()?;
+    let (app, project) = (record.id, record.project);
+    let domain = domain_name(call.body.required("domain", |field| field.text(1, LONGEST))?)?;
+    if call.world.app_domains.index().names.contains_key(&domain) {
+        return Err(Refusal::conflict(format!("the domain {domain} is already taken")));
+    }
+    let now = call.now;
+    let body = AppDomain { service_id: app, domain };
+    let id = call.world.create(project, now, Timeline::new(now, STEPS), body);
+    call.show::<AppDomain>(201, id, "domain added")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let app = call.find_app_staying()?.id;
+    let id = Uuid::try_parse(call.param(1)).ok();
+    let found = id.and_then(|id| call.world.app_domains.get(id));
+    let found = found.filter(|record| record.body.service_id == app);
+    let id = found.ok_or_else(|| Refusal::unknown("domain"))?.id;
+    call.world.app_domains.remove(id);
+    Ok(done("domain removed"))
+}

@@ -1,0 +1,85 @@
+//! What a query says.
+
+use serde_json::Value;
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) enum Statement {
+    Select(Select),
+    Create { table: String, columns: Vec<(String, String)>, if_absent: bool },
+    Drop { table: String, if_present: bool },
+    Insert { table: String, columns: Option<Vec<String>>, rows: Vec<Vec<Value>> },
+    Update { table: String, set: Vec<(String, Value)>, filter: Vec<Test> },
+    Delete { table: String, filter: Vec<Test> },
+}
+
+impl Statement {
+    /// Tells whether it only asks.
+    pub(in super::super) fn reads(&self) -> bool {
+        matches!(self, Self::Select(_))
+    }
+}
+
+/// A query of one source, or of none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in super::super) struct Select {
+    pub(super) items: Vec<Item>,
+    pub(super) from: Option<Source>,
+    pub(super) filter: Vec<Test>,
+    /// A column, and whether it descends.
+    pub(super) order: Option<(String, bool)>,
+    pub(super) offset: usize,
+    pub(super) limit: Option<usize>,
+}
+
+/// Where rows come from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    Table {
+        schema: Option<String>,
+        name: String,
+    },
+    /// A function with its arguments.
+    Series(String, Vec<Value>),
+}
+
+/// One thing that a query asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    All,
+    Count,
+    Sum(Sum, String),
+}
+
+/// Products, each with whether it is taken away.
+pub(super) type Sum = Vec<(bool, Vec<Factor>)>;
+
+/// What a product is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Factor {
+    Literal(Value),
+    Column(String),
+    Call(String, Vec<Value>),
+}
+
+/// A condition on a column; all of a query's must hold.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Test {
+    pub(super) column: String,
+    pub(super) op: Op,
+    pub(super) value: Value,
+}
+
+/// How a column is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    Equal,
+    Different,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Like,
+    Null,
+    NotNull,
+}
