@@ -10,6 +10,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -270,6 +271,35 @@ async fn a_body_that_is_too_large_is_413() {
 }
 
 #[tokio::test]
+async fn source_is_uploaded_without_a_key_and_larger_than_other_bodies() {
+    let service = Service::start(calm()).await;
+    let made = service.ok("POST /api/v1/apps/services", json!({"name": "a", "type": "web"})).await;
+    let path = format!("/api/v1/apps/services/{}", made["data"]["id"].as_str().unwrap());
+    let grant = service.ok(&format!("POST {path}/source-upload"), Value::Null).await;
+    let url = grant["upload_url"].as_str().unwrap();
+    assert!(url.starts_with(&service.running.base_url()), "{url}");
+    let put = |url: &str, bytes: Vec<u8>| service.client.put(url).body(bytes).send();
+    let mut archive = vec![0_u8; 17 << 20];
+    archive[..3].copy_from_slice(&[0x1f, 0x8b, 8]);
+    assert_eq!(put(url, archive).await.unwrap().status(), 200);
+    assert_eq!(put(url.split_once('?').unwrap().0, vec![1]).await.unwrap().status(), 403);
+    let deploy = json!({"blob_key": grant["blob_key"]});
+    let made = service.ok(&format!("POST {path}/deployments"), deploy).await;
+    assert_eq!(made["data"]["source_size"], 17 << 20);
+    // A length that is too large is refused before a byte of it is read.
+    let mut socket = std::net::TcpStream::connect(service.running.address).unwrap();
+    let target = url.strip_prefix(&service.running.base_url()).unwrap();
+    let length = (100 << 20) + 1;
+    write!(socket, "PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    tokio::task::spawn_blocking(move || socket.read_exact(&mut answer).map(|()| answer))
+        .await
+        .unwrap()
+        .map(|answer| assert_eq!(answer, *b"HTTP/1.1 413"))
+        .unwrap();
+}
+
+#[tokio::test]
 async fn control_calls_check_their_bodies() {
     let service = Service::start(calm()).await;
     for (line, body, status, words) in [
@@ -283,6 +313,11 @@ async fn control_calls_check_their_bodies() {
         ("POST /_emulator/import", json!({"world": {}}), 400, "not an export"),
         ("POST /_emulator/import", json!([]), 400, "not an export"),
         ("GET /_emulator/requests?since=x", Value::Null, 400, "since"),
+        ("GET /_emulator/objects?kind=vmm", Value::Null, 400, "Did you mean `vm`?"),
+        ("GET /_emulator/objects?kind=vm&offset=x", Value::Null, 400, "offset"),
+        ("GET /_emulator/objects?kind=vm&limit=-1", Value::Null, 400, "limit"),
+        ("GET /_emulator/objects?kind=vm&id=x", Value::Null, 404, "no vm"),
+        ("POST /", Value::Null, 404, "no call"),
         ("GET /_emulator/nothing", Value::Null, 404, "no call nothing"),
         ("GET /_emulator/reset", Value::Null, 404, "no call"),
     ] {
@@ -364,4 +399,48 @@ async fn stopping_lets_idle_connections_go() {
     // The client keeps its connection; a server that waited for it would not end.
     service.running.stop();
     assert!(service.client.get("http://127.0.0.1:1/").send().await.is_err());
+}
+
+#[tokio::test]
+async fn the_page_is_served_to_this_machine_under_a_policy() {
+    let service = Service::start(calm()).await;
+    for (path, kind) in [("/", "text/html"), ("/_emulator/console.js", "text/javascript")] {
+        let response = service.send(&format!("GET {path}"), Value::Null).await.unwrap();
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert!(header("content-type").starts_with(kind), "{path}");
+        let policy = header("content-security-policy");
+        for part in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe") && header("x-content-type-options") == "nosniff");
+    }
+    let objects = service.ok("GET /_emulator/objects?kind=project", Value::Null).await;
+    assert_eq!(
+        (&objects["data"]["total"], &objects["data"]["objects"][0]["name"]),
+        (&json!(1), &json!("default"))
+    );
+    let base = service.running.base_url();
+    for (path, header, value) in [
+        ("/", "Host", "evil.example"),
+        ("/_emulator/console.js", "Host", "evil.example"),
+        ("/_emulator/objects", "Host", "evil.example:80"),
+        ("/_emulator/objects", "Origin", "http://localhost:1"),
+        ("/_emulator/reset", "Origin", "null"),
+        ("/_emulator/reset", "Sec-Fetch-Site", "cross-site"),
+    ] {
+        let method = if path.ends_with("reset") { Method::POST } else { Method::GET };
+        let request = service.client.request(method, format!("{base}{path}")).header(header, value);
+        assert_eq!(request.send().await.unwrap().status(), 403, "{path} {header}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn others_that_the_emulator_serves_do_not_get_its_page() {
+    let options = Options { bind: "0.0.0.0:0".parse().unwrap(), i_know: true, ..calm() };
+    let running = serve(options).await.unwrap();
+    let base = format!("http://127.0.0.1:{}", running.address.port());
+    for path in ["/", "/_emulator/console.js", "/_emulator/objects"] {
+        assert_eq!(client().get(format!("{base}{path}")).send().await.unwrap().status(), 403, "{path}");
+    }
+    assert_eq!(client().get(format!("{base}/health")).send().await.unwrap().status(), 200);
 }

@@ -38,6 +38,9 @@ const MOST_PASSES: u32 = 6;
 /// Most rows of one list: more is no list but a loop.
 const MOST_ROWS: usize = 1_000_000;
 
+/// Most pages of one list, however few rows each has: a list that never ends takes no more requests.
+const MOST_PAGES: usize = 20_000;
+
 /// Which list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
@@ -261,7 +264,13 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
     confirms: bool,
 ) -> Result<Result<Pass, Shifted>, ReadError> {
     let mut pass = Pass { confirms, ..Pass::default() };
-    while !pass.ended && pass.rows.len() <= MOST_ROWS {
+    while !pass.ended {
+        if pass.rows.len() > MOST_ROWS || pass.pages > MOST_PAGES {
+            return Err(ReadError::Failed {
+                request: format!("GET {}", scope.kind.api.list.path),
+                reason: format!("the list does not end: {} rows on {} pages", pass.rows.len(), pass.pages),
+            });
+        }
         let offsets = pass.wanted();
         let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
         for (offset, part) in offsets.into_iter().zip(parts) {

@@ -42,6 +42,7 @@ impl<'d> Resolver<'d> {
             (NodeValue::Null, _) => Some(Value::Null.into()),
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
                 let resolved = self.text(&scalar.text, node.span, frame)?;
+                let resolved = if scalar.sole_argument { listed(ty, resolved) } else { resolved };
                 self.conform(ty, resolved, node.span, frame)
             }
             (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
@@ -304,6 +305,22 @@ impl<'d> Resolver<'d> {
                 Some(mapped(parts?).into())
             }
         }
+    }
+}
+
+/// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.
+fn listed(ty: &Type, resolved: Resolved) -> Resolved {
+    let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
+    match resolved.expression {
+        Expression::Value(value) if wants_list && !matches!(value, Value::List(_) | Value::Null) => {
+            let unknown = value.is_unknown();
+            let expression = if unknown { value } else { Value::List(vec![value]) };
+            Resolved { expression: Expression::Value(expression), ..resolved }
+        }
+        Expression::Text(parts) if wants_list => {
+            Resolved { expression: Expression::List(vec![Expression::Text(parts)]), ..resolved }
+        }
+        _ => resolved,
     }
 }
 

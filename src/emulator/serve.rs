@@ -20,7 +20,7 @@ use hyper::body::{Body, Frame, Incoming as RequestBody, SizeHint};
 use hyper::header::{CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response as HttpResponse};
+use hyper::{Method, Request, Response as HttpResponse};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::Timestamp;
 use tokio::net::{TcpListener, TcpStream};
@@ -31,7 +31,7 @@ use super::console;
 use super::faults::Fault;
 use super::shell::{Incoming, Moment, Outgoing, Shell};
 use super::store::durable;
-use super::world::Response;
+use super::world::{Archive, Arriving, LARGEST_ARCHIVE, Response, UPLOADS};
 
 /// Largest body of a request.
 const LARGEST: usize = 16 << 20;
@@ -142,16 +142,10 @@ async fn read(
 ) -> Result<Incoming, Response> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
-    let most = if path == "/_emulator/import" { LARGEST_IMPORT } else { LARGEST };
-    let body = match Limited::new(body, most).collect().await {
-        Ok(body) => body.to_bytes().to_vec(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let message = format!("a request's body may have {} MiB at most", most >> 20);
-            return Err(Response::error(413, "Payload Too Large", &message));
-        }
-        Err(error) => {
-            return Err(Response::error(400, "Bad Request", &format!("the body ended early: {error}")));
-        }
+    let (body, archive) = match parts.method == Method::PUT && path.starts_with(UPLOADS) {
+        true => (Vec::new(), Some(receive(body).await?)),
+        false if path == "/_emulator/import" => (collect(body, LARGEST_IMPORT).await?, None),
+        false => (collect(body, LARGEST).await?, None),
     };
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Ok(Incoming {
@@ -159,11 +153,50 @@ async fn read(
         query: query(parts.uri.query().unwrap_or_default()),
         api_key: text("x-api-key"),
         project: text("x-project-id"),
+        host: text("host"),
         peer: peer.ip().to_string(),
         trusted: !console::is_own(&path) || (shared.loopback && is_local(&path, &parts.headers)),
         path,
         body,
+        archive,
     })
+}
+
+/// Reads a body whole.
+async fn collect(body: RequestBody, most: usize) -> Result<Vec<u8>, Response> {
+    match Limited::new(body, most).collect().await {
+        Ok(body) => Ok(body.to_bytes().to_vec()),
+        Err(error) => Err(unread(error.as_ref(), most)),
+    }
+}
+
+/// Reads an archive piece by piece: it may be large, and only its digest matters.
+async fn receive(body: RequestBody) -> Result<Archive, Response> {
+    if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
+        return Err(too_large(LARGEST_ARCHIVE));
+    }
+    let mut body = Limited::new(body, LARGEST_ARCHIVE);
+    let mut arriving = Arriving::default();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| unread(error.as_ref(), LARGEST_ARCHIVE))?;
+        if let Some(bytes) = frame.data_ref() {
+            arriving.take(bytes);
+        }
+    }
+    Ok(arriving.finish())
+}
+
+/// Says why a body was not read to its end.
+fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), most: usize) -> Response {
+    if error.is::<LengthLimitError>() {
+        return too_large(most);
+    }
+    Response::error(400, "Bad Request", &format!("the body ended early: {error}"))
+}
+
+fn too_large(most: usize) -> Response {
+    let message = format!("a request's body may have {} MiB at most", most >> 20);
+    Response::error(413, "Payload Too Large", &message)
 }
 
 /// Tells whether a request comes from this machine's programs, or from the emulator's own page: not from

@@ -12,7 +12,7 @@ use super::faults::{self, Fault};
 use super::limiter::{Decision, Limiter};
 use super::log::{Entry, Log};
 use super::store::Journal;
-use super::world::{Request, Response, Tier, World, handle, template};
+use super::world::{Archive, Request, Response, Tier, World, handle, receive, template};
 use crate::model::schema::Method;
 
 /// One request as it came from the socket.
@@ -22,10 +22,14 @@ pub(super) struct Incoming {
     pub(super) query: Vec<(String, String)>,
     pub(super) api_key: Option<String>,
     pub(super) project: Option<String>,
+    /// The address that the client reached this server at.
+    pub(super) host: Option<String>,
     pub(super) peer: String,
     /// Whether the emulator's own calls are open to this request.
     pub(super) trusted: bool,
     pub(super) body: Vec<u8>,
+    /// What the body was, where it is an archive.
+    pub(super) archive: Option<Archive>,
 }
 
 /// The two times of a request.
@@ -115,9 +119,16 @@ impl Shell {
     }
 
     fn run(&mut self, method: Method, incoming: Incoming, moment: Moment) -> Response {
-        let Incoming { path, query, api_key, project, body, .. } = incoming;
+        let Incoming { path, query, api_key, project, host, body, archive, .. } = incoming;
         let request = Request { method, path, query, api_key, project, body };
-        handle(&mut self.world, &request, self.clock.now(moment.real))
+        let now = self.clock.now(moment.real);
+        if let Some(host) = host {
+            self.world.set_origin(&format!("http://{host}"));
+        }
+        match archive {
+            Some(archive) => receive(&mut self.world, &request, &archive, now),
+            None => handle(&mut self.world, &request, now),
+        }
     }
 
     /// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
@@ -166,5 +177,68 @@ fn failure(status: u16) -> Response {
             "Internal Server Error",
             "something went wrong on our side: try again, or contact support",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::world::Setup;
+
+    const FIRST: &str = "sk_first";
+
+    fn shell() -> Shell {
+        let zero = Timestamp::UNIX_EPOCH;
+        let setup = Setup { seed: 1, api_key: FIRST.to_owned(), tier: Tier::Standard };
+        Shell {
+            world: World::new(&setup, zero),
+            clock: VirtualClock::new(zero, 1.0).unwrap(),
+            limiter: Some(Limiter::default()),
+            faults: faults::Plan::default(),
+            log: Log::default(),
+            journal: Journal::memory(),
+        }
+    }
+
+    fn send(shell: &mut Shell, method: &str, key: &str, body: &str) -> Response {
+        let incoming = Incoming {
+            method: method.to_owned(),
+            path: "/api/v1/api-keys".to_owned(),
+            query: Vec::new(),
+            api_key: Some(key.to_owned()),
+            project: None,
+            peer: "peer".to_owned(),
+            trusted: false,
+            host: None,
+            archive: None,
+            body: body.as_bytes().to_vec(),
+        };
+        let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
+        shell.answer(incoming, moment).response
+    }
+
+    /// Makes a key of a tier; returns its secret.
+    fn key(shell: &mut Shell, tier: &str) -> String {
+        let body = format!(r#"{{"name": "a", "rate_limit_tier": "{tier}"}}"#);
+        let answer = send(shell, "POST", FIRST, &body);
+        let read: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        read["data"]["secret"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn each_key_has_a_limit_of_its_own_tier() {
+        let mut shell = shell();
+        let set = serde_json::json!({"high_tier": true});
+        shell.world.mutate("account", "", set.as_object().unwrap(), Timestamp::UNIX_EPOCH).unwrap();
+        let keys = ["standard", "high", "standard"].map(|tier| key(&mut shell, tier));
+        for (key, most) in keys.iter().zip([90, 300, 90]) {
+            let storm = (0..400).map(|_| send(&mut shell, "GET", key, "").status);
+            // Without a role it may see nothing, but it is known, and counts for itself.
+            assert_eq!(storm.filter(|status| *status == 403).count(), most);
+        }
+        // Keys that are none share what their address has.
+        let storm = ["sk_x", "sk_y"]
+            .map(|key| (0..200).filter(|_| send(&mut shell, "GET", key, "").status == 401).count());
+        assert_eq!(storm, [90, 0]);
     }
 }

@@ -10,9 +10,11 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
+use tokio::runtime::Handle;
 
 use super::entry::{Identity, Ledger};
 use super::guarded::{Folder, failed};
@@ -36,13 +38,13 @@ const RESERVE: u64 = 512 * 1024;
 pub struct FileStore {
     directory: Folder,
     /// Held, not used: closing it gives the lock back.
-    _lock: File,
+    lock: Arc<File>,
     state: RefCell<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    journal: File,
+    journal: Arc<File>,
     journal_path: PathBuf,
     head: Head,
     /// Up to here the disk has room for the journal.
@@ -89,7 +91,7 @@ impl FileStore {
         let content = read_content(&directory)?;
         let name = journal_name(content.serial);
         let mut state = State {
-            journal: open_journal(&directory, &name, content.whole)?,
+            journal: Arc::new(open_journal(&directory, &name, content.whole)?),
             journal_path: place.join(name),
             head: content.head,
             reserved: 0,
@@ -100,11 +102,13 @@ impl FileStore {
         let is_new = state.records.as_ref().is_none_or(Vec::is_empty);
         if is_new {
             let birth = opening.identity.birth();
-            state.write(std::slice::from_ref(&birth))?;
+            let line = state.begin(std::slice::from_ref(&birth))?;
+            let written = write_durably(&state.journal, &line.bytes);
+            state.end(line.head, written)?;
             state.records = Some(vec![birth]);
         }
         check_owner(state.records.as_deref().unwrap_or_default(), opening.identity)?;
-        Ok(Self { directory, _lock: lock, state: RefCell::new(state) })
+        Ok(Self { directory, lock: Arc::new(lock), state: RefCell::new(state) })
     }
 
     /// Reads a ledger without a lock and without writing anything; `None` when there is none.
@@ -145,7 +149,9 @@ impl Store for FileStore {
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
-        self.state.borrow_mut().write(records)
+        let line = self.state.borrow_mut().begin(records)?;
+        let written = self.write(Arc::clone(&line.bytes)).await;
+        self.state.borrow_mut().end(line.head, written)
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
@@ -155,7 +161,7 @@ impl Store for FileStore {
         }
         write_summary(&self.directory, ledger, &state.head)?;
         let name = journal_name(ledger.serial);
-        state.journal = open_journal(&self.directory, &name, None)?;
+        state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
         self.directory.sync().map_err(failed("write", self.directory.path()))?;
         state.journal_path = self.directory.path().join(name);
         state.reserved = 0;
@@ -164,9 +170,38 @@ impl Store for FileStore {
     }
 }
 
+/// A line on its way to the disk.
+struct Line {
+    bytes: Arc<[u8]>,
+    /// The chain's head once it is there.
+    head: Head,
+}
+
+impl FileStore {
+    /// Writes a line where it holds nobody up: answers are read and other requests prepared meanwhile.
+    /// Whoever waits for the line waits for the disk.
+    async fn write(&self, line: Arc<[u8]>) -> io::Result<()> {
+        let journal = Arc::clone(&self.state.borrow().journal);
+        let Ok(runtime) = Handle::try_current() else { return write_durably(&journal, &line) };
+        // The write may outlive whoever asked for it; the lock outlives the write.
+        let lock = Arc::clone(&self.lock);
+        let write = move || {
+            let written = write_durably(&journal, &line);
+            drop(lock);
+            written
+        };
+        runtime.spawn_blocking(write).await.unwrap_or_else(|gone| Err(io::Error::other(gone)))
+    }
+}
+
+/// A failed sync is never repeated: the kernel may have dropped what it could not write.
+fn write_durably(mut journal: &File, line: &[u8]) -> io::Result<()> {
+    journal.write_all(line).and_then(|()| journal.sync_data())
+}
+
 impl State {
-    /// Appends one line, durably.
-    fn write(&mut self, records: &[Record]) -> Result<(), StoreError> {
+    /// Makes the line that is written next. Until it is known to be there, the store is poisoned.
+    fn begin(&mut self, records: &[Record]) -> Result<Line, StoreError> {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
@@ -174,9 +209,12 @@ impl State {
             .map_err(|error| failed("write", &self.journal_path)(error.into()))?;
         let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
         self.make_room(line.len() as u64, sends)?;
-        let fail = |source| failed("write", &self.journal_path)(source);
-        // A failed sync is never repeated: the kernel may have dropped what it could not write.
-        self.journal.write_all(&line).and_then(|()| self.journal.sync_data()).map_err(fail)?;
+        Ok(Line { bytes: line.into(), head })
+    }
+
+    /// Goes on after a line, if it is there.
+    fn end(&mut self, head: Head, written: io::Result<()>) -> Result<(), StoreError> {
+        written.map_err(failed("write", &self.journal_path))?;
         self.head = head;
         self.records = None;
         self.poisoned = false;

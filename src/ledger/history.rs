@@ -41,6 +41,9 @@ pub struct Origin {
     /// The digest of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Name>,
+    /// What others had changed and the plan put back, as `ADDRESS.ATTRIBUTE`; the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub put_back: Vec<Name>,
 }
 
 /// How a run ended.

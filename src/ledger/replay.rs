@@ -489,8 +489,10 @@ impl Ledger {
         let Some(entry) = self.entries.get(address) else { return };
         let mut objects = entry.current.iter().chain(&entry.deposed);
         let is_child = objects.any(|object| object.id == *id && object.parent.is_some());
+        // What there is once has its kind's name for an id, and comes back with it.
+        let comes_back = is_child || *id == entry.kind;
         let at = self.history.back().map(|run| run.at);
-        if let Some(at) = at.filter(|_| !is_child) {
+        if let Some(at) = at.filter(|_| !comes_back) {
             self.tombstones.insert(id.clone(), Tombstone { kind: entry.kind.clone(), at });
         }
     }

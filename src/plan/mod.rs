@@ -7,6 +7,7 @@ pub mod change;
 mod clash;
 mod classify;
 mod compare;
+pub mod contest;
 pub mod cost;
 mod diff;
 mod drift;

@@ -1,6 +1,7 @@
 //! Differences of long values, line by line: texts of several lines, lists, maps.
 
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::page::Line;
 use super::style::{Role, Sign, Style};
@@ -48,23 +49,20 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
             format!("{} {} {}", words::counted(old.len(), "line"), style.sign(Sign::Arrow), new.len());
         return vec![at(Role::Faint, "", &text)];
     }
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(&old, &new);
     let mut shown = Vec::new();
     let mut left_out = 0;
-    for (number, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+    for (number, group) in group_diff_ops(steps(&old, &new), CONTEXT).iter().enumerate() {
         if number > 0 && shown.len() < most {
             shown.push(at(Role::Faint, "  ", style.sign(Sign::Ellipsis)));
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
             let (role, sign) = match change.tag() {
                 ChangeTag::Delete => (Role::Danger, "- "),
                 ChangeTag::Insert => (Role::Good, "+ "),
                 ChangeTag::Equal => (Role::Faint, "  "),
             };
             if shown.len() < most {
-                shown.push(at(role, sign, change.value()));
+                shown.push(at(role, sign, &change.value()));
             } else {
                 left_out += 1;
             }
@@ -75,6 +73,16 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
         shown.push(at(Role::Faint, "  ", &text));
     }
     shown
+}
+
+/// Returns how one becomes the other. The algorithm is named here: a choice among all of them would put
+/// each into the binary.
+fn steps(old: &[String], new: &[String]) -> Vec<DiffOp> {
+    let mut capture = Compact::new(Replace::new(Capture::new()), old, new);
+    match myers::diff(&mut capture, old, 0..old.len(), new, 0..new.len()) {
+        Ok(()) => capture.into_inner().into_inner().into_ops(),
+        Err(never) => match never {},
+    }
 }
 
 #[cfg(test)]

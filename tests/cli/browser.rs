@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const INSTALL: &str = "install Chromium: apt-get install chromium";
 /// No answer takes as long; a browser that hangs fails the test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A browser with one page.
 pub struct Browser {
@@ -59,11 +59,12 @@ impl Browser {
         let input = child.stdin.take().unwrap();
         let mut browser =
             Self { child, input, messages, calls: 0, session: None, events: Vec::new(), _profile: profile };
-        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
-        let attached = browser.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
+        let target =
+            browser.call("Target.createTarget", &json!({"url": "about:blank"}))["targetId"].clone();
+        let attached = browser.call("Target.attachToTarget", &json!({"targetId": target, "flatten": true}));
         browser.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            browser.call(&format!("{domain}.enable"), &json!({}));
         }
         browser.go(url);
         browser
@@ -71,11 +72,11 @@ impl Browser {
 
     /// Sends a command; returns its result.
     #[track_caller]
-    pub fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         self.calls += 1;
         let mut message = json!({"id": self.calls, "method": method, "params": params});
         if let Some(session) = &self.session {
@@ -98,14 +99,14 @@ impl Browser {
 
     /// Opens an address, and waits until it is loaded.
     pub fn go(&mut self, url: &str) {
-        self.call("Page.navigate", json!({"url": url}));
+        self.call("Page.navigate", &json!({"url": url}));
         self.until(&format!("location.href === {} && document.readyState === 'complete'", json!(url)));
     }
 
     /// Returns the value of an expression on the page, or of the promise that it is.
     pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let mut answer = self.call("Runtime.evaluate", params);
+        let mut answer = self.call("Runtime.evaluate", &params);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].take()
     }
@@ -127,7 +128,7 @@ impl Browser {
         );
         let params = json!({"expression": script, "awaitPromise": true, "returnByValue": true});
         // A page that is on its way out takes the promise along: the next one is asked again.
-        let answer = (0..10).find_map(|_| self.ask("Runtime.evaluate", params.clone()).ok());
+        let answer = (0..10).find_map(|_| self.ask("Runtime.evaluate", &params).ok());
         let outcome = answer.expect("the page comes to rest")["result"]["value"].take();
         assert!(outcome == true, "not so: {expression}\n{outcome}");
     }
@@ -145,7 +146,7 @@ impl Browser {
             if kind == "keyDown" && !text.is_empty() {
                 params["text"] = text.into();
             }
-            self.call("Input.dispatchKeyEvent", params);
+            self.call("Input.dispatchKeyEvent", &params);
         }
     }
 

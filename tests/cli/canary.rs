@@ -220,6 +220,130 @@ fn no_planted_secret_is_said_or_written() {
     assert!(catch.looked > 60, "{}", catch.looked);
 }
 
+/// Answers everything with an error, and keeps what it was told.
+fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let ear = heard.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = [0; 16_384];
+            let count = stream.read(&mut bytes).unwrap_or(0);
+            ear.lock().unwrap().extend_from_slice(&bytes[..count]);
+            let _ = stream.write_all(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    (address, heard)
+}
+
+/// Passwords of shared ledgers: in addresses and in variables, and in what the places are told.
+#[test]
+fn no_password_of_a_shared_ledger_is_said_or_written() {
+    let case = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.0.0.0/16 } }\n")
+        .emulator();
+    case.ok("apply --yes");
+    let secrets: Vec<String> = (70..80).map(plain).collect();
+    let secrets = secrets.iter().map(|secret| (secret.clone(), forms(secret))).collect();
+    let mut catch = Catch { secrets, looked: 0 };
+    let (address, heard) = listener();
+    let given: Vec<(&str, String)> = vec![
+        ("PGPASSWORD", plain(71)),
+        ("AWS_ACCESS_KEY_ID", "AKIATEST".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", plain(72)),
+        ("AWS_SESSION_TOKEN", plain(73)),
+        ("AWS_REGION", "us-east-1".to_owned()),
+        ("AWS_ENDPOINT_URL", format!("http://{address}")),
+        ("STEAD_HTTP_USERNAME", "ci".to_owned()),
+        ("STEAD_HTTP_PASSWORD", plain(74)),
+    ];
+    let places = [
+        format!("postgres://me:{}@127.0.0.1:1/db", plain(70)),
+        "postgres://me@127.0.0.1:1/db".to_owned(),
+        format!("postgres://me:{}@127.0.0.1:no/db", plain(75)),
+        "s3://bucket/prefix".to_owned(),
+        format!("http://{address}/state"),
+        format!("https://me:{}@127.0.0.1:1/state", plain(76)),
+        format!("nowhere://me:{}@127.0.0.1/x", plain(77)),
+    ];
+    for place in &places {
+        let mut given = given.clone();
+        given.push(("STEAD_BACKEND", place.clone()));
+        for args in [
+            "plan -v",
+            "plan --output json",
+            "apply --yes -v",
+            "lock status",
+            "lock break --reason stuck --yes",
+            "history",
+            "state list",
+            "state pull",
+            "state verify",
+        ] {
+            let run = catch.run(&case, args, &given);
+            assert_ne!(run.code, 101, "{place}: {args}: {}", run.all());
+        }
+        given.pop();
+        let moving = case.command("state migrate --yes --to").arg(place).envs(given).output().unwrap();
+        catch.look("state migrate", &moving.stdout);
+        catch.look("state migrate", &moving.stderr);
+    }
+    let but: Vec<PathBuf> = ["cloud", "stead.yaml"].map(|name| case.path(name)).to_vec();
+    catch.files(&case.path(""), &but);
+    // A state server is told the password in its header, where it belongs, and nowhere else.
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
+    assert!(heard.contains("/state"), "the state server was never asked");
+    let told: String =
+        heard.lines().filter(|line| !line.to_lowercase().starts_with("authorization:")).collect();
+    catch.secrets.retain(|(secret, _)| *secret != plain(73));
+    catch.look("what the places were told", told.as_bytes());
+}
+
+/// The key that `login` stores is in its file, and nowhere else; after `logout` it is nowhere.
+#[test]
+fn a_stored_key_is_in_its_file_only() {
+    use std::io::Write;
+    let case = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.0.0.0/16 } }\n")
+        .emulator();
+    let key = case.cloud().key.clone();
+    let mut catch = Catch { secrets: vec![(key.clone(), forms(&key))], looked: 0 };
+    let mut keyless = |args: &str, typed: &str| {
+        let mut command = case.command(args);
+        command.env_remove("STEAD_API_KEY").stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        catch.look(args, &output.stdout);
+        catch.look(args, &output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    keyless("login --key-stdin", &format!("{key}\n"));
+    for args in [
+        "whoami",
+        "whoami --output json",
+        "plan -o p.plan",
+        "apply --yes -v",
+        "history",
+        "ls",
+        "state pull",
+    ] {
+        keyless(args, "");
+    }
+    let stored = case.path(".config/stead/credentials.json");
+    assert!(std::fs::read_to_string(&stored).unwrap().contains(&key));
+    catch.files(&case.path(""), &[case.path("cloud"), stored.clone()]);
+    let mut command = case.command("logout");
+    let output = command.env_remove("STEAD_API_KEY").output().unwrap();
+    assert!(output.status.success());
+    catch.look("logout", &output.stderr);
+    catch.files(&case.path(""), &[case.path("cloud")]);
+}
+
 /// Everything that goes wrong with a secret in hand.
 #[test]
 fn no_error_quotes_a_secret() {

@@ -1,6 +1,9 @@
 //! Stories of change: in place, replaced, drifted, removed, protected, killed, destroyed.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
 use crate::case::Case;
@@ -172,22 +175,67 @@ fn a_failed_step_skips_what_needs_it_and_the_rest_goes_on() {
 #[test]
 fn stop_signals_drain_and_the_next_apply_resumes() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "20"]);
-    let child = case
-        .command("apply --yes")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = case.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while case.cloud().mutations_since(0).is_empty() {
         std::thread::yield_now();
     }
     let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     case.ok("apply --yes");
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 1);
     no_changes(&case);
+}
+
+/// The first signal waits for what runs; the second does not, and the next apply knows what was asked for.
+#[test]
+fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
+    // Here a machine takes as long as in life: nobody waits for it.
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "1"]);
+    let mut child =
+        case.command("apply --yes").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let asked = |line: &String| line == "POST /api/v1/vms";
+    while !case.cloud().mutations_since(0).iter().any(asked) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it asked for the machine");
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    let stop = || assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    stop();
+    let said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = said.skip_while(|line| !line.contains("Again to stop at once"));
+    assert!(said.next().is_some());
+    stop();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let machines = case.cloud().list("/api/v1/vms");
+    assert_eq!(machines.len(), 1);
+    assert_ne!(machines[0]["status"], "running", "it did not wait for the machine");
+    case.ok("lock status").says(&["Nobody has the lock"]);
+    case.cloud().control("POST", "/_emulator/clock", &json!({"speed": 1000}));
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1, "what was asked for was found");
+    no_changes(&case);
+}
+
+/// Two writers of one field, neither of whom sees the other: what comes back after each apply is told.
+#[test]
+fn a_field_that_someone_else_writes_too_is_told() {
+    let stack = "stead: 1\nstack: story\nproject: { home: { name: home, description: ours } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let home = case.cloud().list("/api/v1/projects").into_iter().find(|one| one["name"] == "home");
+    let id = home.unwrap()["id"].as_str().unwrap().to_owned();
+    let told = "project.home.description differs again";
+    for again in 0..3 {
+        case.cloud().mutate("project", &id, &json!({"description": "theirs"}));
+        let tells = again == 2;
+        for args in ["plan", "drift", "apply --yes"] {
+            assert_eq!(case.ok(args).stderr.contains(told), tells, "{args}, time {again}");
+        }
+    }
+    case.ok("plan").says(&["No changes"]);
+    assert!(!case.ok("plan").all().contains(told), "what is as it should be is no contest");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn the_page_lists_the_cloud_and_an_edit_is_drift() {
          === 'shop|running|0.0260|19.00|hourly'",
     );
     browser.until("document.querySelector('#rate').textContent === '0.0260 USD'");
-    browser.until("document.querySelector('#balance').textContent === '1000 USD'");
+    browser.until("document.querySelector('#balance').textContent === '1000.00 USD'");
     // Another one, made while the page is open, appears.
     let project = case.cloud().list("/api/v1/projects")[0]["id"].as_str().unwrap().to_owned();
     browser.value(&format!(
@@ -203,7 +203,7 @@ fn it_is_used_by_keyboard_alone_in_light_and_dark() {
     browser.value("document.activeElement.blur()");
     let mut seen = Vec::new();
     // Up to the first object; each stop on the way can be seen.
-    while !seen.last().is_some_and(|last: &String| last == "main") {
+    while seen.last().is_none_or(|last: &String| last != "main") {
         browser.press("Tab");
         let stop = browser.value(
             "(() => { const at = document.activeElement;
@@ -237,7 +237,7 @@ fn it_is_used_by_keyboard_alone_in_light_and_dark() {
     let mut grounds = Vec::new();
     for scheme in ["light", "dark"] {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        browser.call("Emulation.setEmulatedMedia", features);
+        browser.call("Emulation.setEmulatedMedia", &features);
         grounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
     }
     assert_ne!(grounds[0], grounds[1]);

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::case::{Case, Run};
+use crate::case::{Case, Run, STEAD};
+use crate::lying::Liar;
 
 /// Pieces that act somewhere: terminals, CI runners, documents, chats.
 const PIECES: &[&str] = &[
@@ -176,6 +177,97 @@ fn what_the_service_says_acts_nowhere() {
     for args in ["show shop.plan", "show shop.plan --output json", "apply shop.plan --output ndjson"] {
         check(args, &case.ok(args));
     }
+}
+
+/// What the ledger remembers of people comes back in the history, in locks and in refusals.
+#[test]
+fn what_people_are_called_acts_nowhere() {
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
+    case.ok("apply --yes");
+    let home =
+        case.cloud().list("/api/v1/projects").iter().find(|p| p["name"] == "home").unwrap()["id"].clone();
+    for piece in PIECES {
+        let called = format!("x{piece}");
+        // An apply that does nothing is not remembered.
+        case.cloud().mutate("project", home.as_str().unwrap(), &json!({"description": "theirs"}));
+        let output =
+            case.command("apply --yes").env("USER", &called).env("LOGNAME", &called).output().unwrap();
+        check(&format!("apply of {called:?}"), &Run::of(&output));
+    }
+    let remembered = case.ok("history --output json").json();
+    assert!(remembered["runs"].as_array().unwrap().len() > PIECES.len(), "{remembered}");
+    for args in ["history", "history -v", "history --output json", "history show 1", "state verify"] {
+        check(args, &case.ok(args));
+    }
+    for number in (1..=PIECES.len()).step_by(7) {
+        check("history show", &case.ok(&format!("history show {number}")));
+    }
+}
+
+/// Takes out of a terminal's bytes what the live table writes by itself.
+fn without_drawing(screen: &str) -> String {
+    let mut rest = screen;
+    let mut text = String::new();
+    while let Some(at) = rest.find("\u{1b}[") {
+        text.push_str(&rest[..at]);
+        let sequence = &rest[at + 2..];
+        let end = sequence.find(|c: char| !c.is_ascii_digit() && !";?".contains(c)).unwrap();
+        let (parameters, end) = (&sequence[..end], &sequence[end..]);
+        let drawn = end.starts_with(['m', 'A', 'B', 'K'])
+            || (parameters.starts_with('?') && end.starts_with(['h', 'l']));
+        assert!(drawn, "{:?} in {screen:?}", &rest[at..=at + 4]);
+        rest = &end[1..];
+    }
+    text.push_str(rest);
+    text.replace('\r', "")
+}
+
+/// The live table and what stays above it, on a terminal of its own.
+#[test]
+fn what_the_service_says_acts_in_no_live_table() {
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
+    let liar = Liar::before(&case);
+    let mut marked = 0;
+    for first in [0, 1, 2, 3] {
+        liar.tell([refusal::<0>, refusal::<1>, refusal::<2>, refusal::<3>][first]);
+        let line = format!("{STEAD} apply --yes");
+        let mut command = case.command("");
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(case.path("")).env_clear();
+        for (name, value) in command.env("STEAD_API_URL", &liar.url).get_envs() {
+            value.map(|value| script.env(name, value));
+        }
+        script.env("PATH", std::env::var_os("PATH").unwrap()).env("TERM", "xterm");
+        let output = script.stdin(std::process::Stdio::null()).output().unwrap();
+        let screen = String::from_utf8(output.stdout).unwrap();
+        assert!(screen.contains("\u{1b}["), "it was not live: {screen:?}");
+        marked += screen.matches("MARK").count();
+        for piece in PIECES.iter().filter(|piece| piece.contains(char::is_control)) {
+            assert!(!screen.contains(&format!("MARK{piece}MARK")), "{piece:?} in {screen:?}");
+        }
+        let run = Run { code: 0, stdout: without_drawing(&screen), stderr: String::new() };
+        check(&format!("live, {first}"), &run);
+    }
+    assert!(marked > 0, "nothing of what it said was shown");
+}
+
+/// Refuses what is to be made, and says every fourth piece.
+fn refusal<const FIRST: usize>(
+    line: &str,
+    status: u16,
+    body: serde_json::Value,
+) -> (u16, serde_json::Value) {
+    if !line.starts_with("POST ") {
+        return (status, body);
+    }
+    let said: String = PIECES
+        .iter()
+        .skip(FIRST)
+        .step_by(4)
+        .map(|piece| format!("MARK{piece}MARK "))
+        .collect::<Vec<_>>()
+        .concat();
+    (400, json!({"error": "Bad Request", "message": said}))
 }
 
 /// The text as JSON in ASCII, which is YAML too.

@@ -24,11 +24,11 @@ vpc:
 ";
 
 /// A lie: `(request line, status, body)` to another status and body.
-type Lie = fn(&str, u16, Value) -> (u16, Value);
+pub type Lie = fn(&str, u16, Value) -> (u16, Value);
 
 /// Stands between the command and the emulator.
-struct Liar {
-    url: String,
+pub struct Liar {
+    pub url: String,
     lie: Arc<Mutex<Lie>>,
 }
 
@@ -53,7 +53,7 @@ fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 }
 
 impl Liar {
-    fn before(case: &Case) -> Self {
+    pub fn before(case: &Case) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let service = case.cloud().url.strip_prefix("http://").unwrap().to_owned();
@@ -85,7 +85,7 @@ impl Liar {
         Self { url, lie }
     }
 
-    fn tell(&self, lie: Lie) {
+    pub fn tell(&self, lie: Lie) {
         *self.lie.lock().unwrap() = lie;
     }
 

@@ -11,6 +11,7 @@
 )]
 
 mod bad_input;
+mod bounds;
 mod browser;
 mod canary;
 mod case;

@@ -201,6 +201,7 @@ impl<'a> Apply<'a> {
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show(session, &plan, &facts);
         }
+        planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
         }

@@ -3,6 +3,7 @@
 use crate::cli::args::DriftArgs;
 use crate::cli::books;
 use crate::cli::commands::ls;
+use crate::cli::commands::plan as planning;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
@@ -23,6 +24,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    planning::warn_of_contest(session, &plan, &ledger);
     let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
     let found = Found {
         stack: &project.stack.name,

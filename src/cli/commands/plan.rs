@@ -16,6 +16,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
 use crate::plan::change::Plan;
+use crate::plan::contest;
 use crate::plan::saved::SavedPlan;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
@@ -36,6 +37,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let start = clock.elapsed();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     show(session, &plan, &facts(&ledger, clock, start, &world));
+    warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
         let text = SavedPlan::new(plan.clone(), env!("CARGO_PKG_VERSION"))
             .to_text()
@@ -55,6 +57,16 @@ fn warn_of_older(session: &Session, ledger: &Ledger) -> Result<(), Failure> {
         session.ui.say(&format!("warning: {objection}: what was made since then is not in it"));
     }
     Ok(())
+}
+
+/// Says what differs again although the last applies put it back.
+pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &Ledger) {
+    for name in contest::contested(&plan.drift, ledger.history.iter()) {
+        session.ui.say(&format!(
+            "warning: {name} differs again although the last applies put it back: someone else writes it, \
+             too. Let one of you manage it; `ignore_drift` leaves it to the other."
+        ));
+    }
 }
 
 /// Shows a plan in the form that was asked for.

@@ -66,6 +66,20 @@ fn a_total_that_lies_does_no_harm() {
 }
 
 #[test]
+fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
+    for total in [Json::Null, json!(u32::MAX)] {
+        let (client, clock, log) = client(|request| {
+            let offset = request.query.iter().find(|(name, _)| *name == "offset").unwrap();
+            answer(200, &json!({"data": [{"id": format!("vm-{}", offset.1)}], "total": total}))
+        });
+        let error = run(&clock, list(&client, &vms())).unwrap_err().to_string();
+        assert!(error.contains("does not end"), "{error}");
+        let requests = log.borrow().len();
+        assert!((MOST_PAGES..=MOST_PAGES + 2 * WAVE).contains(&requests), "{requests}");
+    }
+}
+
+#[test]
 fn pages_go_out_together() {
     let rows = dated(1_000);
     let (client, clock, log) = client(|request| page(request, &rows, 100));

@@ -80,17 +80,20 @@ function tone(word) {
 
 const time = (text) => String(text).replace("T", " ").replace(/(\.\d+)?Z$/, "");
 
+/** Money as it is shown; the exact amounts stay with the emulator. */
+const usd = (amount, digits) => `${Number(amount).toFixed(digits)} USD`;
+
 function showAccount(stats) {
   write(at("now"), `${time(stats.clock.now)} UTC`);
   write(at("speed"), `${stats.clock.speed}×`);
-  write(at("balance"), `${stats.bill.balance} USD`);
-  write(at("rate"), `${stats.bill.rate_per_hour} USD`);
-  write(at("accrued"), `${stats.bill.accrued} USD`);
+  write(at("balance"), usd(stats.bill.balance, 2));
+  write(at("rate"), usd(stats.bill.rate_per_hour, 4));
+  write(at("accrued"), usd(stats.bill.accrued, 4));
   write(at("total"), String(stats.requests));
 }
 
 function showKinds(kinds) {
-  state.kind ??= (kinds.find((entry) => entry.total > 0) ?? kinds[0]).kind;
+  state.kind ??= kinds.reduce((most, entry) => (entry.total > most.total ? entry : most)).kind;
   const build = (entry) => {
     const button = make("button", { type: "button" }, make("span", {}, entry.kind), make("span"));
     button.addEventListener("click", () => {

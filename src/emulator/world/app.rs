@@ -163,6 +163,11 @@ impl Record<App> {
         (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly))
     }
 
+    /// Becomes another app, with what was used so far.
+    pub(super) fn put(&mut self, new: App) {
+        self.body = App { used: self.body.used, spent: self.body.spent, ..new };
+    }
+
     /// Brings what was used up to a time; whatever changes the use comes after this.
     pub(super) fn meter(&mut self, now: Time) {
         let (instances, rate) = self.metered();
@@ -229,6 +234,10 @@ impl Body for App {
 
     fn renew(record: &mut Record<Self>, until: Time) {
         record.body.billing.extend(until);
+    }
+
+    fn settle(record: &mut Record<Self>, now: Time) {
+        record.meter(now);
     }
 
     fn next(record: &Record<Self>) -> Option<Time> {

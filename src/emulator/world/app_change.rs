@@ -181,7 +181,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     let opens = new.previews_enabled && !old.previews_enabled;
     new.changed |= changes && status == "paused";
     call.change_app(id, |record| {
-        record.body = App { used: record.body.used, spent: record.body.spent, ..new };
+        record.put(new);
         record.reschedule(now);
     });
     call.note(id, "updated", "");

@@ -18,25 +18,27 @@ const SOURCE: usize = 512;
 const MOST_VARIABLES: usize = 1_000;
 const LONGEST_VALUE: usize = 65_536;
 
+/// Puts a text into its field, when there is one.
+fn set(field: &mut String, said: Option<&str>) {
+    if let Some(text) = said {
+        text.clone_into(field);
+    }
+}
+
 /// Reads what a creation and a change have in common.
 pub(super) fn read_settings(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
-    let text = |name, most, into: &mut String| {
-        let read = body.optional(name, |field| field.text(0, most))?;
-        read.map(|text| text.clone_into(into));
-        Ok::<_, Refusal>(())
-    };
-    text("description", DESCRIPTION, &mut app.description)?;
-    text("start_command", COMMAND, &mut app.start_command)?;
-    text("health_check_path", PATH, &mut app.health_check_path)?;
+    let text = |name, most| body.optional(name, |field| field.text(0, most));
+    set(&mut app.description, text("description", DESCRIPTION)?);
+    set(&mut app.start_command, text("start_command", COMMAND)?);
+    set(&mut app.health_check_path, text("health_check_path", PATH)?);
     if !app.health_check_path.is_empty() && !app.health_check_path.starts_with('/') {
         return Err(Refusal::bad(format!(
             "health_check_path {} must begin with a slash, such as /healthz",
             app.health_check_path
         )));
     }
-    if let Some(slug) = body.optional("size", |field| field.text(1, 64))? {
-        known_size(slug)?.clone_into(&mut app.size);
-    }
+    let size = body.optional("size", |field| field.text(1, 64))?;
+    set(&mut app.size, size.map(known_size).transpose()?);
     app.port = body.optional("port", |field| field.integer(1, 65_535))?.or(app.port);
     check_port(app)?;
     app.previews_enabled =
@@ -103,9 +105,9 @@ fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
     let concurrency =
         body.optional("cron_concurrency", |field| field.one_of(&["allow", "forbid", "replace"]))?;
     let said = schedule.is_some() || timezone.is_some();
-    schedule.map(|text| text.clone_into(&mut app.cron_schedule));
-    timezone.map(|text| text.clone_into(&mut app.cron_timezone));
-    concurrency.map(|text| text.clone_into(&mut app.cron_concurrency));
+    set(&mut app.cron_schedule, schedule);
+    set(&mut app.cron_timezone, timezone);
+    set(&mut app.cron_concurrency, concurrency);
     match (app.kind, app.cron_schedule.is_empty()) {
         (AppType::Cron, true) => return Err(Refusal::bad("cron_schedule is required for a cron app")),
         // Without a schedule, a zone is still to be one.

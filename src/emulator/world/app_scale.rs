@@ -95,7 +95,7 @@ fn scale(call: &mut Call<'_>) -> Reply {
     }
     call.adjust_billing(old.billing, old.month(), new.month())?;
     call.change_app(id, |record| {
-        record.body = App { used: record.body.used, spent: record.body.spent, ..new }
+        record.put(new);
     });
     call.note(id, "scaled", "");
     call.show::<App>(200, id, "app scaled")

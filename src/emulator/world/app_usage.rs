@@ -64,7 +64,8 @@ fn usage(call: &mut Call<'_>) -> Reply {
         Some(text) => vec![call.find_app_named(text)?],
         None => call.world.apps.iter().filter(|record| in_scope(call.scope, record.project)).collect(),
     };
-    let whole = call.scope == Scope::Whole && value("service_id").is_none();
+    let one = value("service_id").is_some();
+    let whole = call.scope == Scope::Whole && !one;
     let services: Vec<_> = apps.into_iter().map(|record| used(record, call, current)).collect();
     let listed = services.iter().map(|used| used.dollars).sum();
     // What apps used that are no more counts for the account as a whole.
@@ -73,7 +74,7 @@ fn usage(call: &mut Call<'_>) -> Reply {
         fields.object("data", |fields| {
             fields.put("period", period);
             fields.number("total_usd", total.round_dp(4));
-            let known = services.iter().filter(|used| !used.hours.is_zero() || !whole);
+            let known = services.iter().filter(|used| one || !used.hours.is_zero());
             fields.array("services", known, show);
         });
     }))

@@ -63,6 +63,14 @@ impl Call<'_> {
         }
     }
 
+    /// Refuses a caller who lacks a further permission in the project of the request.
+    pub(super) fn also_needs(&self, permission: &str) -> Result<(), Refusal> {
+        match Need::named(permission) {
+            Some(need) => self.grant.permit(need, self.project(), "project"),
+            None => Ok(()),
+        }
+    }
+
     /// Finds the object that the path means, within the project that a change names.
     pub(super) fn find<T: Body>(&self) -> Result<&Record<T>, Refusal> {
         let id = Uuid::try_parse(self.param(0)).ok();

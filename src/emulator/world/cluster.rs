@@ -44,7 +44,7 @@ pub(super) struct Cluster {
     pub(super) worker_plan_id: Option<i64>,
     pub(super) upgrade_mode: Mode,
     /// Sunday is 0.
-    pub(super) maintenance_day: i64,
+    pub(super) maintenance_day: i8,
     /// `HH:MM`, UTC.
     pub(super) maintenance_start: String,
     /// The end of the last weekly window that was made use of.

@@ -40,7 +40,7 @@ pub(super) struct History {
 impl History {
     /// Adds an event some seconds from now.
     pub(super) fn add(&mut self, now: Time, seconds: i64, kind: &str, message: impl Into<String>) {
-        self.total += 1;
+        self.total = self.total.wrapping_add(1);
         let at = after(now, seconds);
         let event = Event { number: self.total, at, kind: kind.to_owned(), message: message.into() };
         let place = self.kept.partition_point(|earlier| earlier.at <= at);

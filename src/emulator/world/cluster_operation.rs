@@ -108,7 +108,7 @@ fn pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, Refusa
     if pools.is_empty() {
         return Ok(worker_plan.map(NodePool::default_of).into_iter().collect());
     }
-    let workers: i64 = pools.iter().map(|pool| pool.node_count).sum();
+    let workers: u32 = pools.iter().map(|pool| pool.node_count).sum();
     if workers < FEWEST {
         return Err(Refusal::bad(format!(
             "node_pools: a cluster has at least {FEWEST} workers over all pools, and these have {workers}"

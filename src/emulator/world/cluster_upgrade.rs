@@ -56,8 +56,8 @@ pub(super) struct Upgrade {
 struct Window(i64);
 
 impl Window {
-    fn new(day: i64, start: &str) -> Self {
-        Self(day * DAY + seconds_of_day(start).unwrap_or_default())
+    fn new(day: i8, start: &str) -> Self {
+        Self(i64::from(day) * DAY + seconds_of_day(start).unwrap_or_default())
     }
 
     /// Returns how many seconds ago it opened, the last time that it did.
@@ -85,7 +85,9 @@ impl Cluster {
     pub(super) fn read_maintenance(&mut self, body: &Input) -> Result<(), Refusal> {
         let mode =
             body.optional("upgrade_mode", |field| field.one_of(&["manual", "auto_patch", "auto_minor"]))?;
-        let day = body.optional("maintenance_day", |field| field.integer(0, 6))?;
+        let day = body
+            .optional("maintenance_day", |field| field.integer(0, 6))?
+            .and_then(|day| i8::try_from(day).ok());
         let start = body.optional("maintenance_start", |field| field.text(1, 16))?;
         if let Some(text) = start.filter(|text| seconds_of_day(text).is_none()) {
             return Err(Refusal::bad(format!(
@@ -136,7 +138,9 @@ impl Record<Cluster> {
         }
         cluster.target()?;
         let times = [Some(self.updated_at), self.timeline.settles_at(), cluster.window_used];
-        times.into_iter().flatten().max().map(|time| cluster.window().open_from(time))
+        let open = times.into_iter().flatten().max().map(|time| cluster.window().open_from(time));
+        // Nothing comes at the end of time: there is no later one to wait for.
+        open.filter(|time| *time < Time::MAX)
     }
 }
 
@@ -156,7 +160,8 @@ impl World {
         let pools: Vec<_> = self.pools(id).map(|pool| pool.body.name.clone()).collect();
         self.clusters.update(id, at, |record| {
             let cluster = &mut record.body;
-            progress(&mut cluster.history, at, cluster.control_plane_count, &pools, target);
+            let masters = if cluster.is_single() { 1 } else { 3 };
+            progress(&mut cluster.history, at, masters, &pools, target);
             cluster.upgrade = Some(Upgrade { version_id: target.id, done_at: after(at, DURATION) });
             record.timeline = Timeline::new(at, &[(0, "upgrading"), (DURATION, "running")]);
         });

@@ -162,7 +162,7 @@ fn create(call: &mut Call<'_>) -> Reply {
     call.validate_billing()?;
     let now = call.now;
     call.change_app(app, |record| {
-        record.body = App { used: record.body.used, spent: record.body.spent, paused_by_cap: false, ..new };
+        record.put(new);
     });
     let id = call.world.deploy(app, now, "manual").ok_or_else(|| Refusal::unknown("app service"))?;
     call.show::<Deployment>(201, id, "deployment created")

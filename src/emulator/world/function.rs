@@ -182,5 +182,5 @@ fn delete(call: &mut Call<'_>) -> Reply {
 fn grant(call: &mut Call<'_>) -> Reply {
     let record = call.find::<Function>()?;
     let (id, project) = (record.id, record.project);
-    call.grant(id, project)
+    Ok(call.grant(id, project))
 }

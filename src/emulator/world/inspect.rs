@@ -55,6 +55,7 @@ impl World {
                 "balance": account.balance.normalize().to_string().parse::<serde_json::Number>().ok(),
                 "banned": account.banned,
                 "card": account.card,
+                "high_tier": account.high_tier,
             });
             return Ok(json!({"object": self.account_object(), "fields": fields}));
         }

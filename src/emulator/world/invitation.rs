@@ -49,7 +49,7 @@ impl Record<Invitation> {
     }
 }
 
-/// Invitations by address, those that were accepted by age, and the roles that they give.
+/// Invitations by address without regard to the case of its letters, those that were accepted by age, and the roles that they give.
 #[derive(Default)]
 pub(super) struct Guests {
     emails: HashMap<String, BTreeSet<(Time, Uuid)>>,
@@ -73,7 +73,7 @@ impl Body for Invitation {
     fn index(index: &mut Guests, record: &Record<Self>, present: bool) {
         index.roles.note(record.body.role_id, present);
         let place = (record.created_at, record.id);
-        let same = index.emails.entry(record.body.email.clone()).or_default();
+        let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
         if present {
             same.insert(place);
             if record.is_accepted() {
@@ -84,7 +84,7 @@ impl Body for Invitation {
         index.accepted.remove(&place);
         same.remove(&place);
         if same.is_empty() {
-            index.emails.remove(&record.body.email);
+            index.emails.remove(&record.body.email.to_lowercase());
         }
     }
 
@@ -105,7 +105,7 @@ impl World {
     }
 }
 
-/// Reads an address, without regard to the case of its letters.
+/// Reads an address.
 fn email(field: Field<'_>) -> Result<String, Refusal> {
     let text = field.text(3, 254)?;
     let well = text.split_once('@').is_some_and(|(name, host)| {
@@ -115,14 +115,14 @@ fn email(field: Field<'_>) -> Result<String, Refusal> {
     if !well || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
         return Err(Refusal::bad("email must be an address such as someone@example.com"));
     }
-    Ok(text.to_lowercase())
+    Ok(text.to_owned())
 }
 
 fn create(call: &mut Call<'_>) -> Reply {
     let email = call.body.required("email", email)?;
     let role_id = call.required_role(call.grant.account())?;
     let world = &*call.world;
-    let same = world.invitations.index().emails.get(&email).into_iter().flatten();
+    let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
         match record.status(call.now) {
             "pending" => return Err(Refusal::conflict(format!("{email} is invited already"))),

@@ -23,7 +23,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// How many runs of an app are kept.
-const KEPT: usize = 50;
+const KEPT: usize = 20;
 /// Seconds until a run starts.
 const STARTS: i64 = 1;
 
@@ -129,23 +129,33 @@ impl World {
         self.job_runs.prune(app, KEPT, |_| false);
     }
 
-    /// Runs a cron app whose time has come, and plans the next time. Of a time that nobody looks at,
-    /// only the runs that would still be kept at its end are made.
+    /// Runs a cron app whose time has come, each time up to the end of what the clock passes over, and
+    /// plans the next time. Of many runs only those are made that would still be kept at the end.
     pub(super) fn run_schedule(&mut self, app: Uuid, now: Time) {
         let Some(record) = self.apps.get(app) else { return };
         let Some(schedule) = record.body.schedule(now) else {
             self.apps.amend(app, |record| record.body.next_run_at = None);
             return;
         };
-        let free = record.body.cron_concurrency != "forbid" || self.going(app, now).is_empty();
-        if record.status(now) == "live" && free {
-            // The id follows from app and time, so that runs that were left out change no other id.
-            let id = chance::id(app.as_u64_pair().1, now.as_millisecond().unsigned_abs());
-            self.begin_run(app, now, id, "schedule");
+        let end = self.quiet_until(now);
+        self.run_scheduled(app, now);
+        let mut next = schedule.next(schedule.shortly_before(now, end, 2 * KEPT));
+        while let Some(at) = next.filter(|at| *at <= end) {
+            self.run_scheduled(app, at);
+            next = schedule.next(at);
         }
-        let from = schedule.shortly_before(now, self.quiet_until(now), 2 * KEPT);
-        let next = schedule.next(from);
         self.apps.amend(app, |record| record.body.next_run_at = next);
+    }
+
+    /// Lets a scheduled run begin, unless the app is not live or another run forbids it.
+    fn run_scheduled(&mut self, app: Uuid, at: Time) {
+        let Some(record) = self.apps.get(app).filter(|record| record.status(at) == "live") else { return };
+        if record.body.cron_concurrency == "forbid" && !self.going(app, at).is_empty() {
+            return;
+        }
+        // The id follows from app and time, so that runs that were left out change no other id.
+        let id = chance::id(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
+        self.begin_run(app, at, id, "schedule");
     }
 
     /// Returns up to when nothing but the clock itself changes what apps do.

@@ -63,7 +63,7 @@ fn document(record: &Record<Cluster>, server: &str, expires_at: Time) -> String 
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);
     // A credential follows from when it expires and from how often all were made anew.
-    let purpose = chance::number(record.body.rotations + 5, expires_at.as_second().unsigned_abs());
+    let purpose = chance::number(record.body.rotations, expires_at.as_second().unsigned_abs());
     let token = secret(purpose, 40);
     format!(
         "apiVersion: v1
@@ -92,7 +92,7 @@ fn rotate(call: &mut Call<'_>) -> Reply {
     let (id, now) = (record.id, call.now);
     serving(record, now)?;
     call.update::<Cluster>(id, |record| {
-        record.body.rotations += 1;
+        record.body.rotations = record.body.rotations.wrapping_add(1);
         record.body.history.add(
             now,
             0,

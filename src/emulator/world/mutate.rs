@@ -72,6 +72,7 @@ impl World {
     ) -> Result<(), MutateError> {
         let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
         let key = Uuid::try_parse(id).map_err(|_| unknown())?;
+        self.table_mut::<T>().amend(key, |record| T::settle(record, now));
         let record = self.table::<T>().get(key).ok_or_else(unknown)?;
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
             return wrong("the record cannot be changed");

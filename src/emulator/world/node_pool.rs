@@ -33,8 +33,8 @@ pub(super) const ROUTES: &[Route] = &[
 const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
 const SCALING: &[(i64, &str)] = &[(0, "scaling"), (30, "running")];
 /// Workers that a cluster keeps, over all pools.
-pub(super) const FEWEST: i64 = 2;
-const MOST_NODES: i64 = 1_000;
+pub(super) const FEWEST: u32 = 2;
+const MOST_NODES: u32 = 1_000;
 const MOST_TAINTS: usize = 100;
 
 /// A group of workers.
@@ -44,7 +44,7 @@ pub(super) struct NodePool {
     pub(super) cluster_id: Uuid,
     pub(super) name: String,
     pub(super) plan_id: i64,
-    pub(super) node_count: i64,
+    pub(super) node_count: u32,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) taints: Vec<Taint>,
 }
@@ -110,8 +110,9 @@ pub(super) fn plan_id(field: Field<'_>) -> Result<i64, Refusal> {
     Ok(id)
 }
 
-fn node_count(field: Field<'_>) -> Result<i64, Refusal> {
-    field.integer(1, MOST_NODES)
+fn node_count(field: Field<'_>) -> Result<u32, Refusal> {
+    let count = field.integer(1, i64::from(MOST_NODES))?;
+    Ok(u32::try_from(count).unwrap_or(MOST_NODES))
 }
 
 fn labels(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
@@ -142,7 +143,7 @@ fn taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
 #[derive(Default)]
 pub(super) struct ByCluster {
     pools: BTreeSet<(Uuid, Time, Uuid)>,
-    workers: HashMap<Uuid, i64>,
+    workers: HashMap<Uuid, u64>,
 }
 
 impl Body for NodePool {
@@ -161,7 +162,7 @@ impl Body for NodePool {
     fn index(index: &mut ByCluster, record: &Record<Self>, present: bool) {
         let cluster = record.body.cluster_id;
         let place = (cluster, record.created_at, record.id);
-        let count = if record.timeline.gone_at().is_some() { 0 } else { record.body.node_count };
+        let count = if record.timeline.gone_at().is_some() { 0 } else { u64::from(record.body.node_count) };
         let workers = index.workers.entry(cluster).or_default();
         if present {
             *workers += count;
@@ -207,7 +208,7 @@ impl World {
         ids.filter_map(|(_, _, id)| self.node_pools.get(*id))
     }
 
-    fn workers(&self, cluster: Uuid) -> i64 {
+    fn workers(&self, cluster: Uuid) -> u64 {
         self.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
     }
 
@@ -254,9 +255,9 @@ impl Call<'_> {
     }
 
     /// Refuses a change that takes so many workers and leaves a cluster too few.
-    fn enough_workers(&self, pool: &Record<NodePool>, taken: i64) -> Result<(), Refusal> {
-        let left = self.world.workers(pool.body.cluster_id) - taken;
-        if taken <= 0 || left >= FEWEST {
+    fn enough_workers(&self, pool: &Record<NodePool>, taken: u32) -> Result<(), Refusal> {
+        let left = self.world.workers(pool.body.cluster_id).saturating_sub(u64::from(taken));
+        if taken == 0 || left >= u64::from(FEWEST) {
             return Ok(());
         }
         Err(Refusal::bad(format!(
@@ -295,7 +296,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     body.labels = call.body.optional("labels", labels)?.unwrap_or(body.labels);
     body.taints = call.body.optional("taints", taints)?.unwrap_or(body.taints);
     let new = body.node_count;
-    call.enough_workers(pool, old - new)?;
+    call.enough_workers(pool, old.saturating_sub(new))?;
     if new > old {
         call.validate_billing()?;
     }

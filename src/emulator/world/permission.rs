@@ -35,7 +35,7 @@ const COMPUTE: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-sch
 
 /// The areas. Where two have the path of a route, the first one counts.
 static AREAS: [Area; 11] = [
-    area("billing", "spend settings", false, &["apps/spend-settings"]),
+    area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
     area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
     area("networks", "VPCs", true, &["vpcs"]),
     area("databases", "databases, their users and queries", true, &["databases"]),
@@ -56,9 +56,15 @@ const OPEN: &[&str] = &[
     "/api/v1/k8s/versions",
     "/api/v1/apps/sizes",
     "/api/v1/apps/templates",
+    "/api/v1/apps/github/connections",
     "/api/v1/vpcs/cidr-suggestions",
     "/api/v1/permissions",
 ];
+
+/// Tells whether any key may use a route.
+pub(super) fn is_open(template: &str) -> bool {
+    OPEN.contains(&template)
+}
 
 /// Ends of routes that only ask, although they are no GET.
 const ASKING: &[&str] = &["/console", "/browse"];
@@ -75,7 +81,7 @@ pub(super) struct Need {
 impl Need {
     /// Returns the permission that a route needs; `None` where any key will do.
     pub(super) fn of(method: Method, template: &str) -> Option<Self> {
-        if OPEN.contains(&template) {
+        if is_open(template) {
             return None;
         }
         let path = template.strip_prefix("/api/v1/")?;

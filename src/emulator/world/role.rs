@@ -30,7 +30,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::Account, delete),
 ];
 
-const MOST_PERMISSIONS: usize = 64;
+const MOST_PERMISSIONS: usize = 256;
 
 /// A set of permissions with a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -209,7 +209,7 @@ fn list(call: &mut Call<'_>) -> Reply {
 /// Reads the permissions of a body.
 fn permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
     let read = |field: Field<'_>| {
-        let name = field.text(1, 64)?;
+        let name = field.text(1, 128)?;
         if Need::named(name).is_some() {
             return Ok(name.to_owned());
         }

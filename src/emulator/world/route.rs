@@ -127,6 +127,12 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
     dispatch(world, request, now).unwrap_or_else(Response::from)
 }
 
+/// Answers a request whose body is an archive that was read already.
+pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
+    let now = world.tick(now);
+    super::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+}
+
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
@@ -161,5 +167,32 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
         (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
         (Some(None), false) => Ok(Scope::Nowhere),
         (None, _) => Ok(Scope::Whole),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_route_needs_a_permission_or_is_a_catalog() {
+        let all = ROUTES.iter().flat_map(|routes| routes.iter());
+        for route in all {
+            let unguarded = matches!(route.access, Access::Public | Access::Presigned);
+            let known = unguarded
+                || super::super::permission::is_open(route.template)
+                || Need::of(route.method, route.template).is_some();
+            assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
+        }
+    }
+
+    #[test]
+    fn no_route_hides_another() {
+        let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
+        for route in &all {
+            let path = route.template.replace(['{', '}'], "");
+            let (found, _) = find(route.method, &path).unwrap();
+            assert_eq!(found.template, route.template, "{}", route.method);
+        }
     }
 }

@@ -48,9 +48,9 @@ fn show(fields: &mut Fields<'_>, name: &str, saved: &SavedQuery) {
 fn put(call: &mut Call<'_>) -> Reply {
     let record = settled(call)?;
     let id = record.id;
-    let name = call.body.required("name", |field| field.text(1, 64))?.to_owned();
-    if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
-        return Err(Refusal::bad("name must hold no slash and no control character: it is part of a path"));
+    let name = call.body.required("name", |field| field.text(1, 128))?.to_owned();
+    if name.chars().any(char::is_control) {
+        return Err(Refusal::bad("name must hold no control character"));
     }
     let query = call.body.required("query", |field| field.text(1, LONGEST))?.to_owned();
     let earlier = record.body.saved_queries.get(&name);

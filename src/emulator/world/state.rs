@@ -161,7 +161,7 @@ impl World {
         self.account.latest
     }
 
-    /// Returns how many objects there are, child objects and the default project left out.
+    /// Returns how many objects have a record of their own, the default project left out.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.records().saturating_sub(1)

@@ -63,6 +63,8 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     }
     /// Notes that a subscription is paid up to a later time.
     fn renew(_: &mut Record<Self>, _until: Time) {}
+    /// Brings what runs with the clock up to now, before a change of the record.
+    fn settle(_: &mut Record<Self>, _now: Time) {}
     /// Returns when the clock is to do something with a record; unless a kind says otherwise, that is
     /// when its deletion is over.
     fn next(record: &Record<Self>) -> Option<Time> {

@@ -11,16 +11,22 @@ use crate::model::schema::Method;
 mod access;
 mod account;
 mod app;
+mod app_parts;
+mod clock;
 mod cluster;
 mod contents;
 mod copies;
 mod database;
+mod deployment;
+mod function;
+mod job;
 mod machine;
 mod network;
 mod node_pool;
 mod paging;
 mod reading;
 mod schedules;
+mod spend;
 
 const KEY: &str = "sk_test";
 
@@ -165,6 +171,11 @@ fn with(mut body: Value, changes: Value) -> Value {
         body[name.as_str()] = value.clone();
     }
     body
+}
+
+/// An app that is like most.
+fn web() -> Value {
+    json!({"name": "web", "type": "web", "image": "nginx:1"})
 }
 
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";

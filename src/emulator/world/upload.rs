@@ -1,5 +1,7 @@
 //! `upload`: source archives on their way in: grants with a signed address, and what arrived there.
 
+use std::fmt::Write;
+
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -8,7 +10,7 @@ use uuid::Uuid;
 use super::Time;
 use super::call::{Call, Reply, done, success};
 use super::children::{Child, Children};
-use super::exchange::{Refusal, Request};
+use super::exchange::{Refusal, Request, Response};
 use super::json::Fields;
 use super::route::{Access, Route};
 use super::table::{Body, Record, Table, View};
@@ -33,9 +35,9 @@ const KEPT: i64 = 7 * 24 * 3_600;
 /// An archive that was received: its bytes are of no use to an emulator, and are not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archive {
-    size: u64,
-    sha256: String,
-    gzip: bool,
+    pub(super) size: u64,
+    pub(super) sha256: String,
+    pub(super) gzip: bool,
 }
 
 /// An archive that is being received.
@@ -74,7 +76,11 @@ impl Archive {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// An archive that a deployment was made of.
@@ -155,7 +161,7 @@ impl World {
 
 impl Call<'_> {
     /// Grants one upload for an app or function.
-    pub(super) fn grant(&mut self, owner: Uuid, project: Option<Uuid>) -> Reply {
+    pub(super) fn grant(&mut self, owner: Uuid, project: Option<Uuid>) -> Response {
         let now = self.now;
         let expires_at = after(now, VALID);
         let timeline = Timeline::settled(now, "pending").gone_after(now, VALID);
@@ -168,11 +174,11 @@ impl Call<'_> {
             self.world.origin(),
             signature.unwrap_or_default()
         );
-        Ok(success(200, "upload the source to upload_url with PUT", |fields| {
+        success(200, "upload the source to upload_url with PUT", |fields| {
             fields.put("upload_url", &url);
             fields.put("blob_key", &key);
             fields.put("expires_in_seconds", &VALID);
-        }))
+        })
     }
 }
 
@@ -184,7 +190,7 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
             "the app is built from an image or a repository, not from uploaded source",
         ));
     }
-    call.grant(id, project)
+    Ok(call.grant(id, project))
 }
 
 /// Takes in what was put at a signed address.
@@ -202,7 +208,8 @@ pub(super) fn receive(world: &mut World, request: &Request, archive: &Archive, n
     let id = id_of(key).filter(|_| now.as_second() < expires);
     let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;
     if archive.size > LARGEST as u64 {
-        return Err(too_large());
+        let message = format!("a source archive may have {} MB at most", LARGEST >> 20);
+        return Err(Refusal::new(413, "Payload Too Large", message));
     }
     if !archive.gzip {
         return Err(Refusal::bad("the body is not a gzipped tarball: pack it with tar and gzip"));
@@ -213,12 +220,6 @@ pub(super) fn receive(world: &mut World, request: &Request, archive: &Archive, n
         record.timeline = Timeline::settled(now, "received").gone_after(now, KEPT);
     });
     Ok(done("source received"))
-}
-
-/// Refuses an archive that is too large.
-pub(super) fn too_large() -> Refusal {
-    let message = format!("a source archive may have {} MB at most", LARGEST >> 20);
-    Refusal::new(413, "Payload Too Large", message)
 }
 
 /// Reads pairs of digits; what is none makes a signature that fits nothing.

@@ -230,6 +230,9 @@ fn delete(call: &mut Call<'_>) -> Reply {
     let id = call.find::<Vm>()?.id;
     let action = call.body.optional("volume_action", |field| field.one_of(&["detach", "delete"]))?;
     let with_vpc = call.body.optional("delete_vpc", Field::boolean)?.unwrap_or_default();
+    if with_vpc {
+        call.also_needs("networks:write")?;
+    }
     let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::unknown(Vm::TITLE)) };
     call.world.refund(vm.body.billing, vm.body.month(), call.now);
     for schedule in call.world.backup_schedules.index().of_vm(id) {
@@ -237,7 +240,10 @@ fn delete(call: &mut Call<'_>) -> Reply {
     }
     for volume in call.world.volumes.index().of_vm(id) {
         if action == Some("delete") {
-            call.world.volumes.remove(volume);
+            let removed = call.world.volumes.remove(volume);
+            if let Some(volume) = removed {
+                call.world.refund(volume.body.billing, volume.body.month(), call.now);
+            }
         } else {
             call.update::<Volume>(volume, |record| record.body.vm_id = None);
         }

@@ -229,11 +229,46 @@ fn a_place_that_cannot_be_written_is_an_error_before_any_request() {
 fn a_full_disk_poisons() {
     let root = tempfile::tempdir().unwrap();
     let store = open(root.path()).unwrap();
-    store.state.borrow_mut().journal = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    store.state.borrow_mut().journal = OpenOptions::new().write(true).open("/dev/full").unwrap().into();
     assert!(matches!(now(store.append(&[adopted(1, "x")])), Err(StoreError::Io { .. })));
     assert!(matches!(now(store.append(&[adopted(1, "x")])), Err(StoreError::Poisoned)));
     drop(store);
     assert_eq!(journal(root.path()).ledger().entries.len(), 0);
+}
+
+#[test]
+fn under_a_runtime_a_line_is_there_when_append_returns() {
+    let root = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = open(root.path()).unwrap();
+    runtime.block_on(async {
+        for number in 0..20 {
+            store.append(&[adopted(number, &format!("id{number}"))]).await.unwrap();
+            assert_eq!(read(root.path()).unwrap().unwrap().entries.len(), usize::from(number) + 1);
+        }
+    });
+}
+
+/// Whoever gives up waiting for a line cannot know whether it is there: nothing more is written, and
+/// nobody else gets the ledger before the line is down.
+#[test]
+fn a_write_that_nobody_waits_for_keeps_the_lock_and_ends_the_writing() {
+    let root = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    let store = open(root.path()).unwrap();
+    let (free, busy) = std::sync::mpsc::channel::<()>();
+    runtime.block_on(async {
+        let blocker = tokio::task::spawn_blocking(move || busy.recv());
+        assert!(store.append(&[adopted(1, "x")]).now_or_never().is_none(), "the only thread is busy");
+        assert!(matches!(store.append(&[adopted(2, "y")]).await, Err(StoreError::Poisoned)));
+        drop(store);
+        assert!(matches!(open(root.path()), Err(StoreError::Locked { .. })));
+        free.send(()).unwrap();
+        blocker.await.unwrap().unwrap();
+        // There is one thread: what was asked for before is done before.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+    });
+    assert_eq!(journal(root.path()).ledger().entries.len(), 1);
 }
 
 #[test]

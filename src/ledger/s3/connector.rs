@@ -1,6 +1,8 @@
 //! The connector: how requests to S3 and to those who give its credentials leave this machine. Every
 //! answer carries the server's own time along, and an error answer only its code: no key, no signature.
 
+use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
@@ -51,8 +53,7 @@ pub(super) struct Refused {
 impl Refused {
     /// Tells whether such an answer is why a request failed.
     pub(super) fn is_cause_of(error: &object_store::Error) -> bool {
-        let first: &(dyn std::error::Error + 'static) = error;
-        std::iter::successors(Some(first), |error| error.source()).any(<dyn std::error::Error>::is::<Self>)
+        causes(error).any(<dyn Error>::is::<Self>)
     }
 }
 
@@ -105,7 +106,7 @@ impl Service {
         let length = request.body().content_length();
         let least = if is_metadata(&url) { NEAR } else { ANSWER };
         let allowed = least + Duration::from_secs((length / SLOW) as u64);
-        let answer = tokio::time::timeout(allowed, client.call(request)).await;
+        let answer = tokio::time::timeout(allowed, exchange(client, url, request)).await;
         let late = |_| HttpError::new_boxed(HttpErrorKind::Timeout, "no answer in time".into());
         let mut answer = answer.map_err(late)??;
         let date = answer.headers().get("date").and_then(|value| value.to_str().ok());
@@ -138,6 +139,52 @@ impl HttpService for Service {
     {
         Box::pin(self.send(request))
     }
+}
+
+/// Sends one request; the answer's body is still on its way.
+async fn exchange(client: &Client, url: Url, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = request.into_parts();
+    let mut sent = reqwest::Request::new(parts.method, url);
+    *sent.headers_mut() = parts.headers;
+    *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
+    let answer = client.execute(sent).await.map_err(failure)?;
+    let (parts, body) = hyper::http::Response::<reqwest::Body>::from(answer).into_parts();
+    Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body.map_err(failure))))
+}
+
+/// Tells the store above what kind of failure it was; the address stays here.
+fn failure(error: reqwest::Error) -> HttpError {
+    let kind = if error.is_timeout() {
+        HttpErrorKind::Timeout
+    } else if error.is_connect() {
+        HttpErrorKind::Connect
+    } else if error.is_decode() {
+        HttpErrorKind::Decode
+    } else {
+        causes(&error).find_map(kind_of_cause).unwrap_or(HttpErrorKind::Unknown)
+    };
+    HttpError::new(kind, error.without_url())
+}
+
+/// Tells of a cause that it cut the exchange off.
+fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
+    if let Some(cause) = cause.downcast_ref::<hyper::Error>() {
+        let is_cut = cause.is_closed() || cause.is_incomplete_message() || cause.is_body_write_aborted();
+        return is_cut.then_some(HttpErrorKind::Request);
+    }
+    match cause.downcast_ref::<io::Error>()?.kind() {
+        ErrorKind::TimedOut => Some(HttpErrorKind::Timeout),
+        ErrorKind::ConnectionAborted
+        | ErrorKind::ConnectionReset
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => Some(HttpErrorKind::Interrupted),
+        _ => None,
+    }
+}
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (**error).source())
 }
 
 fn is_metadata(url: &Url) -> bool {

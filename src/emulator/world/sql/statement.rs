@@ -13,13 +13,6 @@ pub(in super::super) enum Statement {
     Delete { table: String, filter: Vec<Test> },
 }
 
-impl Statement {
-    /// Tells whether it only asks.
-    pub(in super::super) fn reads(&self) -> bool {
-        matches!(self, Self::Select(_))
-    }
-}
-
 /// A query of one source, or of none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in super::super) struct Select {

@@ -1,5 +1,7 @@
 //! API keys, roles, members: who may do what, and where.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// Returns the id of a built-in role.
@@ -263,6 +265,21 @@ fn a_membership_counts_from_the_next_request_on() {
 }
 
 #[test]
+fn a_network_goes_with_its_vm_only_for_whoever_may_delete_it() {
+    let mut cloud = Cloud::new();
+    let vpc = cloud.vpc();
+    let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc})));
+    let compute = json!(["compute:read", "compute:write", "networks:read"]);
+    let role = cloud.make("/roles", json!({"name": "compute", "permissions": compute}));
+    let made = cloud.ok("POST /api-keys", json!({"name": "a", "role_id": role}));
+    let delete = format!("DELETE /vms/{vm}");
+    cloud.with_key(made["secret"].as_str().unwrap(), |cloud| {
+        cloud.refuses(&delete, json!({"delete_vpc": true}), 403, "networks:write");
+        cloud.ok(&delete, Value::Null);
+    });
+}
+
+#[test]
 fn nobody_hands_on_what_they_do_not_hold() {
     let mut cloud = Cloud::new();
     let project = cloud.project.clone().unwrap();
@@ -383,13 +400,14 @@ fn a_person_is_invited_accepts_and_leaves() {
     let mut cloud = Cloud::new();
     let viewer = role(&mut cloud, "viewer");
     let body = json!({"email": "Ann@Example.com", "role_id": viewer});
+    let other_case = with(body.clone(), json!({"email": "ann@example.com"}));
     let made = cloud.ok("POST /invitations", body.clone());
     let id = made["id"].as_str().unwrap().to_owned();
     assert_eq!(
         (&made["email"], &made["status"], &made["role_slug"], &made["expires_at"]),
-        (&json!("ann@example.com"), &json!("pending"), &json!("viewer"), &json!("2026-03-11T12:00:00Z"))
+        (&json!("Ann@Example.com"), &json!("pending"), &json!("viewer"), &json!("2026-03-11T12:00:00Z"))
     );
-    cloud.refuses("POST /invitations", body.clone(), 409, "invited already");
+    cloud.refuses("POST /invitations", other_case, 409, "invited already");
     for (changes, status, words) in [
         (json!({"email": null}), 400, "email is required"),
         (json!({"email": "ann"}), 400, "address"),
@@ -408,7 +426,7 @@ fn a_person_is_invited_accepts_and_leaves() {
     let set = json!({"status": "accepted"});
     cloud.world.mutate("invitation", &again, set.as_object().unwrap(), cloud.now).unwrap();
     let members = cloud.send("GET /members", Value::Null).1;
-    assert_eq!((&members["total"], &members["data"][0]["email"]), (&json!(2), &json!("ann@example.com")));
+    assert_eq!((&members["total"], &members["data"][0]["email"]), (&json!(2), &json!("Ann@Example.com")));
     assert_eq!(members["data"][1]["role_slug"], "owner");
     cloud.refuses("POST /invitations", body, 409, "member already");
     cloud.refuses(&format!("DELETE /invitations/{again}"), Value::Null, 409, "accepted");
@@ -421,4 +439,71 @@ fn a_person_is_invited_accepts_and_leaves() {
     assert_eq!(cloud.get(&format!("/projects/{project}/members")), json!([]));
     let owner = cloud.get("/members")[0]["id"].as_str().unwrap().to_owned();
     cloud.refuses(&format!("DELETE /members/{owner}"), Value::Null, 403, "owner");
+}
+
+#[test]
+fn a_key_outlives_a_restart() {
+    let mut cloud = Cloud::new();
+    let project = cloud.project.clone().unwrap();
+    let (id, secret) = key(&mut cloud, None);
+    cloud.member(&project, &id, "viewer");
+    let rows = cloud.world.take_rows().into_iter().filter_map(|row| Some((row.key, row.value?)));
+    cloud.world = World::from_rows(rows.collect::<Vec<_>>()).unwrap();
+    assert_eq!(cloud.world.tier_of(&secret), Some(Tier::Standard));
+    cloud.with_key(&secret, |cloud| {
+        cloud.get("/vms");
+        cloud.refuses("POST /vms", vm_body(), 403, "compute:write");
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn lists_reads_and_changes_agree_about_what_a_key_may(
+        roles in prop::collection::vec(prop::option::of(prop::sample::select(vec!["viewer", "developer"])), 1..5),
+        account in prop::option::of(prop::sample::select(vec!["viewer", "developer", "admin"])),
+        limit in 1usize..4,
+    ) {
+        let mut cloud = Cloud::new();
+        let (id, secret) = key(&mut cloud, account);
+        let limited = roles.iter().any(Option::is_some);
+        let mut vms = Vec::new();
+        for (index, role) in roles.iter().enumerate() {
+            let project = cloud.make("/projects", json!({"name": format!("p{index}")}));
+            if let Some(role) = role {
+                cloud.member(&project, &id, role);
+            }
+            cloud.project = Some(project.clone());
+            let role = if limited { *role } else { account };
+            vms.extend([(); 2].map(|()| (cloud.vm(), project.clone(), role)));
+        }
+        cloud.with_key(&secret, |cloud| {
+            cloud.project = None;
+            let mut listed = Vec::new();
+            loop {
+                let (status, page) = cloud.send(&format!("GET /vms?limit={limit}&offset={}", listed.len()), Value::Null);
+                let ids = page["data"].as_array().into_iter().flatten();
+                let before = listed.len();
+                listed.extend(ids.map(|vm| vm["id"].as_str().unwrap().to_owned()));
+                if status != 200 || listed.len() == before {
+                    break;
+                }
+            }
+            let visible: Vec<_> =
+                vms.iter().rev().filter(|(.., role)| role.is_some()).map(|(vm, ..)| vm.clone()).collect();
+            assert_eq!(listed, visible);
+            for (vm, project, role) in &vms {
+                cloud.project = None;
+                let read = cloud.send(&format!("GET /vms/{vm}"), Value::Null).0;
+                cloud.project = Some(project.clone());
+                let changed = cloud.send(&format!("DELETE /vms/{vm}"), Value::Null).0;
+                let wanted = match role {
+                    None => [[404, 404], [404, 403], [403, 403]].contains(&[read, changed]),
+                    Some("viewer") => [read, changed] == [200, 403],
+                    Some(_) => [read, changed] == [200, 200],
+                };
+                assert!(wanted, "{role:?}: {read} {changed}");
+            }
+        });
+    }
 }

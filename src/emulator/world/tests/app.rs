@@ -15,10 +15,6 @@ impl Cloud {
     }
 }
 
-pub(super) fn web() -> Value {
-    json!({"name": "web", "type": "web", "image": "nginx:1"})
-}
-
 fn repo() -> Value {
     json!({"name": "web", "type": "web", "repo": "acme/shop", "branch": "main"})
 }

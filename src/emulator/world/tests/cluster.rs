@@ -375,6 +375,34 @@ fn one_jump_of_the_clock_or_many_make_the_same_world() {
 }
 
 #[test]
+fn nothing_that_is_set_by_hand_stops_the_clock() {
+    let (mut cloud, id) = weekly("auto_minor");
+    let pool = cloud.get(&format!("{}/pools", path(&id)))[0]["id"].as_str().unwrap().to_owned();
+    for fields in [
+        json!({"maintenance_day": 127, "maintenance_start": "never"}),
+        json!({"maintenance_day": -128, "control_plane_count": i64::MAX}),
+        json!({"control_plane_count": 0, "rotations": u64::MAX}),
+        json!({"version_id": 1, "plan_id": null}),
+        json!({"bound": {"a": {"volume": NOBODY, "size": 10}}}),
+        json!({"status": "moving", "claims": {"b": 10_240}}),
+    ] {
+        // One that does not fit is refused whole.
+        let fields = fields.as_object().unwrap();
+        let _ = cloud.world.mutate("cluster", &id, fields, cloud.now);
+        cloud.wait(3 * WEEK);
+        cloud.get(&path(&id));
+    }
+    let many = json!({"node_count": u32::MAX});
+    cloud.world.mutate("node_pool", &pool, many.as_object().unwrap(), cloud.now).unwrap();
+    cloud.get(&path(&id));
+    set(&mut cloud, &id, json!({"version_id": 811, "status": "running"}));
+    cloud.now = Time::MAX;
+    cloud.get(&path(&id));
+    cloud.ok(&format!("DELETE {}", path(&id)), Value::Null);
+    cloud.refuses(&format!("GET {}", path(&id)), Value::Null, 404, "cluster");
+}
+
+#[test]
 fn a_kubeconfig_expires_and_rotation_makes_it_worthless() {
     let mut cloud = Cloud::new();
     let id = cloud.cluster("a: \"hostile\n- name");

@@ -337,12 +337,14 @@ fn queries_are_saved_replaced_and_deleted() {
     for (body, words) in [
         (json!({"query": "SELECT 1"}), "name is required"),
         (json!({"name": "a"}), "query is required"),
-        (json!({"name": "", "query": "a"}), "1 to 64"),
-        (json!({"name": "a/b", "query": "a"}), "slash"),
+        (json!({"name": "", "query": "a"}), "1 to 128"),
+        (json!({"name": "a\u{7}", "query": "a"}), "control"),
         (json!({"name": "a", "query": ""}), "query must be"),
     ] {
         cloud.refuses(&put, body, 400, words);
     }
+    cloud.ok(&put, json!({"name": "a/b é", "query": "SELECT 1"}));
+    cloud.ok(&format!("DELETE {queries}/a%2Fb%20%C3%A9"), Value::Null);
     for n in 1..100 {
         cloud.ok(&put, json!({"name": format!("q{n}"), "query": "SELECT 1"}));
     }

@@ -159,6 +159,17 @@ fn a_subscription_is_refunded_by_whole_hours() {
 }
 
 #[test]
+fn volumes_that_go_with_a_vm_are_refunded_too() {
+    let mut cloud = Cloud::new();
+    let vm = cloud.vm();
+    let body = json!({"name": "a", "size": 100, "vm_id": vm, "billing_type": "subscription"});
+    cloud.make("/volumes", body);
+    cloud.wait(365 * 3_600);
+    cloud.ok(&format!("DELETE /vms/{vm}"), json!({"volume_action": "delete"}));
+    assert_eq!(cloud.balance(), "995.00");
+}
+
+#[test]
 fn a_subscription_is_paid_again_each_month() {
     let mut cloud = Cloud::new();
     cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));

@@ -105,7 +105,7 @@ fn a_pool_that_cannot_be_is_refused() {
     for (changes, words) in [
         (json!({"node_count": 0}), "node_count must be"),
         (json!({"node_count": "3"}), "node_count must be"),
-        (json!({"node_count": 1_001}), "node_count must be"),
+        (json!({"node_count": 1_001}), "node_count must be an integer from 1 to 1000"),
         (json!({"labels": []}), "labels must be an object"),
         (json!({"labels": {"a": 1}}), "the value of a must be a text"),
         (json!({"taints": {}}), "taints must be a list"),

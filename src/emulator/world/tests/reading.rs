@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::emulator::world::MutateError;
+use crate::emulator::world::{MutateError, Search};
 
 /// Makes one object of each kind.
 fn furnish(cloud: &mut Cloud) {
     let vpc = cloud.vpc();
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me";
+    cloud.make("/ssh-keys", json!({"name": "me", "public_key": key}));
     let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc, "billing_type": "subscription"})));
     cloud.wait(20);
     cloud.make("/volumes", json!({"name": "data", "size": 5, "vm_id": vm}));
@@ -33,6 +35,27 @@ fn furnish(cloud: &mut Cloud) {
     let key = cloud.make("/api-keys", json!({"name": "ci", "role_id": role}));
     cloud.make("/invitations", json!({"email": "a@example.com", "role_id": role}));
     cloud.make(&format!("/projects/{project}/members"), json!({"api_key_id": key, "role_id": role}));
+    furnish_apps(cloud, &database);
+}
+
+/// Makes an app with everything that hangs on one, and a function.
+fn furnish_apps(cloud: &mut Cloud, database: &str) {
+    let digest = json!({
+        "name": "digest", "type": "cron", "image": "digest:1", "cron_schedule": "0 6 * * *",
+        "link_database_id": database,
+    });
+    let digest = cloud.make("/apps/services", digest);
+    let web = json!({
+        "name": "web", "type": "web", "repo": "acme/shop", "branch": "main", "previews_enabled": true,
+    });
+    let web = cloud.make("/apps/services", web);
+    cloud.wait(25);
+    cloud.ok(&format!("POST /apps/services/{digest}/jobs/run"), Value::Null);
+    cloud.make(&format!("/apps/services/{web}/domains"), json!({"domain": "shop.example.com"}));
+    cloud.ok("PATCH /apps/spend-settings", json!({"enabled": true, "monthly_cap_usd": 50}));
+    let function =
+        cloud.make("/functions", json!({"name": "resize", "runtime": "rust", "handler": "main"}));
+    cloud.ok(&format!("POST /functions/{function}/source-upload"), Value::Null);
 }
 
 fn text(world: &World) -> String {
@@ -161,6 +184,69 @@ fn a_reset_empties_the_cloud_and_keeps_the_account() {
     assert_eq!((cloud.world.objects(), cloud.world.default_project()), (0, default));
     assert_eq!(cloud.balance(), "1000");
     assert_ne!(cloud.volume(1), id);
+}
+
+#[test]
+fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
+    let mut cloud = Cloud::new();
+    furnish(&mut cloud);
+    let now = cloud.now;
+    let all = Search { limit: 100, ..Search::default() };
+    for (kind, total) in cloud.world.kinds(now) {
+        assert!(total > 0, "{kind} is not in the furnished world");
+        let found = cloud.world.inspect(kind, &all, now).unwrap();
+        assert_eq!((&found["total"], found["objects"].as_array().unwrap().len()), (&json!(total), total));
+        for object in found["objects"].as_array().unwrap() {
+            let id = object["id"].as_str().unwrap();
+            assert!(object["name"].is_string() || object["name"].is_null(), "{kind}: {object}");
+            assert!(object["shown"].is_null() || kind == "account");
+            let one = cloud.world.inspect_one(kind, id, now).unwrap();
+            assert_eq!(one["object"]["status"], object["status"]);
+            // What can be set can be set to what it is.
+            let mut fields = one["fields"].as_object().unwrap().clone();
+            fields.remove("status");
+            cloud.world.mutate(kind, id, &fields, now).unwrap();
+            assert_eq!(cloud.world.inspect_one(kind, id, now).unwrap()["fields"], one["fields"]);
+        }
+    }
+    let words = |result: Result<Value, MutateError>| result.unwrap_err().to_string();
+    assert!(words(cloud.world.inspect("vmm", &all, now)).contains("Did you mean `vm`?"));
+    assert!(words(cloud.world.inspect_one("vmm", NOBODY, now)).contains("no kind"));
+    assert!(words(cloud.world.inspect_one("vm", NOBODY, now)).contains("no vm"));
+    assert!(words(cloud.world.inspect_one("vm", "x", now)).contains("no vm"));
+}
+
+#[test]
+fn records_are_found_by_what_they_show_and_priced() {
+    let mut cloud = Cloud::new();
+    for name in ["One \"quoted\"", "two", "one more"] {
+        cloud.make("/databases", json!({"name": name, "plan_id": 102}));
+        cloud.wait(1);
+    }
+    let vm = cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));
+    let mut names = |find: &str, offset, limit| {
+        let search = Search { offset, limit, find: find.to_owned() };
+        let found = cloud.world.inspect("database", &search, cloud.now).unwrap();
+        let names = found["objects"].as_array().unwrap().iter().map(|object| object["name"].clone());
+        (names.collect::<Vec<_>>(), found["total"].as_u64().unwrap())
+    };
+    assert_eq!(names("", 1, 1), (vec![json!("two")], 3));
+    assert_eq!(names("ONE", 0, 1), (vec![json!("one more")], 2));
+    assert_eq!(names("one", 1, 9), (vec![json!("One \"quoted\"")], 2));
+    assert_eq!(names("\"quoted", 0, 9), (vec![json!("One \"quoted\"")], 1));
+    assert_eq!(names("nobody", 0, 9), (vec![], 0));
+    assert_eq!(names("", 9, 9), (vec![], 3));
+    let all = Search { limit: 9, ..Search::default() };
+    let price = |object: &Value| {
+        ["price_per_hour", "price_per_month", "billed"].map(|name| object[name].as_str().map(str::to_owned))
+    };
+    let database = cloud.world.inspect("database", &all, cloud.now).unwrap()["objects"][0].clone();
+    assert_eq!(price(&database), ["0.0260", "19.00", "hourly"].map(|text| Some(text.to_owned())));
+    let shown = cloud.world.inspect_one("vm", &vm, cloud.now).unwrap()["object"].clone();
+    assert_eq!(price(&shown), ["0.0274", "20.00", "monthly"].map(|text| Some(text.to_owned())));
+    assert_eq!(shown["shown"]["id"], json!(vm));
+    let project = cloud.world.inspect("project", &all, cloud.now).unwrap()["objects"][0].clone();
+    assert_eq!(price(&project), [None, None, None]);
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! Bounds on memory and work, whatever a stack or the service sends: the system kills a run that takes
+//! more.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+
+use crate::case::{Case, Run, STEAD};
+
+/// Kilobytes of addresses that a run may have: its own code and stacks are in them.
+const MEMORY: usize = 1 << 20;
+
+/// Seconds of the processor. Not of the clock: a busy machine takes nothing from them.
+const WORK: usize = 60;
+
+/// Runs the binary under the bounds.
+fn bounded(case: &Case, args: &str, service: Option<&str>) -> Run {
+    let plain = case.command("");
+    let script = format!("ulimit -v {MEMORY} && ulimit -t {WORK} && exec {STEAD} {args}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(case.path(""));
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(service) = service {
+        command.env("STEAD_API_URL", service).env("STEAD_API_KEY", "key");
+    }
+    Run::of(&command.output().unwrap())
+}
+
+/// A thousand million texts out of a few lines, depths of every kind, and more than is read.
+fn bombs() -> Vec<(&'static str, String)> {
+    let mut aliases = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for n in 1..12 {
+        let last = n - 1;
+        let line = format!("a{n}: &a{n} [{}]\n", vec![format!("*a{last}"); 10].join(", "));
+        aliases.push_str(&line);
+    }
+    let deep = 100_000;
+    vec![
+        ("stead.yaml", aliases),
+        ("stead.yaml", "- ".repeat(deep)),
+        ("stead.yaml", format!("stead: {}1{}\n", "[".repeat(deep), "]".repeat(deep))),
+        ("stead.yaml", format!("stead: {}1{}\n", "{a: ".repeat(deep), "}".repeat(deep))),
+        ("stead.yaml", (0..2_000).map(|n| " ".repeat(n) + "a:\n").collect()),
+        (
+            "stead.yaml",
+            format!(
+                "stead: 1\nstack: s\nlocals: {{ a: \"${{{}1{}}}\" }}\n",
+                "(".repeat(deep),
+                ")".repeat(deep)
+            ),
+        ),
+        ("stead.yaml", format!("stead: 1\nstack: s\nlocals: {{ a: \"${{1{}}}\" }}\n", " + 1".repeat(deep))),
+        ("stead.yaml", "x: y\n".repeat(5_000_000)),
+        ("stead.yaml", "a".repeat(20_000_000)),
+        ("stead.kdl", format!("{}{}\n", "a {".repeat(deep), "}".repeat(deep))),
+        ("stead.kdl", "a ".repeat(10_000_000)),
+        ("stead.kdl", format!("a {}x{}\n", "/*".repeat(deep), "*/".repeat(deep))),
+    ]
+}
+
+#[test]
+fn no_stack_takes_more_than_its_bounds() {
+    for (number, (file, text)) in bombs().into_iter().enumerate() {
+        let case = Case::new().file(file, text);
+        let run = bounded(&case, "validate", None);
+        assert_eq!(run.code, 1, "bomb {number}: {}", run.stderr.chars().take(2_000).collect::<String>());
+        assert!(run.all().len() < 100_000, "bomb {number} is told at length: {}", run.all().len());
+    }
+}
+
+/// Bits as deflate packs them.
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    held: u32,
+    count: u32,
+}
+
+impl Bits {
+    fn put(&mut self, value: u32, width: u32) {
+        self.held |= value << self.count;
+        self.count += width;
+        while self.count >= 8 {
+            self.bytes.push(self.held.to_le_bytes()[0]);
+            self.held >>= 8;
+            self.count -= 8;
+        }
+    }
+}
+
+/// Spaces, 258 of them in 13 bits: gzip by hand, with the code that deflate fixes.
+fn squeezed(spaces: usize) -> Vec<u8> {
+    let mut bits = Bits::default();
+    // The last block, in the fixed code; a space; then copies of what stands one place before.
+    bits.put(0b011, 3);
+    bits.put((0x30 + 0x20_u32).reverse_bits() >> 24, 8);
+    for _ in 0..spaces / 258 {
+        bits.put(0b1100_0101_u32.reverse_bits() >> 24, 8);
+        bits.put(0, 5);
+    }
+    bits.put(0, 7);
+    bits.put(0, 8);
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    file.append(&mut bits.bytes);
+    file
+}
+
+/// Answers every request with the same, until nobody asks any more.
+fn service(head: &'static str, body: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, body) = (stream.unwrap(), body.clone());
+            std::thread::spawn(move || {
+                let mut asked = [0; 16_384];
+                while stream.read(&mut asked).is_ok_and(|count| count > 0) {
+                    let head = format!("HTTP/1.1 200 OK\r\n{head}content-length: {}\r\n\r\n", body.len());
+                    if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn no_answer_takes_more_than_its_bounds() {
+    let deep = 1_000_000;
+    let rows =
+        |row: &str, count| format!("{{\"data\":[{}],\"total\":{count}}}", vec![row; count].join(","));
+    let answers = [
+        ("content-encoding: gzip\r\n", squeezed(256 << 20)),
+        ("", vec![b' '; 32 << 20]),
+        ("", format!("{{\"data\":{}{}}}", "[".repeat(deep), "]".repeat(deep)).into_bytes()),
+        ("", format!("{{\"data\":{}1{}}}", "{\"a\":".repeat(deep), "}".repeat(deep)).into_bytes()),
+        ("", format!("{{\"data\":[{{\"id\":1{}}}]}}", "0".repeat(1_000_000)).into_bytes()),
+        // The same page, whichever was asked for.
+        ("", rows("{\"id\":\"a\",\"name\":\"b\"}", 100_000).into_bytes()),
+    ];
+    let stack = "stead: 1\nstack: s\nvpc: { main: { cidr: 10.0.0.0/16 } }\n";
+    for (number, (head, body)) in answers.into_iter().enumerate() {
+        let case = Case::new().file("stead.yaml", stack);
+        let url = service(head, body);
+        let run = bounded(&case, "plan", Some(&url));
+        assert!((1..=10).contains(&run.code), "answer {number}: {}: {}", run.code, run.all());
+        assert!(run.all().len() < 10_000, "answer {number} is told at length");
+    }
+}
+
+/// What is squeezed comes out again: otherwise the test above would test nothing.
+#[test]
+fn what_is_squeezed_is_gzip() {
+    use std::process::Stdio;
+    let mut gzip = Command::new("gzip");
+    gzip.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = gzip.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&squeezed(2_580)).unwrap();
+    let out = child.wait_with_output().unwrap().stdout;
+    assert!(out.len() == 2_581 && out.iter().all(|byte| *byte == b' '), "{} bytes", out.len());
+}
