@@ -1,6 +1,6 @@
 //! The stack of a command: its directory, its files, and what decides besides them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
@@ -45,10 +45,19 @@ impl Project {
             .help("Begin one with: stead init"));
         }
         let request = request(settings)?;
-        let below = Below { root: directory.clone(), trust: trust(settings) };
+        let below = below(&directory, trust(settings));
         let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
         Ok(Self { directory, stack, warnings })
     }
+
+    /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
+    pub(super) fn files(&self) -> Below {
+        below(&self.directory, Trust::Full)
+    }
+}
+
+fn below(directory: &Path, trust: Trust) -> Below {
+    Below { root: directory.to_owned(), trust }
 }
 
 fn trust(settings: &Settings) -> Trust {
