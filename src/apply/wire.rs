@@ -89,6 +89,7 @@ fn body_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
     match attribute.change {
         OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
         OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
+        OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
         _ => None,
     }
 }
@@ -239,6 +240,7 @@ pub(super) fn calls_between(
             let on = (!matches!(wanted, Value::Null)).then(|| (set, Value::Null, wanted.clone()));
             off.into_iter().chain(on).collect()
         }
+        OnChange::Upload { deliver, .. } => vec![(deliver, live.clone(), wanted.clone())],
         OnChange::Replace | OnChange::Never => Vec::new(),
     }
 }

@@ -71,11 +71,14 @@ impl<'d> Resolver<'d> {
                 self.problem(frame, computed(kind, entry));
                 return;
             }
-            if let Some(resolved) = self.attribute(attribute, &entry.value, frame) {
+            let resolved = self.attribute(attribute, &entry.value, frame);
+            let resolved = resolved.and_then(|r| self.digested(attribute, r, entry.value.span, frame));
+            if let Some((resolved, directory)) = resolved {
                 let setting = Setting {
                     expression: tainted(attribute, resolved.expression),
                     span: entry.value.span,
                     set_by: resolved.origin,
+                    directory,
                 };
                 resource.attributes.insert(entry.key.clone(), setting);
             }
@@ -108,8 +111,12 @@ impl<'d> Resolver<'d> {
                 };
                 match super::scalar::checked(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
-                        let setting =
-                            Setting { expression: value.into(), span: block.entry.key_span, set_by: None };
+                        let setting = Setting {
+                            expression: value.into(),
+                            span: block.entry.key_span,
+                            set_by: None,
+                            directory: None,
+                        };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {

@@ -1,6 +1,8 @@
 //! `app`: a service of the application platform: web, private, worker, cron or job.
 
-use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
+use super::shared::{
+    BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
+};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
     Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Run, Scope,
@@ -12,6 +14,10 @@ static SCALE: Call =
     Call::new("scale", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/scale"));
 static DEPLOY: Call =
     Call::new("deploy", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/deployments"));
+static GRANT: Call = Call::new(
+    "source-upload",
+    Endpoint::documented(Method::Post, "/api/v1/apps/services/{id}/source-upload"),
+);
 
 /// Ports that the platform keeps for itself.
 const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
@@ -61,6 +67,17 @@ pub(super) static APP: Kind = Kind {
             .summary("The repository that it is built from, `owner/name`.")
             .assumed(),
         rolled_out(Attribute::optional("branch", SHORT_TEXT), "branch").summary("The branch to build."),
+        Attribute::write_only("source_dir", SOURCE_DIR)
+            .summary("The directory whose files are packed, uploaded and deployed.")
+            .on_change(OnChange::Upload {
+                grant: &GRANT,
+                deliver: &DEPLOY,
+                body: "blob_key",
+                run: Some(&DEPLOYMENT),
+            })
+            .after_creation()
+            .effects(&[Effect::Deploys])
+            .assumed(),
         Attribute::optional("github_installation_id", SHORT_TEXT)
             .summary("The connection that may read a private repository."),
         rolled_out(Attribute::optional("size", Type::Catalog("app_size")), "size")
@@ -140,7 +157,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1102",
-        check: Check::ExactlyOne { attributes: &["image", "repo"] },
+        check: Check::ExactlyOne { attributes: &["image", "repo", "source_dir"] },
         says: "An app has exactly one source.",
         place: "contract, 3, app",
     },

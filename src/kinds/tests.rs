@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::REGISTRY;
 use crate::model::schema::{
-    Action, Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type,
-    Until,
+    Action, Answer, Attribute, Check, Factor, Format, Kind, Literal, Method, Need, OnChange, Place,
+    Presence, Price, Request, Scope, Type, Until,
 };
 
 #[test]
@@ -54,6 +54,7 @@ fn every_name_that_a_table_uses_exists() {
         }
         for attribute in kind.attributes {
             check_type(&attribute.ty);
+            check_upload(kind, attribute);
         }
         for call in kind.calls() {
             call.always.iter().for_each(|name| has(name));
@@ -191,6 +192,18 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
             assert_eq!(endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
     }
+}
+
+/// A directory is uploaded, after the creation, and nothing else is.
+fn check_upload(kind: &Kind, attribute: &Attribute) {
+    let place = format!("{}.{}", kind.name, attribute.name);
+    let is_directory = matches!(attribute.ty, Type::Text { format: Format::Directory, .. });
+    let OnChange::Upload { grant, deliver, run, .. } = attribute.change else {
+        return assert!(!is_directory, "{place}");
+    };
+    assert!(is_directory && attribute.presence == Presence::WriteOnly && !attribute.at_creation, "{place}");
+    assert!(grant.endpoint.method == Method::Post && kind.call(deliver.name) == Some(deliver), "{place}");
+    assert!(run.is_none_or(|run| kind.action(run.listed_by).is_some()), "{place}");
 }
 
 #[test]

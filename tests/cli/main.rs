@@ -29,6 +29,7 @@ mod questions;
 mod recovery;
 mod saved;
 mod shared;
+mod sources;
 mod untrusted;
 
 // Servers of the tests of stores.

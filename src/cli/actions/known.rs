@@ -106,6 +106,7 @@ impl Deed {
             OnChange::Patch { call, .. } => is_this(call),
             OnChange::Switch(choices) => choices.iter().any(|(_, call)| is_this(call)),
             OnChange::Link { set, unset, .. } => is_this(set) || is_this(unset),
+            OnChange::Upload { deliver, .. } => is_this(deliver),
             OnChange::Replace | OnChange::Never => false,
         })
     }
