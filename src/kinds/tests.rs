@@ -185,10 +185,11 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
         }
         assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
         for action in kind.actions {
-            let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
+            let telling =
+                ["password", "credentials", "connection", "kubeconfig", "secret", "token", "upload"];
             let Some(endpoint) = action.endpoint() else { continue };
-            let tells =
-                telling.iter().any(|word| action.name.contains(word) || endpoint.path.contains(word));
+            let mut words = action.name.split('-').chain(endpoint.path.split(['/', '-']));
+            let tells = words.any(|word| telling.contains(&word));
             assert_eq!(endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
     }

@@ -337,11 +337,11 @@ mod tests {
         let rows =
             json!([{"id": 7, "extra": [1, 2], "name": "a"}, {"name": "evil\u{1b}[2J\nx", "id": null}]);
         let view = View::new(Answer::Rows(&["name", "absent", "id"]), &rows, false, false);
-        assert_eq!(view.text(Style::plain(80)).lines().next(), Some("NAME                ID"));
+        assert_eq!(view.text(Style::plain(80)).lines().next(), Some("NAME              ID"));
         let view = view.wide(true);
         insta::assert_snapshot!(view.text(Style::plain(80)), @r"
-        NAME                ID  EXTRA
-        a                    7  [1, 2]
+        NAME              ID  EXTRA
+        a                  7  [1, 2]
         evil\u{1b}[2J\nx
         ");
         assert_eq!(

@@ -236,23 +236,23 @@ mod tests {
     use super::*;
     use crate::report::style::Style;
 
-    fn record(id: i64, slug: &str, fields: serde_json::Value) -> CatalogRecord {
-        let Value::Map(fields) = Value::from_json(&fields) else { panic!("a map") };
+    fn record(id: i64, slug: &str, fields: &serde_json::Value) -> CatalogRecord {
+        let Value::Map(fields) = Value::from_json(fields) else { panic!("a map") };
         CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields }
     }
 
     fn plans() -> Vec<CatalogRecord> {
         vec![
-            record(3, "big", json!({"id": 3, "slug": "big", "cpu": 8, "ram": 16384, "monthly_price": 73})),
+            record(3, "big", &json!({"id": 3, "slug": "big", "cpu": 8, "ram": 16384, "monthly_price": 73})),
             record(
                 1,
                 "small",
-                json!({"id": 1, "slug": "small", "cpu": 1, "ram": 2048, "price_per_hour": "0.01"}),
+                &json!({"id": 1, "slug": "small", "cpu": 1, "ram": 2048, "price_per_hour": "0.01"}),
             ),
             record(
                 2,
                 "middle",
-                json!({"id": 2, "slug": "middle", "cpu": 2, "ram": 4096, "monthly_price": 20, "price_per_hour": 0.0274}),
+                &json!({"id": 2, "slug": "middle", "cpu": 2, "ram": 4096, "monthly_price": 20, "price_per_hour": 0.0274}),
             ),
         ]
     }
@@ -315,8 +315,8 @@ mod tests {
     fn what_a_pin_gains_and_loses() {
         let (old, mut new) = (plans(), plans());
         new.remove(0);
-        new[0] = record(9, "small", json!({"id": 9, "cpu": 1, "ram": 2048, "price_per_hour": "0.02"}));
-        new.push(record(4, "new", json!({})));
+        new[0] = record(9, "small", &json!({"id": 9, "cpu": 1, "ram": 2048, "price_per_hour": "0.02"}));
+        new.push(record(4, "new", &json!({})));
         new[1].fields.insert("monthly_price".into(), Value::Decimal(Decimal::new(2000, 2)));
         assert_eq!(
             changes("vm", &old, &new),
