@@ -10,7 +10,7 @@ use super::outcome::{Settled, called};
 use super::path::fill;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Call, Kind, Run};
+use crate::model::schema::{Action, Call, Kind, Run};
 use crate::model::snapshot::ObjectKey;
 
 /// Longest id of such a record that is believed.
@@ -54,7 +54,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         run: &Run,
         id: &str,
     ) -> Result<Option<Name>, ReadError> {
-        let Some(endpoint) = kind.action(run.listed_by).and_then(|action| action.endpoint()) else {
+        let Some(endpoint) = kind.action(run.listed_by).and_then(Action::endpoint) else {
             return Ok(None);
         };
         let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };

@@ -28,9 +28,11 @@ const AUTOSCALING: Type = Type::Record(&[
     ("target", Type::Integer { min: 1, max: 100_000, unit: "" }),
 ]);
 
-/// An attribute whose change is rolled out as a new deployment.
-const fn rolled_out(attribute: Attribute, body: &'static str) -> Attribute {
-    attribute.on_change(OnChange::Patch { call: &PATCH, body }).effects(&[Effect::Deploys])
+/// A change that is rolled out as a new deployment.
+const ROLLS_OUT: &[Effect] = &[Effect::Deploys];
+
+const fn patch(body: &'static str) -> OnChange {
+    OnChange::Patch { call: &PATCH, body }
 }
 
 /// The table.
@@ -51,13 +53,13 @@ pub(super) static APP: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Its name, unique in the project.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "name" }),
+            .on_change(patch("name")),
         Attribute::required("type", Type::Enum(&["web", "private", "worker", "cron", "job"]))
             .summary("What it is: reached from outside, from inside, or not at all.")
             .assumed(),
         Attribute::default("description", TEXT, Literal::Text(""))
             .summary("What it is for; empty clears it.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "description" }),
+            .on_change(patch("description")),
         Attribute::optional("image", SHORT_TEXT)
             .summary("The container image that it runs.")
             .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
@@ -66,7 +68,10 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("repo", SHORT_TEXT)
             .summary("The repository that it is built from, `owner/name`.")
             .assumed(),
-        rolled_out(Attribute::optional("branch", SHORT_TEXT), "branch").summary("The branch to build."),
+        Attribute::optional("branch", SHORT_TEXT)
+            .on_change(patch("branch"))
+            .effects(ROLLS_OUT)
+            .summary("The branch to build."),
         Attribute::write_only("source_dir", SOURCE_DIR)
             .summary("The directory whose files are packed, uploaded and deployed.")
             .on_change(OnChange::Upload {
@@ -80,33 +85,40 @@ pub(super) static APP: Kind = Kind {
             .assumed(),
         Attribute::optional("github_installation_id", SHORT_TEXT)
             .summary("The connection that may read a private repository."),
-        rolled_out(Attribute::optional("size", Type::Catalog("app_size")), "size")
+        Attribute::optional("size", Type::Catalog("app_size"))
+            .on_change(patch("size"))
+            .effects(ROLLS_OUT)
             .summary("What one instance has, by name."),
-        rolled_out(Attribute::optional("start_command", TEXT), "start_command")
+        Attribute::optional("start_command", TEXT)
+            .on_change(patch("start_command"))
+            .effects(ROLLS_OUT)
             .summary("What starts it, where the source does not say."),
-        rolled_out(Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" }), "port")
+        Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" })
+            .on_change(patch("port"))
+            .effects(ROLLS_OUT)
             .summary("The port that it listens on."),
-        rolled_out(
-            Attribute::optional(
-                "health_check_path",
-                Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
-            ),
+        Attribute::optional(
             "health_check_path",
+            Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
         )
+        .on_change(patch("health_check_path"))
+        .effects(ROLLS_OUT)
         .summary("The path that answers when it is well."),
         Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: Format::Cron })
             .summary("When a cron app runs: five fields.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_schedule" }),
+            .on_change(patch("cron_schedule")),
         Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
             .summary("The zone of the schedule; UTC unless it is said.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_timezone" }),
+            .on_change(patch("cron_timezone")),
         Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
             .summary("What happens when a run is due and the last one still goes.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_concurrency" }),
+            .on_change(patch("cron_concurrency")),
         Attribute::default("previews_enabled", Type::Boolean, Literal::Bool(false))
             .summary("Whether pull requests get a preview.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "previews_enabled" }),
-        rolled_out(Attribute::optional("env_vars", Type::Map(&TEXT)), "env_vars")
+            .on_change(patch("previews_enabled")),
+        Attribute::optional("env_vars", Type::Map(&TEXT))
+            .on_change(patch("env_vars"))
+            .effects(ROLLS_OUT)
             .summary("Its environment, managed key by key.")
             .unlisted(),
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::REGISTRY;
 use crate::model::schema::{
     Action, Answer, Attribute, Check, Factor, Format, Kind, Literal, Method, Need, OnChange, Place,
-    Presence, Price, Request, Scope, Type, Until,
+    Presence, Price, PriceTerm, Request, Scope, Type, Until,
 };
 
 #[test]
@@ -60,52 +60,51 @@ fn every_name_that_a_table_uses_exists() {
             call.always.iter().for_each(|name| has(name));
         }
         for rule in kind.rules {
-            match rule.check {
-                Check::OnlyWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
-                Check::CatalogField { attribute, equals, .. } => {
-                    [attribute, equals].into_iter().for_each(has);
-                }
-                Check::CatalogForbids { attribute, forbidden, .. } => {
-                    [attribute, forbidden].into_iter().for_each(has);
-                }
-                Check::NoOverlap { attribute } => has(attribute),
-                Check::Unique { attributes } => attributes.iter().for_each(|name| has(name)),
-                Check::AtMost { count } => assert!(count > 0),
-                Check::ExactlyOne { attributes }
-                | Check::NotBoth { attributes }
-                | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
-                Check::Together { attribute, other }
-                | Check::NeverWith { attribute, other, .. }
-                | Check::RequiredWith { attribute, other, .. } => {
-                    [attribute, other].into_iter().for_each(has);
-                }
-                Check::OneOf { attribute, .. }
-                | Check::Ordered { attribute, .. }
-                | Check::Is { attribute, .. }
-                | Check::AtLeast { attribute, .. }
-                | Check::PartOneOf { attribute, .. }
-                | Check::SumAtLeast { attribute, .. } => has(attribute),
-                Check::NotOneOf { attribute, when, .. } => {
-                    has(attribute);
-                    let roots = when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default());
-                    roots.for_each(has);
-                }
+            check_rule(&rule.check, &has);
+        }
+        if let Price::Sum(terms) = kind.price {
+            for term in terms {
+                check_term(term, &has);
             }
         }
-        let Price::Sum(terms) = kind.price else { continue };
-        for term in terms {
-            assert!(REGISTRY.catalog(term.table).is_some());
-            term.chosen_by.into_iter().for_each(has);
-            for factor in term.factors {
-                match factor {
-                    Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
-                    Factor::When { attribute, .. } => has(attribute),
-                    Factor::Instances { fixed, scaled, .. } => [*fixed, *scaled].into_iter().for_each(has),
-                    Factor::PercentWhen { attribute, by, .. } => {
-                        [*attribute, *by].into_iter().for_each(has);
-                    }
-                }
-            }
+    }
+}
+
+fn check_rule(check: &Check, has: &dyn Fn(&str)) {
+    match *check {
+        Check::OnlyWith { attribute, other, .. }
+        | Check::CatalogField { attribute, equals: other, .. }
+        | Check::CatalogForbids { attribute, forbidden: other, .. }
+        | Check::Together { attribute, other }
+        | Check::NeverWith { attribute, other, .. }
+        | Check::RequiredWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
+        Check::Unique { attributes }
+        | Check::ExactlyOne { attributes }
+        | Check::NotBoth { attributes }
+        | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
+        Check::AtMost { count } => assert!(count > 0),
+        Check::NoOverlap { attribute }
+        | Check::OneOf { attribute, .. }
+        | Check::Ordered { attribute, .. }
+        | Check::Is { attribute, .. }
+        | Check::AtLeast { attribute, .. }
+        | Check::PartOneOf { attribute, .. }
+        | Check::SumAtLeast { attribute, .. } => has(attribute),
+        Check::NotOneOf { attribute, when, .. } => {
+            has(attribute);
+            when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default()).for_each(has);
+        }
+    }
+}
+
+fn check_term(term: &PriceTerm, has: &dyn Fn(&str)) {
+    assert!(REGISTRY.catalog(term.table).is_some());
+    term.chosen_by.into_iter().for_each(has);
+    for factor in term.factors {
+        match *factor {
+            Factor::Count(attribute) | Factor::Over { attribute, .. } | Factor::When { attribute, .. } => has(attribute)
+            Factor::Instances { fixed, scaled, .. } => [fixed, scaled].into_iter().for_each(has),
+            Factor::PercentWhen { attribute, by, .. } => [attribute, by].into_iter().for_each(has),
         }
     }
 }
