@@ -90,7 +90,8 @@ fn body_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
         OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
         OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
         OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
-        _ => None,
+        // What says which object is meant changes by no call, and may be carried by one all the same.
+        _ => call.always.contains(&attribute.name).then_some(attribute.wire),
     }
 }
 

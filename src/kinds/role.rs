@@ -1,7 +1,9 @@
 //! `role`: a named set of permissions of the account.
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
-use crate::model::schema::{Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type};
+use crate::model::schema::{
+    Action, Answer, Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type,
+};
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
 
@@ -27,5 +29,8 @@ pub(super) static ROLE: Kind = Kind {
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
     ],
+    actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
+        .assumed()
+        .answer(Answer::Rows(&["permission"]))],
     ..Kind::PLAIN
 };

@@ -2,8 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method, OnChange, Ready, Rule,
-    Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method,
+    OnChange, Ready, Rule, Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
@@ -76,5 +76,13 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
         place: "contract, 1, names",
     }],
     estimate: Estimate { create: 5, update: 5, delete: 1 },
+    actions: &[Action::post(
+        "source-upload",
+        "/api/v1/functions/{id}/source-upload",
+        "Makes an address that takes a packed source once.",
+    )
+    .assumed()
+    .secret()
+    .answer(Answer::Record(&["blob_key", "expires_in_seconds"]))],
     ..Kind::PLAIN
 };

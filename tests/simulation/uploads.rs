@@ -31,7 +31,7 @@ fn assert_runs(outside: &Outside, version: &str, times: usize) {
     let live: Vec<_> = all.iter().filter(|deployment| deployment["status"] == "live").collect();
     assert_eq!((live.len(), all.len()), (1, times), "{all:?}");
     let hash = Sha256::digest(archive(&digest("app", version)));
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hash.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     assert_eq!(live[0]["source_sha256"], hash.as_str());
     assert_eq!(app(outside)["status"], "live");
 }
