@@ -28,6 +28,9 @@ use crate::model::value::{Attributes, Value};
 /// Grants and uploads of one step, at most.
 const ATTEMPTS: usize = 3;
 
+/// Time between two looks at something that takes long.
+const RARELY: Duration = Duration::from_secs(15);
+
 /// What one call of a step names.
 struct Delivery {
     attribute: &'static Attribute,
@@ -59,6 +62,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     async fn upload(&self, job: &Job<'_>, target: &Target, what: &Delivery) -> Result<Name, StepError> {
+        // From here on it queues for its turn to upload, and no more before the limiter.
+        if let Some(entrance) = job.entrance {
+            entrance.leave();
+        }
         // One archive at a time is held.
         let _alone = self.uploads.lock().await;
         let pieces = self.pack(job, what).await?;
@@ -150,7 +157,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         (run, id): (&'static Run, &str),
     ) -> Result<(), StepError> {
         let name = || format!("{} of {} {}: {id}", run.listed_by, job.kind.name, target.key.id);
-        let unlisted = self.clock().elapsed() + self.context.bounds.listing;
+        let begun = self.clock().elapsed();
+        let unlisted = begun + self.context.bounds.listing;
         let mut last = None;
         loop {
             let client = self.context.client;
@@ -172,7 +180,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 Some(status) => self.progress(job, format!("waiting, deployment {status}")),
             }
             last = status;
-            self.clock().sleep(TICK).await;
+            self.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
         }
     }
 }

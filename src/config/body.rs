@@ -72,8 +72,8 @@ impl<'d> Resolver<'d> {
                 return;
             }
             let resolved = self.attribute(attribute, &entry.value, frame);
-            let resolved = resolved.and_then(|r| self.digested(attribute, r, entry.value.span, frame));
-            if let Some((resolved, directory)) = resolved {
+            let digested = |resolved| self.digested(attribute, resolved, entry.value.span, frame);
+            if let Some((resolved, directory)) = resolved.map(digested) {
                 let setting = Setting {
                     expression: tainted(attribute, resolved.expression),
                     span: entry.value.span,

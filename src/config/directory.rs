@@ -1,8 +1,11 @@
 //! From the path of a directory of sources to the digest of what is in it: what a plan compares.
 
+use std::collections::BTreeSet;
+
 use super::codes;
 use super::resolver::{Frame, Resolved, Resolver};
 use super::source_dir::{self, SourceError, Tree};
+use super::stack::{Resource, SecretSink};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -12,16 +15,17 @@ use crate::model::value::Value;
 
 impl<'d> Resolver<'d> {
     /// Puts the digest of a directory in the place of its path, and returns the path besides. What is
-    /// no directory stays as it is. `None` when there was a problem.
+    /// no directory stays as it is. After a problem the value is unknown, but written all the same: one
+    /// mistake is said once.
     pub(super) fn digested(
         &self,
         attribute: &Attribute,
         resolved: Resolved,
         span: Span,
         frame: Frame<'_, 'd>,
-    ) -> Option<(Resolved, Option<Name>)> {
+    ) -> (Resolved, Option<Name>) {
         if !matches!(attribute.ty, Type::Text { format: Format::Directory, .. }) {
-            return Some((resolved, None));
+            return (resolved, None);
         }
         let Expression::Value(Value::Text(path)) = resolved.expression else {
             self.problem(
@@ -34,12 +38,12 @@ impl<'d> Resolver<'d> {
                     ))
                     .help("write the path, or a variable that holds it"),
             );
-            return None;
+            return (broken(), None);
         };
         match self.digest_of(&path) {
             Ok(digest) => {
                 let expression = Expression::Value(Value::Text(digest));
-                Some((Resolved { expression, origin: resolved.origin }, Some(path)))
+                (Resolved { expression, origin: resolved.origin }, Some(path))
             }
             Err(error) => {
                 let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
@@ -50,7 +54,40 @@ impl<'d> Resolver<'d> {
                     None => problem,
                 };
                 self.problem(frame, problem);
-                None
+                (broken(), None)
+            }
+        }
+    }
+
+    /// Refuses to upload what a secret is delivered to: the service would get it, and whoever can read
+    /// the sources there.
+    pub(super) fn keep_secrets_at_home(&self, resources: &[Resource]) {
+        let sinks: Vec<(&Resource, &str)> = resources
+            .iter()
+            .filter_map(|resource| match resource.deliver_secret.as_ref()? {
+                SecretSink::File(path) | SecretSink::EnvFile { path, .. } => {
+                    Some((resource, path.as_str()))
+                }
+            })
+            .collect();
+        let settings = resources.iter().flat_map(|resource| resource.attributes.values());
+        let mut seen = BTreeSet::new();
+        for (directory, setting) in settings.filter_map(|s| Some((s.directory.as_ref()?, s))) {
+            if !seen.insert(directory) {
+                continue;
+            }
+            // What cannot be read was said already.
+            let holds = |path| Tree::would_hold(self.read, directory, path).unwrap_or(false);
+            for (resource, path) in sinks.iter().filter(|(_, path)| holds(path)) {
+                self.problems.push(
+                    Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
+                        .at(setting.span, "")
+                        .detail(format!(
+                            "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
+                            resource.address
+                        ))
+                        .help("name the file in `.steadignore`, or deliver it elsewhere"),
+                );
             }
         }
     }
@@ -64,4 +101,9 @@ impl<'d> Resolver<'d> {
         self.directories.borrow_mut().insert(path.clone(), digest.clone());
         digest
     }
+}
+
+/// What stands for a value that has a problem.
+fn broken() -> Resolved {
+    Value::Unknown(Vec::new()).into()
 }

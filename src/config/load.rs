@@ -147,6 +147,7 @@ fn outcome(
     for circle in order::circles(&resources) {
         resolver.problems.push(circle);
     }
+    resolver.keep_secrets_at_home(&resources);
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     Outcome {
         name: header.name,

@@ -64,7 +64,7 @@ fn both_syntaxes_mean_the_same_sources() {
     case.write(
         "stead.kdl",
         "stead 1\nstack shop\napp web type=web source_dir=\"./app/\"\n\
-         serverless_function resize runtime=python312 handler=main.handle source_dir=functions/resize\n",
+         serverless_function resize runtime=python312 handler=main.handle source_dir=\"functions/resize\"\n",
     );
     case.ok("plan").says(&["No changes"]);
 }

@@ -231,6 +231,25 @@ fn what_is_ignored_is_left_out() {
 }
 
 #[test]
+fn a_file_that_is_not_there_yet_is_known_to_be_left_out_or_not() {
+    let disk = Disk::default().file("app/.steadignore", "secrets/\n*.env\n").file(".steadignore", "key\n");
+    for (directory, path, held) in [
+        ("app", "app/ci-key", true),
+        ("./app/", "./app/ci-key", true),
+        ("app", "app/secrets/ci-key", false),
+        ("app", "app/a/b.env", false),
+        ("app", "application/ci-key", false),
+        ("app", "ci-key", false),
+        (".", "ci-key", true),
+        (".", "deep/key", false),
+        (".", ".stead/key", false),
+        (".", "app/a/b.env", true),
+    ] {
+        assert_eq!(Tree::would_hold(&disk, directory, path), Ok(held), "{directory} {path}");
+    }
+}
+
+#[test]
 fn a_comment_in_the_ignore_file_deploys_nothing() {
     let disk = |rules: &str| Disk::default().file("app/.steadignore", rules).file("app/a", "1");
     assert_eq!(disk("# one").digest(), disk("# two").digest());

@@ -59,9 +59,7 @@ impl Tree {
     /// # Errors
     /// When it cannot be read, or holds what cannot be uploaded.
     pub fn read(files: &dyn Files, directory: &str) -> Result<Self, SourceError> {
-        let root: PathBuf =
-            Path::new(directory).components().filter(|part| *part != Component::CurDir).collect();
-        let mut tree = Self { root, entries: Vec::new() };
+        let mut tree = Self { root: plain(directory), entries: Vec::new() };
         let ignored = ignored(files, &tree.root)?;
         let (mut folders, mut seen) = (vec![PathBuf::new()], 0);
         while let Some(folder) = folders.pop() {
@@ -87,6 +85,25 @@ impl Tree {
         }
         tree.entries.sort_unstable_by(|a, b| bytes(&a.path).cmp(bytes(&b.path)));
         Ok(tree)
+    }
+
+    /// Tells whether a file at a path from the stack's directory would be part of a tree.
+    ///
+    /// # Errors
+    /// When the ignore file cannot be read.
+    pub fn would_hold(files: &dyn Files, directory: &str, path: &str) -> Result<bool, SourceError> {
+        let (root, path) = (plain(directory), plain(path));
+        let Ok(inside) = path.strip_prefix(&root) else { return Ok(false) };
+        let ignored = ignored(files, &root)?;
+        let mut at = PathBuf::new();
+        for name in inside {
+            at.push(name);
+            let what = if at == inside { Listing::Special } else { Listing::Directory };
+            if is_left_out(name, &at, &what, &ignored) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns a path from the stack's directory.
@@ -136,6 +153,11 @@ impl Entry {
             Body::Link(_) => 0,
         }
     }
+}
+
+/// Returns a path without parts that mean nothing.
+fn plain(path: &str) -> PathBuf {
+    Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// Returns the bytes of a path.

@@ -48,19 +48,43 @@ serverless_function f runtime=rust handler=main source_dir=\"./app/\" { for_each
 
 #[test]
 fn an_app_has_one_source() {
-    insta::assert_snapshot!(problems("source_dir: app, image: nginx"), @"");
-    insta::assert_snapshot!(problems("port: 80"), @"");
-    insta::assert_snapshot!(problems("source_dir: app, branch: main"), @"");
+    insta::assert_snapshot!(problems("source_dir: app, image: nginx"), @"R1102 5:38 An app has exactly one source | `image` and `source_dir` are both written. Rule: contract, 3, app. | keep one of `image`, `repo`, `source_dir`");
+    insta::assert_snapshot!(problems("port: 80"), @"R1102 5:8 An app has exactly one source | None of them is written. Rule: contract, 3, app. | write one of `image`, `repo`, `source_dir`");
+    insta::assert_snapshot!(problems("source_dir: app, branch: main"), @"R1103 5:51 Only an app that is built from a repository has a branch | `branch` is written, and `repo` is not. Rule: contract, 3, app. | write `repo`, or remove `branch`");
+}
+
+#[test]
+fn a_secret_is_not_uploaded() {
+    let text = |sink: &str| {
+        yaml(&format!(
+            "app: {{ web: {{ type: web, source_dir: app }}, other: {{ type: web, source_dir: app }} }}\napi_key: {{ ci: {{ role: developer, deliver_secret: {{ file: {sink} }} }} }}"
+        ))
+        .registry(REGISTRY)
+    };
+    assert_eq!(text("ci-key").problems(), "");
+    insta::assert_snapshot!(text("app/ci-key").problems(), @"S0276 3:77 these sources would hold a secret | The secret of api_key.ci is delivered to `app/ci-key`, which `app` would upload. | name the file in `.steadignore`, or deliver it elsewhere");
 }
 
 #[test]
 fn every_mistake_has_its_words() {
-    insta::assert_snapshot!(problems("source_dir: ../app"), @"");
-    insta::assert_snapshot!(problems("source_dir: /srv/app"), @"");
-    insta::assert_snapshot!(problems("source_dir: nowhere"), @"");
-    insta::assert_snapshot!(problems("source_dir: app/odd"), @"");
-    insta::assert_snapshot!(problems("source_dir: ~"), @"");
-    insta::assert_snapshot!(problems("source_dir: [app]"), @"");
-    insta::assert_snapshot!(problems("source_dir: $vm.a.name"), @"");
-    insta::assert_snapshot!(problems("source_dir: $vars.key"), @"");
+    insta::assert_snapshot!(problems("source_dir: ../app"), @"
+    R1102 5:8 An app has exactly one source | None of them is written. Rule: contract, 3, app. | write one of `image`, `repo`, `source_dir`
+    S0273 5:38 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
+    ");
+    insta::assert_snapshot!(problems("source_dir: /srv/app"), @"
+    R1102 5:8 An app has exactly one source | None of them is written. Rule: contract, 3, app. | write one of `image`, `repo`, `source_dir`
+    S0273 5:38 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
+    ");
+    insta::assert_snapshot!(problems("source_dir: nowhere"), @"S0276 5:38 these sources cannot be uploaded | `nowhere` cannot be read: entity not found.");
+    insta::assert_snapshot!(problems("source_dir: app/odd"), @"S0276 5:38 these sources cannot be uploaded | `app/odd/pipe` is a pipe, a socket or a device. | name in `.steadignore` what is not needed to build and run it");
+    insta::assert_snapshot!(problems("source_dir: ~"), @"
+    R1102 5:8 An app has exactly one source | None of them is written. Rule: contract, 3, app. | write one of `image`, `repo`, `source_dir`
+    S0226 5:38 `null` has nothing to go back to | `source_dir` has no default: it must have a value.
+    ");
+    insta::assert_snapshot!(problems("source_dir: [app]"), @"
+    R1102 5:8 An app has exactly one source | None of them is written. Rule: contract, 3, app. | write one of `image`, `repo`, `source_dir`
+    S0222 5:38 this value has the wrong type | It takes a text, and this is a list.
+    ");
+    insta::assert_snapshot!(problems("source_dir: $vm.a.name"), @"S0208 5:38 a directory must be known while loading | `source_dir` waits for a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
+    insta::assert_snapshot!(problems("source_dir: $vars.key"), @"S0208 5:38 a directory must be known while loading | `source_dir` waits for a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
 }
