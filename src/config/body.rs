@@ -71,14 +71,14 @@ impl<'d> Resolver<'d> {
                 self.problem(frame, computed(kind, entry));
                 return;
             }
-            if let Some(resolved) = self.attribute(attribute, &entry.value, frame) {
-                let setting = Setting {
-                    expression: tainted(attribute, resolved.expression),
-                    span: entry.value.span,
-                    set_by: resolved.origin,
-                };
-                resource.attributes.insert(entry.key.clone(), setting);
-            }
+            let resolved = self.attribute(attribute, &entry.value, frame);
+            // What is wrong is written all the same: no rule says that it is missing.
+            let (expression, set_by) = match resolved {
+                Some(resolved) => (tainted(attribute, resolved.expression), resolved.origin),
+                None => (Expression::Value(Value::Unknown(Vec::new())), None),
+            };
+            let setting = Setting { expression, span: entry.value.span, set_by };
+            resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
         match entry.key.as_str() {

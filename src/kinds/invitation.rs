@@ -1,7 +1,7 @@
 //! `invitation`: asks a person to join the account.
 
 use super::shared::{CREATED_AT, TEXT};
-use crate::model::schema::{Api, Attribute, Format, Kind, Scope, Type};
+use crate::model::schema::{Api, Attribute, Check, Format, Kind, Rule, Scope, Type};
 
 /// The table.
 pub(super) static INVITATION: Kind = Kind {
@@ -20,5 +20,11 @@ pub(super) static INVITATION: Kind = Kind {
         Attribute::computed("status", TEXT).summary("pending, accepted or expired.").assumed(),
         CREATED_AT.assumed(),
     ],
+    rules: &[Rule {
+        code: "R1601",
+        check: Check::Unique { attributes: &["email"] },
+        says: "A person is invited once.",
+        place: "specification, Errors, 409",
+    }],
     ..Kind::PLAIN
 };

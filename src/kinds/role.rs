@@ -1,7 +1,9 @@
 //! `role`: a named set of permissions of the account.
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
-use crate::model::schema::{Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope, Type,
+};
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
 
@@ -26,6 +28,20 @@ pub(super) static ROLE: Kind = Kind {
         Attribute::computed("slug", TEXT).summary("Its short name.").assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
+    ],
+    rules: &[
+        Rule {
+            code: "R1501",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A role's name is unique in the account.",
+            place: "specification, Errors, 409",
+        },
+        Rule {
+            code: "R1502",
+            check: Check::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
+            says: "A role goes only when no API key and no invitation has it.",
+            place: "contract, 3, role",
+        },
     ],
     ..Kind::PLAIN
 };

@@ -77,7 +77,20 @@ fn every_name_that_a_table_uses_exists() {
                 | Check::RequiredWith { attribute, other, .. } => {
                     [attribute, other].into_iter().for_each(has);
                 }
+                Check::NotWhile { kind, attribute, other, .. } => {
+                    assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
+                    has(other);
+                }
+                Check::NotUsed { by } => {
+                    let refers = |(kind, name): &(&str, &str)| {
+                        REGISTRY.kind(kind).unwrap().attribute(name).is_some()
+                    };
+                    assert!(by.iter().all(refers));
+                }
+                Check::NotFilled => assert!(kind.attribute("is_default").is_some()),
                 Check::OneOf { attribute, .. }
+                | Check::Granted { attribute, .. }
+                | Check::Future { attribute }
                 | Check::Ordered { attribute, .. }
                 | Check::Is { attribute, .. }
                 | Check::AtLeast { attribute, .. }
@@ -97,7 +110,7 @@ fn every_name_that_a_table_uses_exists() {
             for factor in term.factors {
                 match factor {
                     Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
-                    Factor::When { attribute, .. } => has(attribute),
+                    Factor::When { attribute, .. } | Factor::Unless { attribute, .. } => has(attribute),
                     Factor::Instances { fixed, scaled, .. } => [*fixed, *scaled].into_iter().for_each(has),
                     Factor::PercentWhen { attribute, by, .. } => {
                         [*attribute, *by].into_iter().for_each(has);

@@ -142,6 +142,11 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
         },
         wall(now),
     );
+    if response.status >= 400 && (request.method.mutates() || response.status != 404) {
+        let (method, status, why) =
+            (request.method, response.status, String::from_utf8_lossy(&response.body));
+        outside.refusals.borrow_mut().push(format!("{method} {} {status} {why}", request.path));
+    }
     let body =
         if outside.lag.is_zero() { response.body } else { lagged(outside, request, now, response.body) };
     let date = wall(now).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
