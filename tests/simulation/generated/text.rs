@@ -6,8 +6,11 @@ use crate::machine::SimRandom;
 use crate::stack::KEY;
 
 /// What was written so far.
-pub struct Text<'r> {
+struct Text<'r> {
+    /// Decides what there is.
     chance: &'r SimRandom,
+    /// Decides what can be changed in place: another one makes an edit of the same stack.
+    values: &'r SimRandom,
     /// By kind, in order: the entries.
     blocks: Vec<(&'static str, Vec<(String, String)>)>,
     count: usize,
@@ -27,8 +30,8 @@ const NODES: &[&str] = &["std-2c-4g", "cpu-2c-4g", "cpu-4c-8g"];
 const ROLES: &[&str] = &["admin", "developer", "viewer"];
 
 /// Returns a configuration of about so many resources.
-pub fn generate(chance: &SimRandom, size: usize) -> String {
-    let mut text = Text { chance, blocks: Vec::new(), count: 0 };
+pub fn generate(chance: &SimRandom, values: &SimRandom, size: usize) -> String {
+    let mut text = Text { chance, values, blocks: Vec::new(), count: 0 };
     while text.count < size {
         text.one();
     }
@@ -74,8 +77,13 @@ impl Text<'_> {
         *self.chance.pick::<&str>(from)
     }
 
-    /// An entry that is there once in so many times.
+    /// An entry that is there once in so many times, and may come and go.
     fn maybe(&self, times: u64, entry: impl FnOnce() -> String) -> Option<String> {
+        self.values.once_in(times).then(entry)
+    }
+
+    /// An entry that stays.
+    fn ever(&self, times: u64, entry: impl FnOnce() -> String) -> Option<String> {
         self.chance.once_in(times).then(entry)
     }
 
@@ -91,7 +99,7 @@ impl Text<'_> {
             12 | 13 => self.app(),
             14 => {
                 let runtime = self.pick(&["node20", "python312", "go122", "rust"]);
-                let memory = self.maybe(2, || format!("memory_mb: {}", 128 + self.chance.below(1_921)));
+                let memory = self.maybe(2, || format!("memory_mb: {}", 128 + self.values.below(1_921)));
                 let env = self.maybe(3, || "env_vars: { MODE: fast }".to_owned());
                 let entry = [Some(format!("runtime: {runtime}, handler: main.run")), memory, env];
                 self.add("serverless_function", &entry.into_iter().flatten().collect::<Vec<_>>());
@@ -100,7 +108,7 @@ impl Text<'_> {
             16 => self.people(),
             _ => {
                 if self.all("spend_settings").is_empty() {
-                    let cap = 1_000 + self.chance.below(10_000);
+                    let cap = 1_000 + self.values.below(10_000);
                     let action = self.pick(&["notify_only", "pause"]);
                     self.add("spend_settings", &[format!("monthly_cap_usd: {cap}, cap_action: {action}")]);
                 }
@@ -125,7 +133,7 @@ impl Text<'_> {
 
     fn volume(&mut self) {
         let mut entry = vec![format!("size: {}", 1 + self.chance.below(500))];
-        entry.extend(self.any("vm").map(|vm| format!("vm: {vm}")).filter(|_| self.chance.once_in(2)));
+        entry.extend(self.any("vm").map(|vm| format!("vm: {vm}")).filter(|_| self.values.once_in(2)));
         self.add("volume", &entry);
     }
 
@@ -153,7 +161,7 @@ impl Text<'_> {
         let mut entry = vec![format!("vm: {vm}, frequency: {frequency}")];
         entry.extend((frequency == "weekly").then(|| "day_of_week: friday".to_owned()));
         entry.extend(self.maybe(2, || {
-            format!("hour: {}, retention: {}", self.chance.below(12), 1 + self.chance.below(30))
+            format!("hour: {}, retention: {}", self.values.below(12), 1 + self.values.below(30))
         }));
         self.add("backup_schedule", &entry);
     }
@@ -163,9 +171,9 @@ impl Text<'_> {
         let plan = self.pick(plans);
         let paid = !plan.ends_with("free");
         let mut entry = vec![format!("engine: {engine}, plan: {plan}")];
-        entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.chance.once_in(2)));
+        entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.values.once_in(2)));
         entry.extend(
-            self.maybe(3, || format!("storage_gb: {}", 500 + self.chance.below(300))).filter(|_| paid),
+            self.ever(3, || format!("storage_gb: {}", 500 + self.chance.below(300))).filter(|_| paid),
         );
         entry.extend(self.maybe(3, || "ha_enabled: true".to_owned()).filter(|_| paid));
         entry
@@ -176,8 +184,8 @@ impl Text<'_> {
             self.maybe(2, || "users: { reader: {}, writer: {} }".to_owned()).filter(|_| engine != "valkey"),
         );
         if engine == "postgres" && paid {
-            entry.extend(self.maybe(3, || format!("replica_count: {}", self.chance.below(4))));
-            entry.extend(self.maybe(3, || "extensions: [vector]".to_owned()));
+            entry.extend(self.maybe(3, || format!("replica_count: {}", self.values.below(4))));
+            entry.extend(self.ever(3, || "extensions: [vector]".to_owned()));
         }
         self.add("database", &entry);
     }
@@ -185,10 +193,10 @@ impl Text<'_> {
     fn cluster(&mut self) {
         let mut entry = vec![format!("version: \"{}\"", self.pick(&["1.31", "1.32", "1.33.5"]))];
         entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.chance.once_in(2)));
-        entry.extend(self.maybe(2, || "control_plane_count: 3".to_owned()));
+        entry.extend(self.ever(2, || "control_plane_count: 3".to_owned()));
         let pools = (0..=self.chance.below(2)).map(|n| {
             let labels = self.maybe(3, || ", labels: { role: batch }".to_owned()).unwrap_or_default();
-            let count = 2 + self.chance.below(4);
+            let count = 2 + self.values.below(4);
             format!("p{n}: {{ plan: {}, node_count: {count}{labels} }}", self.pick(NODES))
         });
         entry.push(format!("node_pools: {{ {} }}", pools.collect::<Vec<_>>().join(", ")));
@@ -199,23 +207,23 @@ impl Text<'_> {
         let kind = self.pick(&["web", "private", "worker", "cron", "job"]);
         let source = self.pick(&["image: nginx", "repo: acme/shop, branch: main"]);
         let mut entry = vec![format!("type: {kind}, {source}")];
-        entry.extend((!self.chance.once_in(4)).then(|| format!("size: {}", self.pick(SIZES))));
+        entry.extend((!self.chance.once_in(4)).then(|| format!("size: {}", self.values.pick(SIZES))));
         entry.extend((kind == "cron").then(|| "cron_schedule: \"0 3 1 1 *\"".to_owned()));
         let scaled = |least: u64| {
             format!(
                 "autoscaling: {{ min_replicas: {least}, max_replicas: {}, metric: concurrency, target: 50 }}",
-                1 + least + self.chance.below(3)
+                1 + least + self.values.below(3)
             )
         };
         entry.extend(match (kind, self.chance.below(3)) {
-            ("web", 0) => Some(scaled(self.chance.below(3))),
+            ("web", 0) => Some(scaled(self.values.below(3))),
             ("private", 0) => Some(scaled(0)),
-            ("web" | "private" | "worker", 1) => Some(format!("instances: {}", 1 + self.chance.below(6))),
+            ("web" | "private" | "worker", 1) => Some(format!("instances: {}", 1 + self.values.below(6))),
             _ => None,
         });
         entry.extend(self.maybe(3, || "env_vars: { MODE: fast, EMPTY: \"\" }".to_owned()));
         if matches!(kind, "web" | "private") {
-            entry.extend(self.maybe(3, || format!("port: {}", 3_000 + self.chance.below(5_000))));
+            entry.extend(self.maybe(3, || format!("port: {}", 3_000 + self.values.below(5_000))));
             entry.extend(self.maybe(3, || "health_check_path: /healthz".to_owned()));
         }
         let domain = format!("domains: [r{}.example.com]", self.count);
