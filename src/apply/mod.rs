@@ -15,6 +15,7 @@ pub mod schedule;
 mod scribe;
 mod session;
 mod update;
+mod upload;
 mod wait;
 mod wire;
 mod world;

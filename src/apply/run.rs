@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::pin::pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::{Either, select};
 
 use super::event::{Event, Outcome, StepError};
@@ -35,6 +36,8 @@ pub struct Context<'a, C, K, R, S> {
     pub strict: bool,
     /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
+    /// Packs directories of sources.
+    pub sources: &'a dyn Pack,
     /// Takes a secret that is shown once; durable on return. For a resource without a
     /// `deliver_secret` it drops the secret and says yes.
     pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), Undelivered>,
@@ -48,6 +51,25 @@ pub struct Context<'a, C, K, R, S> {
     pub parallel: usize,
     /// Bounds of the crash-safe protocol.
     pub bounds: Bounds,
+}
+
+/// Who has the directories of a configuration at hand.
+pub trait Pack {
+    /// Packs the directory of an attribute, piece by piece; ends in an error unless its digest is this
+    /// one.
+    fn pack(&self, address: &Address, attribute: &str, digest: &str) -> Pieces<'_>;
+}
+
+/// An archive, piece by piece. A piece may be empty.
+pub type Pieces<'a> = Box<dyn Iterator<Item = Result<Bytes, Unpacked>> + 'a>;
+
+/// Why a directory was not packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unpacked {
+    /// It is not what the plan was made with.
+    Moved(String),
+    /// It cannot be packed.
+    Failed(String),
 }
 
 /// Why a secret did not reach its sink. Neither text ever holds the secret.

@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures_util::lock::Mutex;
+
 use super::baseline::Baselines;
 use super::dependants::Dependants;
 use super::event::{Event, StepError};
@@ -34,6 +36,8 @@ pub(super) struct Session<'a, C, K, R, S> {
     pub(super) dependants: Dependants,
     pub(super) scribe: Scribe,
     pub(super) fence: Fence,
+    /// Held by the step that packs and uploads.
+    pub(super) uploads: Mutex<()>,
     /// Resources into whose attributes some expression looks: only their objects are kept.
     looked_into: BTreeSet<Address>,
     seen: RefCell<BTreeMap<Address, Object>>,
@@ -107,6 +111,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             dependants,
             scribe: Scribe::default(),
             fence: Fence::default(),
+            uploads: Mutex::default(),
             looked_into: plan.map(looked_into_by).unwrap_or_default(),
             seen: RefCell::default(),
             at_rest: RefCell::default(),

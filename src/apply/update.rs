@@ -1,12 +1,14 @@
 //! Changes in place: one durable intent for each call, absolute targets, and a read before and after.
 //! Before a call its attributes must be as the plan saw them, or already as they should be.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::create::{remembered, unsendable};
 use super::event::StepError;
 use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
+use super::upload::begun_by;
 use super::wait::at_rest;
 use super::wire;
 use crate::cloud::change::Changes;
@@ -18,7 +20,7 @@ use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Call, Kind, OnChange};
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
@@ -40,13 +42,13 @@ pub(super) struct Change<'p> {
 
 /// One call whose values are all known.
 pub(super) struct Move {
-    call: &'static Call,
+    pub(super) call: &'static Call,
     /// Each attribute as the plan saw it, and as it should be.
     attributes: BTreeMap<Name, (Value, Value)>,
 }
 
 impl Move {
-    fn targets(&self) -> Attributes {
+    pub(super) fn targets(&self) -> Attributes {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
 }
@@ -163,6 +165,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         reached: &Attributes,
     ) -> Result<Object, StepError> {
         let key = self.secret_key();
+        let (to_send, until) = self.to_send(job, target, step).await?;
+        let job = &Job { until, ..*job };
         let mut open: Option<Intent> = None;
         for _ in 0..ATTEMPTS {
             let object = self.rested(job, target).await?;
@@ -179,8 +183,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.give_up(&intent, step).await?;
             }
             let armed = self.intend_move(job, target, step, &object).await?;
-            match self.send_move(job, &armed, target, (step, values, &object)).await? {
+            let (mutation, run) =
+                self.send_move(job, &armed, target, (step, &to_send, values, &object)).await?;
+            match mutation {
                 Mutation::Done(answer, _) => {
+                    if let Some((run, id)) = run {
+                        self.see_through(job, target, &armed.intent, (run, &id)).await?;
+                    }
                     let object = self.verified(job, target, step, answer.map(|object| *object)).await;
                     return self.arrived(job, step, armed.intent, object).await;
                 }
@@ -232,15 +241,41 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         job: &Job<'_>,
         armed: &Armed,
         target: &Target,
-        (step, values, object): (&Move, &Attributes, &Object),
-    ) -> Result<Mutation, StepError> {
+        (step, to_send, values, object): (&Move, &Attributes, &Attributes, &Object),
+    ) -> Result<(Mutation, Option<(&'static Run, Name)>), StepError> {
         let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
-        let body = wire::call_body(job.kind, step.call, &step.targets(), standing).map_err(unsendable)?;
-        let project = target.project.as_ref();
-        let request = async |changes: Changes<'_, C, K, R>| {
-            changes.call(job.kind, step.call, &target.key, project, body).await
+        let body = wire::call_body(job.kind, step.call, to_send, standing).map_err(unsendable)?;
+        let (call, project) = (step.call, target.project.as_ref());
+        let Some(run) = begun_by(job.kind, call, to_send) else {
+            let request = async |changes: Changes<'_, C, K, R>| {
+                changes.call(job.kind, call, &target.key, project, body).await
+            };
+            return Ok((self.send(job, armed, request).await?, None));
         };
-        self.send(job, armed, request).await
+        let begun = Cell::new(None);
+        let request = async |changes: Changes<'_, C, K, R>| {
+            let (mutation, id) = changes.begin(job.kind, call, (&target.key, project), run, body).await;
+            begun.set(id);
+            mutation
+        };
+        let mutation = self.send(job, armed, request).await?;
+        Ok((mutation, begun.take().map(|id| (run, id))))
+    }
+
+    /// Waits for the end of what an accepted call began. One that ended badly was accepted all the same,
+    /// but nothing is remembered of it: the next plan makes the same call again.
+    async fn see_through(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        intent: &Intent,
+        run: (&'static Run, &str),
+    ) -> Result<(), StepError> {
+        let ended = self.ended(job, target, run).await;
+        if let Err(StepError::Unsettled(_)) = &ended {
+            self.close(intent, ClosedOutcome::Done).await?;
+        }
+        ended
     }
 
     /// Reads until an accepted call shows its effect, within the bound of listing.

@@ -89,7 +89,9 @@ fn body_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
     match attribute.change {
         OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
         OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
-        _ => None,
+        OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
+        // What says which object is meant changes by no call, and may be carried by one all the same.
+        _ => call.always.contains(&attribute.name).then_some(attribute.wire),
     }
 }
 
@@ -239,6 +241,7 @@ pub(super) fn calls_between(
             let on = (!matches!(wanted, Value::Null)).then(|| (set, Value::Null, wanted.clone()));
             off.into_iter().chain(on).collect()
         }
+        OnChange::Upload { deliver, .. } => vec![(deliver, live.clone(), wanted.clone())],
         OnChange::Replace | OnChange::Never => Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod books;
+mod catalog;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ pub use self::actions::Do;
 pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
+pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -168,6 +170,8 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Show plans, templates and prices; pin their names anew
+    Catalog(Catalog),
     /// Do something once: restart, restore, rotate, look closer
     Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects
@@ -358,9 +362,12 @@ pub struct Ls {
     /// Which columns
     #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
     pub columns: Columns,
-    /// Live objects that no address owns
+    /// Live objects of every kind that no address owns
     #[arg(long)]
     pub unmanaged: bool,
+    /// Only this kind; repeatable
+    #[arg(long = "kind", value_name = "KIND")]
+    pub kinds: Vec<Name>,
 }
 
 /// Columns of a list.
@@ -374,11 +381,10 @@ pub enum Columns {
 
 /// `get`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead get vm.web")]
+#[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
 pub struct Get {
-    /// The resource
-    #[arg(value_parser = address)]
-    pub address: Address,
+    /// The resource, or KIND:ID for an object that no stack here manages
+    pub address: String,
 }
 
 /// `resolve`.

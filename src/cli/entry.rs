@@ -94,6 +94,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Lock(args) => commands::lock::run(session, args).await,
             Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
+            Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
             | Command::Validate

@@ -2,14 +2,17 @@
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
 use std::fs;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::FileType;
 
 use super::credentials;
 use super::profile::Profiles;
 use super::settings::Variables;
 use crate::config::discover;
+use crate::config::files::{Files, Listed, Listing};
 use crate::config::text;
 use crate::ledger::guarded::{Folder, read_bounded, read_named, remove_named};
 use crate::model::diagnostic::Diagnostic;
@@ -98,6 +101,46 @@ pub(super) enum Trust {
 /// When the path leaves the root, passes a link, is no regular file or is too large.
 pub(super) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
     read_bounded(Folder::named(root)?.open_below(relative)?, MAX_SIDE_FILE)
+}
+
+/// What a configuration may read below the stack's directory.
+#[derive(Debug, Clone)]
+pub(super) struct Below {
+    /// The stack's directory.
+    pub(super) root: PathBuf,
+    /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
+    pub(super) trust: Trust,
+}
+
+impl Files for Below {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if self.trust == Trust::None {
+            let why = "--untrusted reads no file but the stack's own";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        read_below(&self.root, path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(Folder::named(&self.root)?.open_below(path)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+        let root = Folder::named(&self.root)?;
+        let listed = root.list_below(path)?.into_iter().map(|(name, stat)| {
+            let what = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => Listing::Directory,
+                FileType::RegularFile => Listing::File {
+                    size: u64::try_from(stat.st_size).unwrap_or_default(),
+                    executable: stat.st_mode & 0o100 != 0,
+                },
+                FileType::Symlink => Listing::Link(root.link_below(&path.join(&name))?),
+                _ => Listing::Special,
+            };
+            Ok(Listed { name, what })
+        });
+        listed.collect()
+    }
 }
 
 /// Reads a text file below `root`, as `read_below`; `None` when there is none.

@@ -27,6 +27,7 @@ mod rescue;
 pub mod scaffold;
 mod session;
 pub mod settings;
+mod sources;
 mod telling;
 pub mod term;
 mod ui;

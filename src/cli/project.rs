@@ -1,11 +1,10 @@
 //! The stack of a command: its directory, its files, and what decides besides them.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Trust};
+use super::files::{self, Below, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -46,22 +45,27 @@ impl Project {
             .help("Begin one with: stead init"));
         }
         let request = request(settings)?;
-        let root = directory.clone();
-        let untrusted = settings.untrusted;
-        let read = move |path: &Path| {
-            if untrusted {
-                let why = "--untrusted reads no file but the stack's own";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-            }
-            files::read_below(&root, path)
-        };
-        let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &read)?;
+        let below = below(&directory, trust(settings));
+        let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
         Ok(Self { directory, stack, warnings })
+    }
+
+    /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
+    pub(super) fn files(&self) -> Below {
+        below(&self.directory, Trust::Full)
     }
 }
 
+fn below(directory: &Path, trust: Trust) -> Below {
+    Below { root: directory.to_owned(), trust }
+}
+
+fn trust(settings: &Settings) -> Trust {
+    if settings.untrusted { Trust::None } else { Trust::Full }
+}
+
 fn request(settings: &Settings) -> Result<Request, Failure> {
-    let trust = if settings.untrusted { Trust::None } else { Trust::Full };
+    let trust = trust(settings);
     let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, trust));
     // Names pinned for the account; the embedded cloud's are not known before it runs.
     let pinned = match settings.cloud {

@@ -78,7 +78,7 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
         }
     }
 
-    async fn mutate(
+    pub(super) async fn mutate(
         &self,
         endpoint: Endpoint,
         path: Result<String, PathError>,

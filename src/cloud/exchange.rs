@@ -1,10 +1,12 @@
 //! `Cloud`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
 //! decoding) is the same over TCP and in a simulation.
 
+use std::future::ready;
 use std::time::Duration;
 
 use thiserror::Error;
 
+use super::upload::Upload;
 use crate::model::address::Name;
 use crate::model::schema::Method;
 
@@ -73,6 +75,12 @@ pub enum ExchangeError {
 pub trait Cloud {
     /// Sends a request and returns its answer.
     fn exchange(&self, request: &Request) -> impl Future<Output = Result<Answer, ExchangeError>>;
+
+    /// Sends bytes to an address that the service signed, by PUT and without the key. A service that
+    /// signs none takes none.
+    fn upload(&self, _upload: &Upload) -> impl Future<Output = Result<Answer, ExchangeError>> {
+        ready(Err(ExchangeError::Held { reason: "there is nowhere to upload to".to_owned() }))
+    }
 }
 
 /// Tells whether a path is of the public catalog: asked for without a key, and counted apart.

@@ -11,12 +11,14 @@ pub mod path;
 pub mod settle;
 pub mod system;
 pub mod transport;
+pub mod upload;
 
 mod catalog;
 mod outcome;
 mod paging;
 mod refresh;
 mod retry;
+mod run;
 mod send;
 mod turnstile;
 

@@ -153,7 +153,7 @@ fn judge(
         300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
         429 => Err(Trouble::Again(Failure::Limited(Duration::ZERO), "rate limited".to_owned())),
         408 => Err(again("408, the service waited too long".to_owned())),
-        400..=499 => Err(Trouble::Final(refused(&answer, request))),
+        400..=499 | 501 => Err(Trouble::Final(refused(&answer, request))),
         status => {
             let text =
                 decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));

@@ -5,12 +5,14 @@
 //! travels on a connection of its own, so that nothing below can send it twice.
 #![allow(clippy::disallowed_types, reason = "the edge where sockets are opened")]
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, ClientBuilder, Response, Url, redirect, retry};
+use futures_util::stream;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Body, Client, ClientBuilder, Response, Url, redirect, retry};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls_platform_verifier::{BuilderVerifierExt, Verifier};
@@ -19,6 +21,7 @@ use thiserror::Error;
 
 use super::decode::LARGEST_BODY;
 use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
+use super::upload::Upload;
 use crate::model::address::Name;
 use crate::model::schema::{Method, Registry};
 
@@ -81,6 +84,9 @@ impl Options {
     }
 }
 
+/// Who asks.
+const AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
+
 /// Why there can be no client.
 #[derive(Debug, Error)]
 pub enum SetupError {
@@ -106,6 +112,8 @@ pub struct HttpCloud {
     /// `host:port`, for messages.
     host: String,
     key: Option<HeaderValue>,
+    roots: Roots,
+    connect_timeout: Duration,
     only_looks: Option<Registry>,
     /// Reads: connections are kept.
     reads: Client,
@@ -121,23 +129,21 @@ impl HttpCloud {
     /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
         let base = base_url(&options.base_url)?;
-        let host = format!(
-            "{}:{}",
-            base.host_str().unwrap_or_default(),
-            base.port_or_known_default().unwrap_or_default()
-        );
+        let host = host_of(&base);
         let key = options.api_key.as_ref().map(|key| {
             let mut value = HeaderValue::from_str(key.expose_secret()).map_err(|_| SetupError::Key)?;
             value.set_sensitive(true);
             Ok(value)
         });
         let tls = tls(&base, &options.roots)?;
-        let builder = || client_builder(&base, tls.clone(), options.connect_timeout);
+        let builder = || client_builder(&base, tls.clone(), options.connect_timeout).user_agent(AGENT);
         let started =
             |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
         Ok(Self {
             host,
             key: key.transpose()?,
+            roots: options.roots.clone(),
+            connect_timeout: options.connect_timeout,
             only_looks: options.only_looks,
             reads: started(builder().pool_idle_timeout(Duration::from_secs(30)))?,
             changes: started(builder().pool_max_idle_per_host(0))?,
@@ -182,28 +188,6 @@ impl HttpCloud {
     fn not_sent(&self, reason: impl Into<String>) -> ExchangeError {
         ExchangeError::NotSent { host: self.host.clone(), reason: reason.into() }
     }
-
-    fn lost(&self, reason: impl Into<String>) -> ExchangeError {
-        ExchangeError::Lost { host: self.host.clone(), reason: reason.into() }
-    }
-
-    /// Only a failure to connect proves that nothing left.
-    fn failed(&self, error: &reqwest::Error) -> ExchangeError {
-        let reason = innermost(error);
-        if error.is_connect() || error.is_builder() { self.not_sent(reason) } else { self.lost(reason) }
-    }
-
-    /// Reads a whole body, bounded after decompression.
-    async fn body(&self, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.lost(innermost(&error)))? {
-            if body.len() + chunk.len() > LARGEST_BODY {
-                return Err(self.lost(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20)));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
-    }
 }
 
 impl Cloud for HttpCloud {
@@ -220,20 +204,73 @@ impl Cloud for HttpCloud {
         if let Some(body) = &request.body {
             builder = builder.header("content-type", "application/json").body(body.to_string());
         }
-        let mut response = builder.send().await.map_err(|error| self.failed(&error))?;
-        let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
-        let date = response.headers().get("date").and_then(|value| value.to_str().ok());
-        let mut answer = Answer {
-            status: response.status().as_u16(),
-            retry_after: number(RETRY_AFTER.as_str()),
-            limit: number("x-ratelimit-limit"),
-            remaining: number("x-ratelimit-remaining"),
-            date: date.filter(|text| text.len() <= 64).map(Name::new),
-            body: Vec::new(),
-        };
-        answer.body = self.body(&mut response).await?;
-        Ok(answer)
+        let response = builder.send().await.map_err(|error| failed(&self.host, &error))?;
+        answer(&self.host, response).await
     }
+
+    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
+        if self.only_looks.is_some() {
+            return Err(self.not_sent("a plan of an untrusted stack only looks"));
+        }
+        let held = |reason: &str| ExchangeError::Held { reason: format!("nothing is uploaded: {reason}") };
+        let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;
+        let host = host_of(&url);
+        // A client of its own: it never saw the key, and keeps no connection.
+        let started = tls(&url, &self.roots).map_err(|error| held(&error.to_string()))?;
+        let client = client_builder(&url, started, self.connect_timeout);
+        let client =
+            client.pool_max_idle_per_host(0).no_gzip().build().map_err(|error| held(&innermost(&error)))?;
+        let pieces = stream::iter(upload.leaving().map(Ok::<_, Infallible>));
+        let request = client
+            .put(url)
+            .timeout(upload.deadline)
+            .header(CONTENT_TYPE, "application/gzip")
+            .header(CONTENT_LENGTH, upload.length())
+            .body(Body::wrap_stream(pieces));
+        let response = request.send().await.map_err(|error| failed(&host, &error))?;
+        answer(&host, response).await
+    }
+}
+
+fn lost(host: &str, reason: impl Into<String>) -> ExchangeError {
+    ExchangeError::Lost { host: host.to_owned(), reason: reason.into() }
+}
+
+/// Only a failure to connect proves that nothing left.
+fn failed(host: &str, error: &reqwest::Error) -> ExchangeError {
+    let reason = innermost(error);
+    if error.is_connect() || error.is_builder() {
+        return ExchangeError::NotSent { host: host.to_owned(), reason };
+    }
+    lost(host, reason)
+}
+
+/// Returns what a host answers to a request that left.
+async fn answer(host: &str, mut response: Response) -> Result<Answer, ExchangeError> {
+    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
+    let date = response.headers().get("date").and_then(|value| value.to_str().ok());
+    let mut answer = Answer {
+        status: response.status().as_u16(),
+        retry_after: number(RETRY_AFTER.as_str()),
+        limit: number("x-ratelimit-limit"),
+        remaining: number("x-ratelimit-remaining"),
+        date: date.filter(|text| text.len() <= 64).map(Name::new),
+        body: Vec::new(),
+    };
+    answer.body = body(host, &mut response).await?;
+    Ok(answer)
+}
+
+/// Reads a whole body, bounded after decompression.
+async fn body(host: &str, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| lost(host, innermost(&error)))? {
+        if body.len() + chunk.len() > LARGEST_BODY {
+            return Err(lost(host, format!("the answer is larger than {} MiB", LARGEST_BODY >> 20)));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 fn method(method: Method) -> reqwest::Method {
@@ -274,8 +311,7 @@ fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Durati
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .referer(false)
-        .connect_timeout(connect_timeout)
-        .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")));
+        .connect_timeout(connect_timeout);
     // A proxy has no business between a program and its own machine.
     if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) }
 }
@@ -297,6 +333,29 @@ fn base_url(text: &str) -> Result<Url, SetupError> {
         "http" => Err(fail("http is for this machine only; use https")),
         _ => Err(fail("it must begin with https://")),
     }
+}
+
+/// Checks where the service says that an upload goes: a host by its name, over TLS. A service on this
+/// machine may name this machine, and nobody else may.
+fn upload_url(text: &str, base: &Url) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "the address that the service signed is none")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the address that the service signed holds a user or a password");
+    }
+    if is_loopback(&url) {
+        let good = is_loopback(base) && matches!(url.scheme(), "http" | "https");
+        return if good { Ok(url) } else { Err("the address that the service signed is on this machine") };
+    }
+    match (url.scheme(), url.domain()) {
+        ("https", Some(_)) => Ok(url),
+        ("https", None) => Err("the address that the service signed names no host, but an IP address"),
+        _ => Err("the address that the service signed is not https"),
+    }
+}
+
+/// Returns `host:port`, for messages.
+fn host_of(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -72,12 +72,15 @@ impl<'d> Resolver<'d> {
                 return;
             }
             let resolved = self.attribute(attribute, &entry.value, frame);
+            let resolved = resolved.and_then(|r| self.digested(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
-            let (expression, set_by) = match resolved {
-                Some(resolved) => (tainted(attribute, resolved.expression), resolved.origin),
-                None => (Expression::Value(Value::Unknown(Vec::new())), None),
+            let (expression, set_by, directory) = match resolved {
+                Some((resolved, directory)) => {
+                    (tainted(attribute, resolved.expression), resolved.origin, directory)
+                }
+                None => (Expression::Value(Value::Unknown(Vec::new())), None, None),
             };
-            let setting = Setting { expression, span: entry.value.span, set_by };
+            let setting = Setting { expression, span: entry.value.span, set_by, directory };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
@@ -108,8 +111,12 @@ impl<'d> Resolver<'d> {
                 };
                 match super::scalar::checked(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
-                        let setting =
-                            Setting { expression: value.into(), span: block.entry.key_span, set_by: None };
+                        let setting = Setting {
+                            expression: value.into(),
+                            span: block.entry.key_span,
+                            set_by: None,
+                            directory: None,
+                        };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {

@@ -70,6 +70,7 @@ codes! {
     CONFINED_PATH = "S0273", "A path leaves the stack's directory, or its file cannot be read.";
     DEPENDS_ON = "S0274", "`depends_on` names something that is no resource of this stack.";
     PROJECT = "S0275", "A resource's project is missing, or it has none.";
+    SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
     LOCK = "S0280", "`stead.lock` cannot be read.";
     FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
 }

@@ -1,11 +1,71 @@
-//! Paths that a stack's files may name: relative, and below the stack's directory.
+//! `Files`: what a configuration may read besides the stack's own files, and the paths that it may
+//! name: relative, and below the stack's directory.
 
-use std::path::{Component, Path};
-
-use super::load::ReadFile;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
 
 /// Largest file that an expression may read.
 const MOST_BYTES: usize = 1 << 20;
+
+/// Files below the stack's directory. No path leaves it, and no link is followed.
+pub trait Files {
+    /// Reads a small file whole.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is too large.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Opens a regular file of any size.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is a link or no regular file.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        self.read(path).map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn Read>)
+    }
+
+    /// Lists a directory, in any order.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no directory.
+    fn list(&self, _path: &Path) -> io::Result<Vec<Listed>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// What only reads small files.
+impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self(path)
+    }
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: OsString,
+    /// What it is.
+    pub what: Listing,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listing {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File {
+        /// Its size in bytes.
+        size: u64,
+        /// Its owner may run it.
+        executable: bool,
+    },
+    /// A symbolic link, and where it says that it leads.
+    Link(PathBuf),
+    /// A pipe, a socket or a device.
+    Special,
+}
 
 /// Tells why a path may not be used; `None` when it may.
 pub(super) fn refused(path: &str) -> Option<&'static str> {
@@ -24,11 +84,11 @@ pub(super) fn refused(path: &str) -> Option<&'static str> {
 }
 
 /// Reads a text file below the stack's directory.
-pub(super) fn read_text(read: ReadFile<'_>, path: &str) -> Result<String, String> {
+pub(super) fn read_text(files: &dyn Files, path: &str) -> Result<String, String> {
     if let Some(why) = refused(path) {
         return Err(format!("`{path}` cannot be read: {why}"));
     }
-    let bytes = read(Path::new(path)).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
+    let bytes = files.read(Path::new(path)).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
     if bytes.len() > MOST_BYTES {
         return Err(format!("`{path}` is larger than {MOST_BYTES} bytes"));
     }
@@ -55,7 +115,7 @@ mod tests {
             Some("big") => Ok(vec![b'a'; MOST_BYTES + 1]),
             Some("bytes") => Ok(vec![0xff]),
             Some("good") => Ok(b"hello".to_vec()),
-            _ => Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
+            _ => Err(io::ErrorKind::NotFound.into()),
         };
         assert_eq!(read_text(&read, "good"), Ok("hello".into()));
         for path in ["big", "bytes", "none", "../good"] {

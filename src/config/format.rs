@@ -41,6 +41,12 @@ pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
         Format::ClockTime => clock_time(text),
         Format::Domain => domain(text),
         Format::Email => email(text),
+        Format::Directory => match super::files::refused(text) {
+            None => Ok(()),
+            Some(why) => {
+                Err(Mismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))
+            }
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::document::Document;
+use super::files::Files;
 use super::header::{environment, header};
 use super::merge::{Entries, Merged, merge};
 use super::problems::Problems;
@@ -34,8 +35,8 @@ pub struct Request {
     pub pinned: Option<Catalog>,
 }
 
-/// Reads the files that `file("…")` and `from_file` name: relative paths below the stack's directory.
-pub type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
+/// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
+pub type ReadFile<'a> = &'a dyn Files;
 
 /// A configuration with problems: nothing is done with it.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub struct Rejected {
 }
 
 /// The parsed files of a run.
-struct Files {
+struct Parsed {
     stack: Vec<Document>,
     /// Strongest first.
     vars: Vec<(Name, Document)>,
@@ -89,7 +90,7 @@ pub fn load(
 fn resolve(
     registry: Registry,
     mut sources: Sources,
-    files: &Files,
+    files: &Parsed,
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
@@ -123,7 +124,7 @@ fn resolve(
 fn outcome(
     registry: Registry,
     sources: &Sources,
-    files: &Files,
+    files: &Parsed,
     request: &Request,
     read: ReadFile<'_>,
 ) -> Outcome {
@@ -167,7 +168,7 @@ fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name,
 }
 
 /// Parses all files, the variable files too.
-fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Result<Files, Vec<Diagnostic>> {
+fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Result<Parsed, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut keep = |parsed: Result<Document, Vec<Diagnostic>>| match parsed {
         Ok(document) => Some(document),
@@ -183,7 +184,7 @@ fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Resul
         let id = sources.add(source.clone());
         vars.extend(keep(document(registry, id, &source)).map(|document| (Name::new(path), document)));
     }
-    if problems.is_empty() { Ok(Files { stack, vars }) } else { Err(problems) }
+    if problems.is_empty() { Ok(Parsed { stack, vars }) } else { Err(problems) }
 }
 
 fn document(registry: &Registry, id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {

@@ -8,6 +8,7 @@ use super::codes;
 use super::index::{Each, Index};
 use super::load::ReadFile;
 use super::problems::{Instance, Problems};
+use super::source_dir::SourceError;
 use super::template::{Part, Template, TemplateError};
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Program, SyntaxError};
@@ -68,6 +69,8 @@ pub(super) struct Resolver<'d> {
     pub(super) index: Index<'d>,
     /// Expressions that were parsed.
     programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
+    /// Digests of directories: instances of one block often share theirs.
+    pub(super) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
 }
 
 /// From where an expression is read.
@@ -144,6 +147,7 @@ impl<'d> Resolver<'d> {
             local_values: Attributes::new(),
             index: Index::default(),
             programs: RefCell::default(),
+            directories: RefCell::default(),
         }
     }
 

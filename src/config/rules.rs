@@ -28,7 +28,7 @@ pub(super) fn check(resources: &[Resource], pinned: Option<&Catalog>, problems: 
                 Check::NoOverlap { attribute } => no_overlap(rule, attribute, resources, problems),
                 Check::Unique { attributes } => unique(rule, attributes, resources, problems),
                 Check::UniqueOverall { attributes } => {
-                    unique_overall(rule, attributes, resources, problems)
+                    unique_overall(rule, attributes, resources, problems);
                 }
                 Check::AtMost { count } => at_most(rule, count, resources, problems),
                 Check::SumAtLeast { attribute, least } => {

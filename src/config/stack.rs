@@ -85,6 +85,8 @@ pub struct Setting {
     pub span: Span,
     /// What decided the value besides this place: `vars.size, set by environments.prod`.
     pub set_by: Option<Name>,
+    /// The directory whose digest the value is, by its path from the stack's own.
+    pub directory: Option<Name>,
 }
 
 /// What may happen to a resource.

@@ -1,9 +1,12 @@
 //! `app`: a service of the application platform: web, private, worker, cron or job.
 
-use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
+use super::shared::{
+    BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
+};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Literal, Method,
-    OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
+    Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Run, Scope,
+    Type, Until,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
@@ -11,6 +14,10 @@ static SCALE: Call =
     Call::new("scale", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/scale"));
 static DEPLOY: Call =
     Call::new("deploy", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/deployments"));
+static GRANT: Call = Call::new(
+    "source-upload",
+    Endpoint::documented(Method::Post, "/api/v1/apps/services/{id}/source-upload"),
+);
 
 /// Ports that the platform keeps for itself.
 const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
@@ -21,9 +28,11 @@ const AUTOSCALING: Type = Type::Record(&[
     ("target", Type::Integer { min: 1, max: 100_000, unit: "" }),
 ]);
 
-/// An attribute whose change is rolled out as a new deployment.
-const fn rolled_out(attribute: Attribute, body: &'static str) -> Attribute {
-    attribute.on_change(OnChange::Patch { call: &PATCH, body }).effects(&[Effect::Deploys])
+/// A change that is rolled out as a new deployment.
+const ROLLS_OUT: &[Effect] = &[Effect::Deploys];
+
+const fn patch(body: &'static str) -> OnChange {
+    OnChange::Patch { call: &PATCH, body }
 }
 
 /// The table.
@@ -44,13 +53,13 @@ pub(super) static APP: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Its name, unique in the project.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "name" }),
+            .on_change(patch("name")),
         Attribute::required("type", Type::Enum(&["web", "private", "worker", "cron", "job"]))
             .summary("What it is: reached from outside, from inside, or not at all.")
             .assumed(),
         Attribute::default("description", TEXT, Literal::Text(""))
             .summary("What it is for; empty clears it.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "description" }),
+            .on_change(patch("description")),
         Attribute::optional("image", SHORT_TEXT)
             .summary("The container image that it runs.")
             .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
@@ -59,36 +68,57 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("repo", SHORT_TEXT)
             .summary("The repository that it is built from, `owner/name`.")
             .assumed(),
-        rolled_out(Attribute::optional("branch", SHORT_TEXT), "branch").summary("The branch to build."),
+        Attribute::optional("branch", SHORT_TEXT)
+            .on_change(patch("branch"))
+            .effects(ROLLS_OUT)
+            .summary("The branch to build."),
+        Attribute::write_only("source_dir", SOURCE_DIR)
+            .summary("The directory whose files are packed, uploaded and deployed.")
+            .on_change(OnChange::Upload {
+                grant: &GRANT,
+                deliver: &DEPLOY,
+                body: "blob_key",
+                run: Some(&DEPLOYMENT),
+            })
+            .after_creation()
+            .effects(&[Effect::Deploys])
+            .assumed(),
         Attribute::optional("github_installation_id", Type::Integer { min: 1, max: i64::MAX, unit: "" })
             .summary("The connection that may read a private repository."),
-        rolled_out(Attribute::optional("size", Type::Catalog("app_size")), "size")
+        Attribute::optional("size", Type::Catalog("app_size"))
+            .on_change(patch("size"))
+            .effects(ROLLS_OUT)
             .summary("What one instance has, by name."),
-        rolled_out(Attribute::optional("start_command", TEXT), "start_command")
+        Attribute::optional("start_command", TEXT)
+            .on_change(patch("start_command"))
+            .effects(ROLLS_OUT)
             .summary("What starts it, where the source does not say."),
-        rolled_out(Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" }), "port")
+        Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" })
+            .on_change(patch("port"))
+            .effects(ROLLS_OUT)
             .summary("The port that it listens on."),
-        rolled_out(
-            Attribute::optional(
-                "health_check_path",
-                Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
-            ),
+        Attribute::optional(
             "health_check_path",
+            Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
         )
+        .on_change(patch("health_check_path"))
+        .effects(ROLLS_OUT)
         .summary("The path that answers when it is well."),
         Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: Format::Cron })
             .summary("When a cron app runs: five fields.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_schedule" }),
+            .on_change(patch("cron_schedule")),
         Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
             .summary("The zone of the schedule; UTC unless it is said.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_timezone" }),
+            .on_change(patch("cron_timezone")),
         Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
             .summary("What happens when a run is due and the last one still goes.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "cron_concurrency" }),
+            .on_change(patch("cron_concurrency")),
         Attribute::default("previews_enabled", Type::Boolean, Literal::Bool(false))
             .summary("Whether pull requests get a preview.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "previews_enabled" }),
-        rolled_out(Attribute::optional("env_vars", Type::Map(&TEXT)), "env_vars")
+            .on_change(patch("previews_enabled")),
+        Attribute::optional("env_vars", Type::Map(&TEXT))
+            .on_change(patch("env_vars"))
+            .effects(ROLLS_OUT)
             .summary("Its environment, managed key by key.")
             .unlisted(),
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
@@ -130,6 +160,7 @@ pub(super) static APP: Kind = Kind {
     estimate: Estimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],
+    actions: ACTIONS,
     ..Kind::PLAIN
 };
 
@@ -142,7 +173,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1102",
-        check: Check::ExactlyOne { attributes: &["image", "repo"] },
+        check: Check::ExactlyOne { attributes: &["image", "repo", "source_dir"] },
         says: "An app has exactly one source.",
         place: "contract, 3, app",
     },
@@ -255,4 +286,116 @@ static RULES: &[Rule] = &[
                or scaled up; raise the cap first, or turn it off.",
         place: "specification, Errors, 412",
     },
+];
+
+/// How a run of a job ends.
+static JOB: Run = Run {
+    listed_by: "runs",
+    id: "id",
+    status: "status",
+    done: &["succeeded"],
+    failed: &["failed", "canceled"],
+    exit_code: Some("exit_code"),
+    error: Some("error"),
+};
+
+/// How a deployment ends.
+static DEPLOYMENT: Run = Run {
+    listed_by: "deployments",
+    id: "id",
+    status: "status",
+    done: &["live"],
+    failed: &["failed", "superseded"],
+    exit_code: None,
+    error: Some("error"),
+};
+
+const PREVIEW: Parameter = Parameter::required("preview", SHORT_TEXT)
+    .in_path()
+    .summary("The preview's id, as `stead do previews` lists it.");
+
+static ACTIONS: &[Action] = &[
+    Action::post("run", "/api/v1/apps/services/{id}/jobs/run", "Runs a cron app or a job now.")
+        .envelope(Envelope::Run)
+        .answer(Answer::Record(&[]))
+        .until(Until::Finished(&JOB)),
+    Action::get("runs", "/api/v1/apps/services/{id}/jobs/runs", "Runs of a cron app or a job.")
+        .assumed()
+        .answer(Answer::Feed {
+            columns: &["id", "trigger", "status", "exit_code", "started_at", "finished_at"],
+            id: "id",
+        }),
+    Action::post(
+        "redeploy",
+        "/api/v1/apps/services/{id}/deployments",
+        "Deploys it anew: what it has, or another source once.",
+    )
+    .assumed()
+    .parameters(&[
+        Parameter::optional("branch", SHORT_TEXT).summary("The branch to build."),
+        Parameter::optional("image", SHORT_TEXT).summary("The image to run."),
+        Parameter::optional("blob", SHORT_TEXT)
+            .wire("blob_key")
+            .summary("The key of a source that was uploaded."),
+    ])
+    .exclusive(&["branch", "image", "blob"])
+    .effects(&[Effect::Deploys])
+    .answer(Answer::Record(&[]))
+    .until(Until::Finished(&DEPLOYMENT)),
+    Action::get("deployments", "/api/v1/apps/services/{id}/deployments", "Its deployments, newest first.")
+        .assumed()
+        .answer(Answer::Feed { columns: &["id", "status", "created_at"], id: "id" }),
+    Action::post("pause", "/api/v1/apps/services/{id}/pause", "Stops it; nothing answers until resumed.")
+        .assumed()
+        .effects(&[Effect::Stops])
+        .until(Until::Settled(None)),
+    Action::post("resume", "/api/v1/apps/services/{id}/resume", "Starts it again after a pause.")
+        .assumed()
+        .until(Until::Settled(None)),
+    Action::get("events", "/api/v1/apps/services/{id}/events", "What happened to it, newest first.")
+        .assumed()
+        .answer(Answer::Feed { columns: &["created_at", "type", "message"], id: "id" }),
+    Action::get("instances", "/api/v1/apps/services/{id}/instances", "What runs of it now.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "status"])),
+    Action::get("previews", "/api/v1/apps/services/{id}/previews", "Previews of pull requests.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "status", "url"])),
+    Action::post(
+        "redeploy-preview",
+        "/api/v1/apps/previews/{preview}/redeploy",
+        "Deploys the preview of a pull request anew.",
+    )
+    .assumed()
+    .parameters(&[PREVIEW])
+    .effects(&[Effect::Deploys]),
+    Action::delete("delete-preview", "/api/v1/apps/previews/{preview}", "Removes a preview.")
+        .envelope(Envelope::Message)
+        .parameters(&[PREVIEW])
+        .effects(&[Effect::Removes])
+        .until(Until::Gone { listed_by: "previews", parameter: "preview" }),
+    Action::post(
+        "source-upload",
+        "/api/v1/apps/services/{id}/source-upload",
+        "Makes an address that takes a packed source once.",
+    )
+    .secret()
+    .answer(Answer::Record(&["blob_key", "expires_in_seconds"])),
+    Action::get("usage", "/api/v1/apps/usage", "What apps used, and what it costs.")
+        .parameters(&[
+            Parameter::optional("period", Type::Enum(&["current", "previous"]))
+                .in_query()
+                .summary("The month: current or previous."),
+            Parameter::optional("service", Type::Reference("app"))
+                .wire("service_id")
+                .in_query()
+                .summary("One app alone."),
+        ])
+        .answer(Answer::Rows(&["service_id", "instance_hours", "usd"])),
+    Action::get("templates", "/api/v1/apps/templates", "Examples to begin an app with.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "name"])),
+    Action::get("github-connections", "/api/v1/apps/github/connections", "Connections to GitHub.")
+        .assumed()
+        .answer(Answer::Rows(&["id", "account"])),
 ];

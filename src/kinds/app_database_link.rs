@@ -1,7 +1,7 @@
 //! `app_database_link`: gives an app a login of a database, written in its `databases`.
 
 use super::shared::{CREATED_AT, SHORT_TEXT, TEXT};
-use crate::model::schema::{Api, Attribute, Check, Effect, Kind, Rule, Scope, Type};
+use crate::model::schema::{Action, Answer, Api, Attribute, Check, Effect, Kind, Rule, Scope, Type};
 
 /// The table.
 pub(super) static APP_DATABASE_LINK: Kind = Kind {
@@ -34,5 +34,15 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
         place: "contract, 3, app_database_link",
     }],
     on_delete: &[Effect::Deploys],
+    actions: &[Action::post(
+        "rotate-password",
+        "/api/v1/apps/services/{parent}/database-links/{id}/rotate",
+        "Gives the app a new password for the database.",
+    )
+    .assumed()
+    .secret()
+    .effects(&[Effect::Deploys])
+    .answer(Answer::Record(&["id", "user"]))
+    .recorded()],
     ..Kind::PLAIN
 };

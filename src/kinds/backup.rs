@@ -2,7 +2,7 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
 use crate::model::schema::{
-    Api, Attribute, Effect, Estimate, Factor, Kind, Price, PriceTerm, Ready, Scope, Type,
+    Action, Api, Attribute, Effect, Estimate, Factor, Kind, Price, PriceTerm, Ready, Scope, Type, Until,
 };
 
 /// The table.
@@ -46,5 +46,12 @@ pub(super) static BACKUP: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
+    actions: &[Action::post(
+        "restore",
+        "/api/v1/backups/{id}/restore",
+        "Puts the VM back to the state of the backup.",
+    )
+    .effects(&[Effect::GoesBack, Effect::Restart])
+    .until(Until::Linked(&["vm"]))],
     ..Kind::PLAIN
 };

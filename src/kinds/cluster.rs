@@ -2,8 +2,9 @@
 
 use super::shared::{CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT, WEEKDAYS};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format, Kind, Literal,
-    Method, OnChange, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
+    Kind, Literal, Merge, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope,
+    Type, Until,
 };
 
 static UPGRADE: Call = Call::new(
@@ -109,5 +110,55 @@ pub(super) static CLUSTER: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
+    actions: ACTIONS,
     ..Kind::PLAIN
 };
+
+static ACTIONS: &[Action] = &[
+    Action::get(
+        "kubeconfig",
+        "/api/v1/k8s/clusters/{id}/kubeconfig",
+        "Makes credentials for kubectl and writes them.",
+    )
+    .parameters(&[Parameter::optional("expires-in", Type::Integer { min: 600, max: 2_592_000, unit: "s" })
+        .wire("expires_in")
+        .in_query()
+        .summary("How long they are valid, in seconds; 7 days when it is not said.")])
+    .secret()
+    .answer(Answer::Document { field: "kubeconfig", merge: Some(Merge::Kubeconfig) }),
+    Action::post(
+        "rotate-kubeconfig",
+        "/api/v1/k8s/clusters/{id}/kubeconfig/rotate",
+        "Makes every credential invalid that was handed out for kubectl.",
+    )
+    .secret()
+    .effects(&[Effect::LocksOut])
+    .recorded(),
+    Action::get("upgrades", "/api/v1/k8s/clusters/{id}/upgrades", "Versions that it can be upgraded to.")
+        .answer(Answer::Rows(&["id", "version"])),
+    Action::post("upgrade", "/api/v1/k8s/clusters/{id}/upgrade", "Upgrades Kubernetes, node by node.")
+        .envelope(Envelope::Message)
+        .parameters(&[
+            Parameter::required("version", Type::Catalog("kubernetes_version"))
+                .wire("version_id")
+                .summary("The version's id, as `stead do upgrades` lists it."),
+            Parameter::flag("confirm-single-master")
+                .wire("confirm_single_master")
+                .summary("A cluster with one control plane node needs this.")
+                .effects(&[Effect::ApiInterruption]),
+        ])
+        .effects(&[Effect::RollingRestart])
+        .until(Until::Settled(Some("events")))
+        .recorded(),
+    Action::get(
+        "volumes",
+        "/api/v1/k8s/clusters/{id}/volumes",
+        "Volumes that its persistent volume claims made.",
+    )
+    .answer(Answer::Rows(&["id", "name", "size", "status"])),
+    Action::get("events", "/api/v1/k8s/clusters/{id}/events", "What happened to it, newest first.")
+        .assumed()
+        .answer(Answer::Feed { columns: &["created_at", "type", "message"], id: "id" }),
+    Action::get("node-plans", "/api/v1/k8s/node-plans", "Plans of nodes, and their prices.")
+        .answer(Answer::Rows(&["id", "slug", "node_class", "cpu", "ram", "monthly_price"])),
+];

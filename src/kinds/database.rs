@@ -224,6 +224,7 @@ pub(super) static DATABASE: Kind = Kind {
 };
 
 static ACTIONS: &[Action] = &[
+    Action::call("rename", "Gives it another display name."),
     Action::post(
         "resume",
         "/api/v1/databases/{id}/resume",

@@ -1,7 +1,9 @@
 //! `invitation`: asks a person to join the account.
 
 use super::shared::{CREATED_AT, TEXT};
-use crate::model::schema::{Api, Attribute, Check, Format, Kind, Rule, Scope, Type};
+use crate::model::schema::{
+    Action, Answer, Api, Attribute, Check, Effect, Envelope, Format, Kind, Parameter, Rule, Scope, Type,
+};
 
 /// The table.
 pub(super) static INVITATION: Kind = Kind {
@@ -26,5 +28,17 @@ pub(super) static INVITATION: Kind = Kind {
         says: "A person is invited once.",
         place: "specification, Errors, 409",
     }],
+    actions: &[
+        Action::get("members", "/api/v1/members", "People who are in the account.")
+            .assumed()
+            .answer(Answer::Rows(&["id", "email", "role_name"])),
+        Action::delete("remove-member", "/api/v1/members/{member}", "Puts a person out of the account.")
+            .assumed()
+            .envelope(Envelope::Message)
+            .parameters(&[Parameter::required("member", TEXT)
+                .in_path()
+                .summary("The person's id, as `stead do members` lists it.")])
+            .effects(&[Effect::LocksOut]),
+    ],
     ..Kind::PLAIN
 };

@@ -2,7 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope,
+    Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
@@ -43,5 +44,8 @@ pub(super) static ROLE: Kind = Kind {
             place: "contract, 3, role",
         },
     ],
+    actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
+        .assumed()
+        .answer(Answer::Rows(&["permission"]))],
     ..Kind::PLAIN
 };

@@ -1,12 +1,15 @@
 //! `serverless_function`: code that runs on request.
 
-use super::shared::{CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, TEXT, UPDATED_AT};
+use super::shared::{CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Ready, Rule, Scope,
-    Type,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method,
+    OnChange, Ready, Rule, Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
+static GRANT: Call =
+    Call::new("source-upload", Endpoint::assumed(Method::Post, "/api/v1/functions/{id}/source-upload"));
+static DEPLOY: Call = Call::new("deploy", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
 
 /// The table.
 pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
@@ -53,6 +56,12 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .on_change(OnChange::Patch { call: &PATCH, body: "env_vars" })
             .unlisted()
             .assumed(),
+        Attribute::write_only("source_dir", SOURCE_DIR)
+            .summary("The directory whose files are packed, uploaded and run.")
+            .on_change(OnChange::Upload { grant: &GRANT, deliver: &DEPLOY, body: "blob_key", run: None })
+            .after_creation()
+            .effects(&[Effect::Deploys])
+            .assumed(),
         Attribute::computed("status", TEXT).summary("active when it answers.").assumed(),
         Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
         Attribute::computed("version", super::shared::COUNT).summary("Counts its versions.").assumed(),
@@ -67,5 +76,13 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
         place: "contract, 1, names",
     }],
     estimate: Estimate { create: 5, update: 5, delete: 1 },
+    actions: &[Action::post(
+        "source-upload",
+        "/api/v1/functions/{id}/source-upload",
+        "Makes an address that takes a packed source once.",
+    )
+    .assumed()
+    .secret()
+    .answer(Answer::Record(&["blob_key", "expires_in_seconds"]))],
     ..Kind::PLAIN
 };

@@ -41,6 +41,9 @@ pub(super) const PROJECT_ID: Attribute =
 pub(super) const PRICE_PER_HOUR: Attribute =
     Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");
 
+/// A directory of sources below the stack's own.
+pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: Format::Directory };
+
 /// A text of a line or so.
 pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: Format::Any };
 

@@ -2,8 +2,8 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, TEXT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
-    PriceTerm, Ready, Rule, Scope, Type,
+    Action, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
+    PriceTerm, Ready, Rule, Scope, Type, Until,
 };
 
 static RENAME: Call =
@@ -59,5 +59,15 @@ pub(super) static SNAPSHOT: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
+    actions: &[
+        Action::post(
+            "restore",
+            "/api/v1/snapshots/{id}/restore",
+            "Puts the VM or the volume back to the state of the snapshot.",
+        )
+        .effects(&[Effect::GoesBack, Effect::BriefOutage])
+        .until(Until::Linked(&["vm", "volume"])),
+        Action::call("rename", "Gives it another name."),
+    ],
     ..Kind::PLAIN
 };

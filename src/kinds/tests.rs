@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::REGISTRY;
 use crate::model::schema::{
-    Answer, Check, Factor, Literal, Need, OnChange, Place, Presence, Price, Request, Scope, Type, Until,
+    Action, Answer, Attribute, Check, Factor, Format, Kind, Literal, Method, Need, OnChange, Place,
+    Presence, Price, PriceTerm, Request, Scope, Type, Until,
 };
 
 #[test]
@@ -53,70 +54,72 @@ fn every_name_that_a_table_uses_exists() {
         }
         for attribute in kind.attributes {
             check_type(&attribute.ty);
+            check_upload(kind, attribute);
         }
         for call in kind.calls() {
             call.always.iter().for_each(|name| has(name));
         }
         for rule in kind.rules {
-            match rule.check {
-                Check::OnlyWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
-                Check::CatalogField { attribute, equals, .. } => {
-                    [attribute, equals].into_iter().for_each(has);
-                }
-                Check::CatalogForbids { attribute, forbidden, .. } => {
-                    [attribute, forbidden].into_iter().for_each(has);
-                }
-                Check::NoOverlap { attribute } => has(attribute),
-                Check::Unique { attributes } => attributes.iter().for_each(|name| has(name)),
-                Check::AtMost { count } => assert!(count > 0),
-                Check::ExactlyOne { attributes }
-                | Check::NotBoth { attributes }
-                | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
-                Check::Together { attribute, other }
-                | Check::NeverWith { attribute, other, .. }
-                | Check::RequiredWith { attribute, other, .. } => {
-                    [attribute, other].into_iter().for_each(has);
-                }
-                Check::NotWhile { kind, attribute, other, .. } => {
-                    assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
-                    has(other);
-                }
-                Check::NotUsed { by } => {
-                    let refers = |(kind, name): &(&str, &str)| {
-                        REGISTRY.kind(kind).unwrap().attribute(name).is_some()
-                    };
-                    assert!(by.iter().all(refers));
-                }
-                Check::NotFilled => assert!(kind.attribute("is_default").is_some()),
-                Check::OneOf { attribute, .. }
-                | Check::Granted { attribute, .. }
-                | Check::Future { attribute }
-                | Check::Ordered { attribute, .. }
-                | Check::Is { attribute, .. }
-                | Check::AtLeast { attribute, .. }
-                | Check::PartOneOf { attribute, .. }
-                | Check::SumAtLeast { attribute, .. } => has(attribute),
-                Check::NotOneOf { attribute, when, .. } => {
-                    has(attribute);
-                    let roots = when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default());
-                    roots.for_each(has);
-                }
+            check_rule(&rule.check, &has);
+        }
+        if let Price::Sum(terms) = kind.price {
+            for term in terms {
+                check_term(term, &has);
             }
         }
-        let Price::Sum(terms) = kind.price else { continue };
-        for term in terms {
-            assert!(REGISTRY.catalog(term.table).is_some());
-            term.chosen_by.into_iter().for_each(has);
-            for factor in term.factors {
-                match factor {
-                    Factor::Count(attribute) | Factor::Over { attribute, .. } => has(attribute),
-                    Factor::When { attribute, .. } | Factor::Unless { attribute, .. } => has(attribute),
-                    Factor::Instances { fixed, scaled, .. } => [*fixed, *scaled].into_iter().for_each(has),
-                    Factor::PercentWhen { attribute, by, .. } => {
-                        [*attribute, *by].into_iter().for_each(has);
-                    }
-                }
-            }
+    }
+}
+
+fn check_rule(check: &Check, has: &dyn Fn(&str)) {
+    match *check {
+        Check::OnlyWith { attribute, other, .. }
+        | Check::CatalogField { attribute, equals: other, .. }
+        | Check::CatalogForbids { attribute, forbidden: other, .. }
+        | Check::Together { attribute, other }
+        | Check::NeverWith { attribute, other, .. }
+        | Check::RequiredWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
+        Check::Unique { attributes }
+        | Check::ExactlyOne { attributes }
+        | Check::NotBoth { attributes }
+        | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
+        Check::AtMost { count } => assert!(count > 0),
+        Check::NotWhile { kind, attribute, other, .. } => {
+            assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
+            has(other);
+        }
+        Check::NotUsed { by } => {
+            let refers =
+                |(kind, name): &(&str, &str)| REGISTRY.kind(kind).unwrap().attribute(name).is_some();
+            assert!(by.iter().all(refers));
+        }
+        Check::NotFilled => has("is_default"),
+        Check::NoOverlap { attribute }
+        | Check::OneOf { attribute, .. }
+        | Check::Granted { attribute, .. }
+        | Check::Future { attribute }
+        | Check::Ordered { attribute, .. }
+        | Check::Is { attribute, .. }
+        | Check::AtLeast { attribute, .. }
+        | Check::PartOneOf { attribute, .. }
+        | Check::SumAtLeast { attribute, .. } => has(attribute),
+        Check::NotOneOf { attribute, when, .. } => {
+            has(attribute);
+            when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default()).for_each(has);
+        }
+    }
+}
+
+fn check_term(term: &PriceTerm, has: &dyn Fn(&str)) {
+    assert!(REGISTRY.catalog(term.table).is_some());
+    term.chosen_by.into_iter().for_each(has);
+    for factor in term.factors {
+        match *factor {
+            Factor::Count(attribute)
+            | Factor::Over { attribute, .. }
+            | Factor::When { attribute, .. }
+            | Factor::Unless { attribute, .. } => has(attribute),
+            Factor::Instances { fixed, scaled, .. } => [fixed, scaled].into_iter().for_each(has),
+            Factor::PercentWhen { attribute, by, .. } => [attribute, by].into_iter().for_each(has),
         }
     }
 }
@@ -196,13 +199,26 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
         }
         assert_eq!(kind.api.create.secret, kind.shown_once.is_some(), "{}", kind.name);
         for action in kind.actions {
-            let telling = ["password", "credential", "connection", "kubeconfig", "secret", "token"];
+            let telling =
+                ["password", "credentials", "connection", "kubeconfig", "secret", "token", "upload"];
             let Some(endpoint) = action.endpoint() else { continue };
-            let tells =
-                telling.iter().any(|word| action.name.contains(word) || endpoint.path.contains(word));
+            let mut words = action.name.split('-').chain(endpoint.path.split(['/', '-']));
+            let tells = words.any(|word| telling.contains(&word));
             assert_eq!(endpoint.secret, tells, "{}: {}", kind.name, action.name);
         }
     }
+}
+
+/// A directory is uploaded, after the creation, and nothing else is.
+fn check_upload(kind: &Kind, attribute: &Attribute) {
+    let place = format!("{}.{}", kind.name, attribute.name);
+    let is_directory = matches!(attribute.ty, Type::Text { format: Format::Directory, .. });
+    let OnChange::Upload { grant, deliver, run, .. } = attribute.change else {
+        return assert!(!is_directory, "{place}");
+    };
+    assert!(is_directory && attribute.presence == Presence::WriteOnly && !attribute.at_creation, "{place}");
+    assert!(grant.endpoint.method == Method::Post && kind.call(deliver.name) == Some(deliver), "{place}");
+    assert!(run.is_none_or(|run| kind.action(run.listed_by).is_some()), "{place}");
 }
 
 #[test]
@@ -218,10 +234,12 @@ fn every_action_is_documented_and_names_what_exists() {
                 Request::Make { kind: other, attribute } => {
                     assert!(REGISTRY.kind(other).unwrap().attribute(attribute).is_some(), "{place}");
                 }
-                Request::Through { kind: other, action, attribute } => {
-                    let other = REGISTRY.kind(other).unwrap();
-                    assert!(other.action(action).is_some_and(|action| action.needs_object()), "{place}");
-                    assert!(other.attribute(attribute).is_some(), "{place}");
+                Request::Through { action, from } => {
+                    for (other, attribute) in from {
+                        let other = REGISTRY.kind(other).unwrap();
+                        assert!(other.action(action).is_some_and(Action::needs_object), "{place}");
+                        assert!(other.attribute(attribute).is_some(), "{place}");
+                    }
                 }
             }
             match action.until {
@@ -231,6 +249,12 @@ fn every_action_is_documented_and_names_what_exists() {
                 }
                 Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
                 Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
+                Until::Linked(attributes) => {
+                    for name in attributes {
+                        let ty = kind.attribute(name).map(|attribute| attribute.ty);
+                        assert!(matches!(ty, Some(Type::Reference(_))), "{place}: {name}");
+                    }
+                }
                 Until::Gone { listed_by, parameter } => {
                     let place_of = action.parameter(parameter).map(|parameter| parameter.place);
                     assert!(kind.action(listed_by).is_some() && place_of == Some(Place::Path), "{place}");

@@ -105,5 +105,12 @@ pub(super) static VM: Kind = Kind {
         Action::post("reboot", "/api/v1/vms/{id}/reboot", "Restarts it.")
             .effects(&[Effect::Restart])
             .until(Until::Settled(None)),
+        Action::make("backup", "vm", "Makes a backup now."),
+        Action::make("snapshot", "vm", "Makes a snapshot now."),
+        Action::through(
+            "restore",
+            &[("backup", "vm"), ("snapshot", "vm")],
+            "Puts it back to the state of one of its backups or snapshots.",
+        ),
     ],
 };

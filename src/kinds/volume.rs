@@ -2,8 +2,8 @@
 
 use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price, PriceTerm,
-    Ready, ReplaceOrder, Scope, Type,
+    Action, Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
+    PriceTerm, Ready, ReplaceOrder, Scope, Type,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Patch, "/api/v1/volumes/{id}"));
@@ -71,5 +71,12 @@ pub(super) static VOLUME: Kind = Kind {
     goes_with_parent: false,
     plain_entry: None,
     shown_once: None,
-    actions: &[],
+    actions: &[
+        Action::make("snapshot", "volume", "Makes a snapshot now."),
+        Action::through(
+            "restore",
+            &[("snapshot", "volume")],
+            "Puts it back to the state of one of its snapshots.",
+        ),
+    ],
 };

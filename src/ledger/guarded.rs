@@ -2,9 +2,11 @@
 //! its path again, so that swapping a part of the path for a link leads nowhere else.
 #![allow(clippy::disallowed_methods, reason = "the edge where files are touched")]
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -182,6 +184,39 @@ impl Folder {
         let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
         let opened = rustix::fs::openat(&folder.handle, name, OFlags::RDONLY | CAREFUL, Mode::empty());
         regular(opened.map_err(link_in_words)?)
+    }
+
+    /// Lists a directory below it, by a path without `..` that passes no link: names, and what stands
+    /// there, links unfollowed.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is no directory.
+    pub fn list_below(&self, relative: &Path) -> io::Result<Vec<(OsString, Stat)>> {
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        let folder = parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let mut listed = Vec::new();
+        for entry in rustix::fs::Dir::read_from(folder.handle.as_fd())? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                let stat = rustix::fs::statat(&folder.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                listed.push((name.to_owned(), stat));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Returns where a link below it says that it leads, by a path without `..` that passes no other.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is no link.
+    pub fn link_below(&self, relative: &Path) -> io::Result<PathBuf> {
+        let mut parts = parts(relative)?;
+        let name = parts.pop().unwrap_or(Path::new("."));
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let target = rustix::fs::readlinkat(&folder.handle, name, Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
     /// Writes a file whole or not at all; durable on return. Readers see the old one or the new one.

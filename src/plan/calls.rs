@@ -81,6 +81,7 @@ impl Calls {
                     self.call(set, attribute.name, Value::Null, after);
                 }
             }
+            OnChange::Upload { deliver, .. } => self.call(deliver, attribute.name, before, after),
             OnChange::Replace | OnChange::Never => {}
         }
     }

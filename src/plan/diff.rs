@@ -9,9 +9,12 @@ use super::names::Names;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
 use crate::config::stack::Resource;
-use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::schema::{Attribute, Format, Presence, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
+
+/// Characters of a digest that are shown: `sha256:` and twelve digits.
+const SHORT: usize = 19;
 
 /// The attributes of one object that a diff looks at.
 pub(super) struct Diff<'s, 'a> {
@@ -77,7 +80,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         Some(Difference {
             attribute,
             path: attribute.name.into(),
-            after: if want.id.is_some() { want.value.clone() } else { target.clone() },
+            after: if want.id.is_some() { want.value.clone() } else { shown(attribute, &target, names) },
             last_applied: last.map(|value| shown(attribute, value, names)),
             before: shown(attribute, &before, names),
             cause: self.explain(want, cause, applied),
@@ -166,8 +169,15 @@ pub(super) fn shown(attribute: &Attribute, value: &Value, names: &Names<'_>) -> 
         Type::Catalog(table) => names
             .find(table, value)
             .map_or_else(|| value.clone(), |record| Value::Text(record.slug.clone())),
+        Type::Text { format: Format::Directory, .. } => short(value),
         _ => value.clone(),
     }
+}
+
+/// Returns as much of a digest as people compare.
+fn short(digest: &Value) -> Value {
+    let text = digest.as_text().and_then(|text| text.get(..SHORT));
+    text.map_or_else(|| digest.clone(), Value::text)
 }
 
 /// A `null` for an attribute whose default the service chooses asks for nothing once it was asked

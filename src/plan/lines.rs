@@ -2,6 +2,7 @@
 
 use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step};
 use super::compare::sealed;
+use super::diff::shown;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::config::stack::Setting;
@@ -109,7 +110,11 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
-        after: if want.value.is_secret() { sealed(&want.value, survey.key()) } else { want.value },
+        after: match want.value.is_secret() {
+            true => sealed(&want.value, survey.key()),
+            false if want.id.is_some() => want.value,
+            false => shown(want.attribute, &want.value, &survey.names),
+        },
         forces_replacement: false,
         source,
         set_by,

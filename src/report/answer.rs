@@ -28,6 +28,8 @@ pub struct View {
     payload: Json,
     /// Paths of what is hidden.
     hidden: Vec<String>,
+    /// Also the columns that nobody named.
+    wide: bool,
 }
 
 impl View {
@@ -42,7 +44,14 @@ impl View {
         };
         hidden.sort();
         hidden.dedup();
-        Self { answer, payload, hidden }
+        Self { answer, payload, hidden, wide: false }
+    }
+
+    /// Lets people see all columns, and not only those that the table names.
+    #[must_use]
+    pub fn wide(mut self, wide: bool) -> Self {
+        self.wide = wide;
+        self
     }
 
     /// Returns the paths of what is hidden, each once.
@@ -62,8 +71,9 @@ impl View {
     pub fn text(&self, style: Style) -> String {
         match self.answer {
             Answer::Nothing => String::new(),
-            Answer::Rows(_) | Answer::Feed { .. } | Answer::Grid => {
-                self.table().text("There is nothing.", style)
+            Answer::Grid => self.table(true).text("There is nothing.", style),
+            Answer::Rows(_) | Answer::Feed { .. } => {
+                self.table(self.wide).text("There is nothing.", style) + &self.foot(style)
             }
             Answer::Object | Answer::Record(_) | Answer::Document { .. } => self.record(style),
         }
@@ -73,7 +83,7 @@ impl View {
     #[must_use]
     pub fn more(&self, rows: &[Json], style: Style) -> String {
         let mut page = Page::new(style);
-        let columns = self.columns(rows);
+        let columns = self.columns(rows, self.wide);
         for row in rows {
             let cells: Vec<String> = columns
                 .iter()
@@ -89,7 +99,7 @@ impl View {
     /// Returns what spreadsheets read: RFC 4180, a header first.
     #[must_use]
     pub fn csv(&self) -> String {
-        let table = self.table();
+        let table = self.table(true);
         let keys: Vec<&str> = table.columns.iter().map(|column| column.key.as_str()).collect();
         let mut text = line_of(keys.into_iter());
         for row in &table.rows {
@@ -117,7 +127,8 @@ impl View {
     fn record(&self, style: Style) -> String {
         let mut flat = Vec::new();
         flatten(&self.payload, "", 0, &mut flat);
-        flat.retain(|(path, json)| !json.is_null() || self.hidden.contains(path));
+        let says = |json: &Json| !json.is_null() && json.as_str() != Some("");
+        flat.retain(|(path, json)| says(json) || self.hidden.contains(path));
         let widest = flat.iter().map(|(path, _)| super::page::width(path)).max().unwrap_or(0);
         let mut page = Page::new(style);
         for (path, json) in &flat {
@@ -131,12 +142,20 @@ impl View {
         page.finish()
     }
 
-    fn table(&self) -> Table {
+    /// Returns what stands beside a list: a total, a period.
+    fn foot(&self, style: Style) -> String {
+        let map: Map<String, Json> = self.payload.as_object().cloned().unwrap_or_default();
+        let beside = map.into_iter().filter(|(_, value)| !value.is_array()).collect();
+        let beside = Self { payload: Json::Object(beside), ..self.clone() };
+        beside.record(style)
+    }
+
+    fn table(&self, wide: bool) -> Table {
         if self.answer == Answer::Grid {
             return grid(&self.payload);
         }
         let rows = rows(&self.payload);
-        let columns = self.columns(rows);
+        let columns = self.columns(rows, wide);
         let cell = |row: &Json, column: &Name| match row.get(column.as_str()) {
             None | Some(Json::Null) => Cell::Empty,
             Some(json) => Cell::Value(Value::from_json(json)),
@@ -157,8 +176,9 @@ impl View {
         }
     }
 
-    /// Returns the columns: those that the table names first, then whatever else the records hold.
-    fn columns(&self, rows: &[Json]) -> Vec<Name> {
+    /// Returns the columns: those that the table names first, then whatever else the records hold, where
+    /// nothing is named or all is wanted.
+    fn columns(&self, rows: &[Json], wide: bool) -> Vec<Name> {
         let first = match self.answer {
             Answer::Rows(first) | Answer::Feed { columns: first, .. } => first,
             _ => &[],
@@ -166,10 +186,18 @@ impl View {
         let found: BTreeSet<&str> =
             rows.iter().filter_map(Json::as_object).flat_map(Map::keys).map(String::as_str).collect();
         if found.is_empty() {
-            return first.iter().take(1).copied().chain(["value"]).take(1).map(Name::new).collect();
+            let most = if rows.is_empty() { usize::MAX } else { 1 };
+            return first
+                .iter()
+                .copied()
+                .chain(first.is_empty().then_some("value"))
+                .take(most)
+                .map(Name::new)
+                .collect();
         }
         let named = first.iter().copied().filter(|name| found.contains(name));
-        let others = found.iter().copied().filter(|name| !first.contains(name));
+        let some = named.clone().next().is_some();
+        let others = found.iter().copied().filter(|name| !first.contains(name) && (wide || !some));
         named.chain(others).map(Name::new).collect()
     }
 }
@@ -309,9 +337,11 @@ mod tests {
         let rows =
             json!([{"id": 7, "extra": [1, 2], "name": "a"}, {"name": "evil\u{1b}[2J\nx", "id": null}]);
         let view = View::new(Answer::Rows(&["name", "absent", "id"]), &rows, false, false);
+        assert_eq!(view.text(Style::plain(80)).lines().next(), Some("NAME              ID"));
+        let view = view.wide(true);
         insta::assert_snapshot!(view.text(Style::plain(80)), @r"
-        NAME                ID  EXTRA
-        a                    7  [1, 2]
+        NAME              ID  EXTRA
+        a                  7  [1, 2]
         evil\u{1b}[2J\nx
         ");
         assert_eq!(
@@ -320,6 +350,19 @@ mod tests {
         );
         let plain = View::new(Answer::Rows(&["cidr"]), &json!(["10.0.0.0/16"]), false, false);
         assert_eq!(plain.text(Style::plain(80)), "CIDR\n10.0.0.0/16\n");
+    }
+
+    #[test]
+    fn what_stands_beside_a_list_is_told() {
+        let usage =
+            json!({"period": "current", "services": [{"usd": 1.5, "service_id": "a"}], "total_usd": 1.5});
+        let view = View::new(Answer::Rows(&["service_id", "usd"]), &usage, false, false);
+        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        SERVICE_ID  USD
+        a           1.5
+        period     current
+        total_usd  1.5
+        ");
     }
 
     #[test]

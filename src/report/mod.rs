@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod board;
+pub mod catalog;
 pub mod check;
 pub mod diagnostics;
 pub mod diff;

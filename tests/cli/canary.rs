@@ -201,6 +201,13 @@ fn no_planted_secret_is_said_or_written() {
         "resolve",
         "whoami",
         "whoami --output json",
+        "do connection database.shop",
+        "do connection database.shop --output json",
+        "do password database.shop.users.app",
+        "do password database.shop.users.app --output ndjson",
+        "do rotate-credentials database.shop --yes",
+        "history",
+        "history --output json",
         "version",
         "plan --destroy -v",
     ] {

@@ -10,11 +10,13 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod actions;
 mod bad_input;
 mod bounds;
 mod browser;
 mod canary;
 mod case;
+mod catalog;
 mod change;
 mod console;
 mod examples;
@@ -27,6 +29,7 @@ mod questions;
 mod recovery;
 mod saved;
 mod shared;
+mod sources;
 mod untrusted;
 
 // Servers of the tests of stores.

@@ -16,3 +16,4 @@ mod proxy;
 mod redirect;
 mod tls;
 mod trap;
+mod upload;

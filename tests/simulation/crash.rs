@@ -20,7 +20,7 @@ use super::cloud::meddle;
 use super::disaster::{Outside, Remains};
 use super::machine::SimRandom;
 use super::process::{Aim, assert_converged, assert_still, beginning, listed, process};
-use super::stack::{Builder, KEY, edited, id, number, setting, shop, text};
+use super::stack::{Builder, KEY, edited, id, number, setting, shop, sources, text};
 use super::{converge, recorded, standing};
 
 /// Pairs that are tried when nobody says how many: `STEAD_PAIRS=20000` does.
@@ -68,6 +68,11 @@ const SCENARIOS: &[(&str, Begin)] = &[
         (outside, aim)
     }),
     ("an open question", asking),
+    ("sources that are uploaded", || (beginning(&sources("one")), Aim::build(sources("one")))),
+    ("other sources", || {
+        let outside = built(&sources("one"));
+        (outside, Aim::build(sources("two")))
+    }),
 ];
 
 fn web() -> Stack {

@@ -82,6 +82,10 @@ pub struct Outside {
     pub taken_at: Option<Duration>,
     /// The process dies at this point.
     pub kill_at: Option<usize>,
+    /// Uploads that arrived in this process.
+    pub uploads: Cell<usize>,
+    /// The answer to the next upload is lost.
+    pub lose_upload: Cell<bool>,
     /// What each point leaves behind, when it is wanted.
     pub remains: Option<RefCell<Vec<Remains>>>,
     frozen: RefCell<Option<Rc<Vec<u8>>>>,
@@ -123,6 +127,8 @@ impl Outside {
             lease_until: None,
             taken_at: None,
             kill_at: None,
+            uploads: Cell::new(0),
+            lose_upload: Cell::new(false),
             remains: None,
             frozen: RefCell::default(),
             shelf: None,

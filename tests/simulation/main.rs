@@ -36,6 +36,7 @@ mod seeds;
 mod small_disk;
 mod stack;
 mod surroundings;
+mod uploads;
 
 use std::cell::RefCell;
 use std::rc::Rc;

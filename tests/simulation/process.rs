@@ -31,6 +31,7 @@ use super::books::SimBooks;
 use super::cloud::{KEY, SimCloud, deliver_late};
 use super::disaster::Outside;
 use super::machine::{Machine, SimClock, SimRandom, wall};
+use super::stack::Packs;
 
 /// What the program is told to do.
 #[derive(Clone)]
@@ -51,6 +52,8 @@ pub struct Aim {
     pub adopt: BTreeMap<Address, Name>,
     /// The plan is saved, and applied so much later.
     pub saved_for: Option<Duration>,
+    /// Someone works on the sources between the plan and the apply.
+    pub sources_move: bool,
     catalog: Rc<OnceCell<Catalog>>,
 }
 
@@ -66,6 +69,7 @@ impl Aim {
             meanwhile: None,
             adopt: BTreeMap::new(),
             saved_for: None,
+            sources_move: false,
             catalog: Rc::default(),
         }
     }
@@ -104,10 +108,13 @@ pub fn identity(stack: &Stack) -> Identity {
     }
 }
 
+fn setup() -> Setup {
+    Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard }
+}
+
 /// Returns an empty cloud and the ledger of a stack that was never applied.
 pub fn beginning(stack: &Stack) -> Outside {
-    let setup = Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard };
-    let world = World::new(&setup, wall(Duration::ZERO));
+    let world = World::new(&setup(), wall(Duration::ZERO));
     let identity = identity(stack);
     Outside::new(Machine::at(Duration::ZERO), world, vec![identity.birth()])
 }
@@ -156,6 +163,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         who: "sim@sim",
         origin: &Origin::default(),
         strict: aim.strict,
+        sources: &Packs { moved: aim.sources_move },
         secrets: &|address, name| {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
@@ -287,14 +295,21 @@ fn kind_of<'a>(stack: &'a Stack, address: &Address) -> &'a str {
     stack.resources[address].kind.name
 }
 
-/// Returns the ids of all live objects by kind, the default project left out.
+/// Returns the ids of all live objects by kind, without what every account has from the beginning.
 pub fn live(outside: &Outside) -> BTreeMap<&'static str, Vec<String>> {
     let mut found: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    let mut new = World::new(&setup(), wall(Duration::ZERO));
     for kind in REGISTRY.kinds.iter().filter(|kind| !matches!(kind.scope, Scope::Child { .. })) {
+        // There is one for the account, and no list.
+        if kind.api.absent_when.is_some() {
+            continue;
+        }
+        let id = |row: &Json| row[kind.api.id].as_str().unwrap().to_owned();
+        let given: Vec<_> =
+            listed_in(&mut new, kind.api.list.path, Duration::ZERO).iter().map(id).collect();
         let rows = listed(outside, kind.api.list.path);
-        let rows = rows.iter().filter(|row| row["is_default"] != Json::Bool(true));
-        let rows = rows.filter(|row| row["status"] != "deleting");
-        found.insert(kind.name, rows.map(|row| row[kind.api.id].as_str().unwrap().to_owned()).collect());
+        let ids = rows.iter().filter(|row| row["status"] != "deleting").map(id);
+        found.insert(kind.name, ids.filter(|id| !given.contains(id)).collect());
     }
     for kind in REGISTRY.kinds {
         let Some((of, _)) = kind.child_of() else { continue };
@@ -309,6 +324,10 @@ pub fn live(outside: &Outside) -> BTreeMap<&'static str, Vec<String>> {
 
 pub fn listed(outside: &Outside, path: &str) -> Vec<Json> {
     outside.thaw();
+    listed_in(&mut outside.world.borrow_mut(), path, outside.machine.elapsed())
+}
+
+fn listed_in(world: &mut World, path: &str, now: Duration) -> Vec<Json> {
     let request = world::Request {
         method: Method::Get,
         path: path.to_owned(),
@@ -317,7 +336,7 @@ pub fn listed(outside: &Outside, path: &str) -> Vec<Json> {
         project: None,
         body: Vec::new(),
     };
-    let response = handle(&mut outside.world.borrow_mut(), &request, wall(outside.machine.elapsed()));
+    let response = handle(world, &request, wall(now));
     let json: Json = serde_json::from_slice(&response.body).unwrap();
     json["data"].as_array().unwrap_or_else(|| panic!("{path}: {json}")).clone()
 }

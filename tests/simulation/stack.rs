@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use stead::apply::run::{Pack, Pieces, Unpacked};
 use stead::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use stead::kinds::REGISTRY;
 use stead::model::address::Address;
@@ -14,7 +15,7 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None }
+    Setting { expression, span: NOWHERE, set_by: None, directory: None }
 }
 
 /// Builds a stack, one resource after the other.
@@ -157,4 +158,50 @@ pub fn edited() -> Stack {
     set("project.shop", "description", text("the new shop"));
     stack.resources.shift_remove("volume.spare");
     stack
+}
+
+/// An app and a function, both from uploaded sources.
+pub fn sources(version: &str) -> Stack {
+    let source = |what: &str| text(&digest(what, version));
+    Builder::new()
+        .with("project", "shop", &[])
+        .with("app", "web", &[("type", text("web")), ("source_dir", source("app"))])
+        .with(
+            "serverless_function",
+            "resize",
+            &[
+                ("runtime", text("python312")),
+                ("handler", text("main.handle")),
+                ("source_dir", source("function")),
+            ],
+        )
+        .build()
+}
+
+/// Returns what stands for the digest of a version of something.
+pub fn digest(what: &str, version: &str) -> String {
+    format!("sha256:{what}-{version}")
+}
+
+/// Directories of sources whose archive says which digest it is of.
+pub struct Packs {
+    /// They are not what they were.
+    pub moved: bool,
+}
+
+/// Returns the archive of a directory.
+pub fn archive(digest: &str) -> Vec<u8> {
+    [&[0x1f, 0x8b, 8], digest.as_bytes()].concat()
+}
+
+impl Pack for Packs {
+    fn pack(&self, _address: &Address, _attribute: &str, digest: &str) -> Pieces<'_> {
+        let archive = archive(digest);
+        let (first, rest) = archive.split_at(5);
+        let mut pieces: Vec<_> = [first, &[], rest].map(|piece| Ok(piece.to_vec().into())).into();
+        if self.moved {
+            pieces.push(Err(Unpacked::Moved("the files in `app` are not those that …".to_owned())));
+        }
+        Box::new(pieces.into_iter())
+    }
 }

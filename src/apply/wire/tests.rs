@@ -64,6 +64,11 @@ fn a_call_sends_what_changes_what_it_always_carries_and_defaults_for_null() {
         let body = call_body(database, database.call(call).unwrap(), &targets, standing).unwrap();
         assert_eq!(body, wanted, "{call}");
     }
+    let query = kind("saved_query");
+    let named = |name: &str| (name == "name").then(|| "top".into());
+    let body =
+        call_body(query, query.call("put").unwrap(), &values(&[("query", "SELECT 2".into())]), named);
+    assert_eq!(body.unwrap(), json!({"name": "top", "query": "SELECT 2"}));
     let vm = kind("vm");
     let body = call_body(vm, vm.call("stop").unwrap(), &values(&[("power", "off".into())]), |_| None);
     assert_eq!(body.unwrap(), json!({}));

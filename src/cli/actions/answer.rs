@@ -76,6 +76,7 @@ impl Answered<'_> {
     pub(in crate::cli) fn view(&self) -> View {
         let reveal = self.scene.args.show || self.goes_to(STDOUT);
         View::new(self.scene.deed.action.answer, &self.payload(), self.is_secret(), reveal)
+            .wide(self.scene.session.ui.verbose)
     }
 
     fn is_secret(&self) -> bool {

@@ -70,7 +70,9 @@ pub(in crate::cli) async fn order(
     let wrong = |text: String| {
         Failure::new(Exit::Usage, text).help(format!("stead do {} --help explains them.", deed.action.name))
     };
-    let endpoint = deed
+    let through = through(deed, args)?;
+    let endpoint = through
+        .map_or(deed, |(other, _)| other)
         .endpoint(REGISTRY)
         .ok_or_else(|| Failure::new(Exit::Failed, format!("{} goes nowhere", deed.action.name)))?;
     let resolve = |kind: &'static str, text: &str| ground.id_of(kind, text);
@@ -89,7 +91,7 @@ pub(in crate::cli) async fn order(
     let mutates = endpoint.method.mutates()
         && (!deed.action.only_reads || !given_effects(&parameters, args).is_empty());
     let live = live(ground, deed, target, mutates).await?;
-    let (id, answers) = subject(ground, deed, target, live.as_ref(), &mut parts).await?;
+    let (id, answers) = subject(ground, deed, through, target, live.as_ref(), &mut parts).await?;
     let parent = target.key.as_ref().and_then(|key| key.parent.as_deref());
     let path = fill_all(endpoint.path, |name| match name {
         "id" => id.as_deref(),
@@ -106,6 +108,29 @@ pub(in crate::cli) async fn order(
 fn given_effects(parameters: &[Parameter], args: &Do) -> BTreeSet<Effect> {
     let given = parameters.iter().filter(|parameter| args.given.contains_key(parameter.name));
     given.flat_map(|parameter| parameter.effects).copied().collect()
+}
+
+/// Returns the other kind's action that is meant, and its attribute that must refer to the object.
+///
+/// # Errors
+/// When not exactly one other object is named.
+fn through(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failure> {
+    let Request::Through { from, .. } = deed.action.request else { return Ok(None) };
+    let all = deed.through(REGISTRY);
+    let named: Vec<(Deed, &'static str)> = from
+        .iter()
+        .filter(|(kind, _)| args.given.contains_key(kind))
+        .filter_map(|(kind, attribute)| {
+            Some((*all.iter().find(|other| other.kind.name == *kind)?, *attribute))
+        })
+        .collect();
+    let flags: Vec<String> = from.iter().map(|(kind, _)| format!("--{kind}")).collect();
+    match named[..] {
+        [one] => Ok(Some(one)),
+        [] => Err(Failure::new(Exit::Usage, format!("{} from what?", deed.action.name))
+            .help(format!("Name it with {}.", flags.join(" or ")))),
+        _ => Err(Failure::new(Exit::Usage, format!("only one of {} can be given", flags.join(", ")))),
+    }
 }
 
 /// Refuses what another kind's action of the same name asks for.
@@ -154,6 +179,7 @@ async fn live(
 async fn subject(
     ground: &Ground,
     deed: Deed,
+    through: Option<(Deed, &'static str)>,
     target: &Target,
     live: Option<&Object>,
     parts: &mut Parts,
@@ -175,12 +201,13 @@ async fn subject(
             name_it(ground, kind, live, parts);
             Ok((id, kind))
         }
-        Request::Through { kind, attribute, .. } => {
-            let through = parts.body.remove(kind).and_then(|id| id.as_str().map(Name::new));
-            let through =
-                through.ok_or_else(|| Failure::new(Exit::Usage, format!("--{kind} is missing")))?;
-            check_link(ground, other(kind), attribute, &through, target).await?;
-            Ok((Some(through), deed.kind))
+        Request::Through { .. } => {
+            let Some((other, attribute)) = through else { return Ok((id, deed.kind)) };
+            let named = parts.body.remove(other.kind.name).and_then(|id| id.as_str().map(Name::new));
+            if let Some(named) = &named {
+                check_link(ground, other.kind, attribute, named, target).await?;
+            }
+            Ok((named, deed.kind))
         }
     }
 }
@@ -214,7 +241,7 @@ async fn check_link(
     let key = ObjectKey { kind: Name::new_static(kind.name), parent: None, id: id.clone() };
     let Some(object) = ground.client().get(&key).await? else {
         return Err(Failure::new(Exit::Failed, format!("there is no {} {id}", kind.name))
-            .help(format!("stead ls --kind {} lists them.", kind.name)));
+            .help(format!("stead ls --unmanaged --kind {} lists them.", kind.name)));
     };
     let of = object.attributes.get(attribute).and_then(Value::as_text);
     let wanted = target.key.as_ref().map(|key| key.id.as_str());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::schema::{
-    Action, Answer, Attribute, Effect, Endpoint, Kind, Literal, Need, OnChange, Parameter, Presence,
+    Action, Answer, Attribute, Call, Effect, Endpoint, Kind, Literal, Need, OnChange, Parameter, Presence,
     Registry, Request, Type, Until,
 };
 
@@ -37,14 +37,16 @@ impl Deed {
             Request::Make { kind, attribute } => {
                 registry.kind(kind).map(|kind| of_creation(kind, attribute)).unwrap_or_default()
             }
-            Request::Through { kind, action, .. } => registry
-                .kind(kind)
-                .map(|other| {
-                    let which = Parameter::required(kind, Type::Reference(kind)).summary(other.summary);
-                    let more = other.action(action).map_or(&[][..], |action| action.parameters);
-                    std::iter::once(which).chain(more.iter().copied()).collect()
-                })
-                .unwrap_or_default(),
+            Request::Through { from, .. } => {
+                let need = if from.len() == 1 { Need::Required } else { Need::Optional };
+                let which = |kind: &'static Kind| {
+                    let parameter = Parameter::required(kind.name, Type::Reference(kind.name));
+                    Parameter { need, ..parameter.summary(kind.summary) }
+                };
+                let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
+                let more = self.through(registry).into_iter().flat_map(|deed| deed.action.parameters);
+                kinds.map(which).chain(more.copied()).collect()
+            }
         };
         found.extend(self.action.parameters);
         found
@@ -52,13 +54,15 @@ impl Deed {
 
     /// Returns what it always does besides.
     pub(in crate::cli) fn effects(self, registry: Registry) -> BTreeSet<Effect> {
-        let through = match self.action.request {
-            Request::Through { kind, action, .. } => {
-                registry.kind(kind).and_then(|kind| kind.action(action)).map_or(&[][..], |a| a.effects)
-            }
-            _ => &[],
-        };
+        let through = self.through(registry).into_iter().flat_map(|deed| deed.action.effects);
         self.action.effects.iter().chain(through).copied().collect()
+    }
+
+    /// Returns the other kinds' actions that stand for this one.
+    pub(in crate::cli) fn through(self, registry: Registry) -> Vec<Deed> {
+        let Request::Through { action, from } = self.action.request else { return Vec::new() };
+        let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
+        kinds.filter_map(|kind| Some(Deed { kind, action: kind.action(action)? })).collect()
     }
 
     /// Tells whether it can disrupt something, with some parameter at least.
@@ -68,16 +72,13 @@ impl Deed {
         self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
     }
 
-    /// Returns where it is sent; `None` for a table that names what does not exist.
+    /// Returns where it is sent (one of several: the first); `None` for a table that names what does not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
             Request::Send(endpoint) => Some(endpoint),
             Request::Call(call) => self.kind.call(call).map(|call| call.endpoint),
             Request::Make { kind, .. } => registry.kind(kind).map(|kind| kind.api.create),
-            Request::Through { kind, action, .. } => {
-                let kind = registry.kind(kind)?;
-                Deed { kind, action: kind.action(action)? }.endpoint(registry)
-            }
+            Request::Through { .. } => self.through(registry).first()?.endpoint(registry),
         }
     }
 
@@ -94,11 +95,18 @@ impl Deed {
 
     /// Returns the attribute that an apply manages and that it changes behind the configuration's back.
     pub(in crate::cli) fn attribute(self) -> Option<&'static Attribute> {
-        let Request::Call(name) = self.action.request else { return None };
+        let is_this = |call: &Call| match self.action.request {
+            Request::Call(name) => call.name == name,
+            Request::Send(endpoint) => {
+                (call.endpoint.method, call.endpoint.path) == (endpoint.method, endpoint.path)
+            }
+            Request::Make { .. } | Request::Through { .. } => false,
+        };
         self.kind.attributes.iter().find(|attribute| match attribute.change {
-            OnChange::Patch { call, .. } => call.name == name,
-            OnChange::Switch(choices) => choices.iter().any(|(_, call)| call.name == name),
-            OnChange::Link { set, unset, .. } => set.name == name || unset.name == name,
+            OnChange::Patch { call, .. } => is_this(call),
+            OnChange::Switch(choices) => choices.iter().any(|(_, call)| is_this(call)),
+            OnChange::Link { set, unset, .. } => is_this(set) || is_this(unset),
+            OnChange::Upload { deliver, .. } => is_this(deliver),
             OnChange::Replace | OnChange::Never => false,
         })
     }
@@ -134,6 +142,8 @@ fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
     taken
         .filter_map(|attribute| {
             let need = match attribute.presence {
+                // One that is not named gets a name of its own.
+                Presence::Required if attribute.name == "name" => Need::Optional,
                 Presence::Required => Need::Required,
                 Presence::Optional if matches!(attribute.ty, Type::Reference(_)) => return None,
                 _ if attribute.ty == Type::Boolean => Need::Default(Literal::Bool(false)),
@@ -164,6 +174,10 @@ mod tests {
         assert!(deed("stop", "vm").can_disrupt(REGISTRY));
         assert!(deed("restore", "database").can_disrupt(REGISTRY), "with --in-place");
         assert_eq!(deed("stop", "vm").attribute().map(|attribute| attribute.name), Some("power"));
+        assert_eq!(names(deed("restore", "vm")), ["backup", "snapshot"]);
+        assert!(deed("restore", "vm").effects(REGISTRY).contains(&Effect::GoesBack));
+        assert_eq!(deed("upgrade", "cluster").attribute().map(|a| a.name), Some("version"));
+        assert_eq!(names(deed("snapshot", "volume")), ["name"]);
         assert!(deed("connection", "database").is_secret(REGISTRY));
         assert!(!deed("backups", "database").is_secret(REGISTRY));
     }

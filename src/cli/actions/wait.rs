@@ -12,8 +12,9 @@ use crate::cloud::ask::Ask;
 use crate::cloud::decode;
 use crate::cloud::path::fill_all;
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::model::clock::Clock;
-use crate::model::schema::{Answer, Kind, Run, Until};
+use crate::model::schema::{Answer, Kind, Run, Type, Until};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::report::answer::View;
 
@@ -71,6 +72,7 @@ impl Wait<'_> {
                 };
                 Ok(Over { object: Some(object), ..Over::default() })
             }
+            Until::Linked(attributes) => self.linked(attributes).await,
             Until::Made => match object {
                 Some(object) => {
                     let object = self.settled(self.scene.order.answers, &object.key()).await?;
@@ -105,6 +107,20 @@ impl Wait<'_> {
             Failure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
                 .help("The service took the request. Look at the object: nothing is sent again by itself.")
         })
+    }
+
+    /// Waits until what this object refers to has settled.
+    async fn linked(&self, attributes: &[&str]) -> Result<Over, Failure> {
+        let Some(key) = &self.scene.target.key else { return Ok(Over::default()) };
+        let Some(object) = self.scene.ground.client().get(key).await? else { return Ok(Over::default()) };
+        let link = attributes.iter().find_map(|name| {
+            let Type::Reference(kind) = self.scene.target.kind.attribute(name)?.ty else { return None };
+            let id = Name::new(object.attributes.get(*name)?.as_text()?);
+            Some((REGISTRY.kind(kind)?, ObjectKey { kind: Name::new_static(kind), parent: None, id }))
+        });
+        let Some((kind, key)) = link else { return Ok(Over::default()) };
+        let object = self.settled(kind, &key).await?;
+        Ok(Over { object: Some(object), ..Over::default() })
     }
 
     /// Waits until a record is listed no more.

@@ -156,7 +156,7 @@ fn foretell(scene: &Scene<'_>) {
         Presence::Default(literal) => Some(literal.value()),
         _ => None,
     });
-    if wanted.is_some() && wanted != now {
+    if now.is_some() && wanted.is_some() && wanted != now {
         scene.session.ui.say(&format!(
             "note: {} of {address} is managed: the next apply sets it back, unless the configuration changes.",
             attribute.name

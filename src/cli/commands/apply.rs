@@ -16,6 +16,7 @@ use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
 use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
+use crate::cli::sources::Sources;
 use crate::cli::telling::Telling;
 use crate::cli::waterline::Waterline;
 use crate::cli::{books, consent, delivery, origin, questions, reading};
@@ -346,6 +347,7 @@ impl<'a> Apply<'a> {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
         let deliver = delivery::to_sinks(self.project, &self.rescue);
+        let sources = Sources::of(self.project);
         let context = Context {
             client: &self.connection.client,
             journal: self.journal,
@@ -353,6 +355,7 @@ impl<'a> Apply<'a> {
             origin,
             strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,
             secrets: &secrets,
+            sources: &sources,
             deliver: &deliver,
             rescue: &|records| self.keep(records),
             tell: &|event: Event| telling.tell(&event),

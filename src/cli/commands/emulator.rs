@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use crate::cli::args::Emulator;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -45,6 +47,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
 
+/// What a program that started it needs to know.
+#[derive(Serialize)]
+struct Said<'a> {
+    api_key: &'a str,
+    data: String,
+    page: Option<String>,
+    schema_version: u32,
+    url: &'a str,
+}
+
 /// Returns where its page is: it opens on this machine only.
 fn page(running: &Running) -> Option<String> {
     running.address.ip().is_loopback().then(|| format!("{}/", running.base_url()))
@@ -53,13 +65,14 @@ fn page(running: &Running) -> Option<String> {
 fn tell(session: &Session, running: &Running, folder: &Path) {
     let (url, key) = (running.base_url(), &running.api_key);
     if session.ui.json || session.ui.ndjson {
-        let said = serde_json::json!({
-            "schema_version": 1,
-            "url": url,
-            "page": page(running),
-            "api_key": key,
-            "data": files::shown(folder),
-        });
+        let said = Said {
+            api_key: key,
+            data: files::shown(folder),
+            page: page(running),
+            schema_version: 1,
+            url: &url,
+        };
+        let said = serde_json::to_string(&said).unwrap_or_default();
         session.ui.out(&format!("{said}\n"));
         return;
     }

@@ -1,14 +1,12 @@
 //! `stead get ADDRESS`: one object's live fields beside what was last applied.
 
+use crate::cli::actions::target::{Ground, Named};
 use crate::cli::args::Get;
-use crate::cli::books;
 use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::model::address::Address;
-use crate::model::diagnostic::nearest;
 use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
@@ -17,30 +15,41 @@ use crate::report::{json, list};
 /// # Errors
 /// When the address owns nothing, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, Failure> {
-    let project = session.open()?;
-    let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    let address = &args.address;
-    let found = ledger.entries.get(address).and_then(|entry| Some((entry, entry.current.as_ref()?)));
-    let Some((entry, owned)) = found else {
-        let failure = Failure::new(Exit::Failed, format!("{address} owns no object"));
-        let near = nearest(address.as_str(), ledger.entries.keys().map(Address::as_str));
-        return Err(match near {
-            Some(near) => failure.help(format!("Did you mean {near}?")),
-            None => failure.help("stead ls lists what is managed."),
+    let named = Named::parse(&args.address)?;
+    if let Named::Kind(kind) = named {
+        return Err(Failure::new(Exit::Usage, format!("which {}?", kind.name))
+            .help(format!("Name a resource, {0}.NAME, or an object by id, {0}:ID.", kind.name)));
+    }
+    let ground = Ground::open(session, matches!(named, Named::Resource(_))).await?;
+    let target = ground.target(&named)?;
+    let object = match &target.key {
+        Some(key) => ground.client().get(key).await?,
+        None => None,
+    };
+    let Some(object) = object else {
+        return Err(match &target.address {
+            Some(address) => Failure::new(Exit::Failed, format!("the object of {address} is gone"))
+                .help("stead plan shows what an apply would do about it."),
+            None => Failure::new(Exit::Failed, format!("there is no {}", target.shown()))
+                .help("stead ls --unmanaged lists what nobody manages."),
         });
     };
-    let Some(object) = connection.client.get(&owned.key(&entry.kind)).await? else {
-        return Err(Failure::new(Exit::Failed, format!("the object of {address}, {}, is gone", owned.id))
-            .help("stead plan shows what an apply would do about it."));
+    let (lock_file, applied) = match &ground {
+        Ground::Stack(stack) => {
+            let entry = target.address.as_ref().and_then(|address| stack.ledger.entries.get(address));
+            (&stack.connection.lock_file, entry.map(|entry| entry.applied.clone()))
+        }
+        Ground::Bare(link) => (&link.lock_file, None),
     };
-    let catalog = reading::pinned(&connection.lock_file)?.unwrap_or_default();
-    let row = ls::row(Some(address), &object, &Prices::new(&catalog));
+    let applied = applied.unwrap_or_default();
+    let catalog = reading::pinned(lock_file)?.unwrap_or_default();
+    let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
     session.ui.out(&if session.ui.json {
-        json::object(&row, &entry.applied, &object.attributes)
+        json::object(&row, &applied, &object.attributes)
     } else {
-        let head = format!("{address} · {} {}\n", object.kind, object.id);
-        head + &list::attributes(&entry.applied, &object.attributes).text("", session.ui.style)
+        let name = target.address.as_ref().map(|address| format!("{address} · ")).unwrap_or_default();
+        let head = format!("{name}{} {}\n", object.kind, object.id);
+        head + &list::attributes(&applied, &object.attributes).text("", session.ui.style)
     });
     Ok(Exit::Done)
 }

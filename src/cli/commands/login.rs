@@ -146,7 +146,7 @@ fn as_text(session: &Session, origin: &str, account: &Account) -> String {
         ("default project", told(account.default_project.as_ref().map(ToString::to_string))),
         ("key", told(known.then(|| format!("{}…", record.prefix)))),
         ("name", told(record.name)),
-        ("role", told(record.role)),
+        ("account role", told(record.role)),
         (
             "tier",
             record.tier.map_or_else(
@@ -160,21 +160,36 @@ fn as_text(session: &Session, origin: &str, account: &Account) -> String {
         .fold(String::new(), |text, (name, value)| text + &format!("{name:<16}{}\n", escape::line(value)))
 }
 
+/// Who one is, for programs.
+#[derive(serde::Serialize)]
+struct Identity<'a> {
+    schema_version: u32,
+    origin: &'a str,
+    account: Option<String>,
+    default_project: Option<String>,
+    key_prefix: Option<String>,
+    key_name: Option<String>,
+    role: Option<String>,
+    rate_limit_tier: Option<String>,
+    requests_per_second: u32,
+    expires_at: Option<String>,
+}
+
 fn as_json(origin: &str, account: &Account) -> String {
-    let record = account.key.clone();
-    let of =
-        |field: fn(&crate::cloud::account::KeyRecord) -> Option<String>| record.as_ref().and_then(field);
-    let document = serde_json::json!({
-        "schema_version": 1,
-        "origin": origin,
-        "account": of(|key| key.account.clone()),
-        "default_project": account.default_project,
-        "key_prefix": of(|key| Some(key.prefix.clone())),
-        "key_name": of(|key| key.name.clone()),
-        "role": of(|key| key.role.clone()),
-        "rate_limit_tier": of(|key| key.tier.clone()),
-        "requests_per_second": account.rate,
-        "expires_at": of(|key| key.expires_at.clone()),
-    });
+    let key = account.key.clone();
+    let prefix = key.as_ref().map(|key| key.prefix.clone());
+    let record = key.unwrap_or_default();
+    let document = Identity {
+        schema_version: 1,
+        origin,
+        account: record.account,
+        default_project: account.default_project.as_ref().map(ToString::to_string),
+        key_prefix: prefix,
+        key_name: record.name,
+        role: record.role,
+        rate_limit_tier: record.tier,
+        requests_per_second: account.rate,
+        expires_at: record.expires_at,
+    };
     json::compact(&document) + "\n"
 }

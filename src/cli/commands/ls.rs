@@ -2,19 +2,26 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::{join, join_all};
+
 use crate::cli::args::{Columns, Ls};
 use crate::cli::books;
+use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
+use crate::cloud::client::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::cost::Prices;
+use crate::report::escape;
 use crate::report::json;
 use crate::report::list::{self, Listed};
 
@@ -29,23 +36,90 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let options = session.looking();
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    check_kinds(&args.kinds)?;
+    let (plan, mut world) =
+        reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
+    let mut strangers = 0;
     let (key, table, nothing) = if args.unmanaged {
-        let rows = unmanaged(&ledger, &world, plan.base.project.as_ref());
+        widen(session, &connection, plan.base.project.as_ref(), &args.kinds, &mut world).await?;
+        let mut rows = unmanaged(&ledger, &world, plan.base.project.as_ref());
+        rows.retain(of_kind);
+        strangers = rows.len();
         ("unmanaged", list::unmanaged(&rows), "Everything in the project is managed.")
     } else {
-        (
-            "resources",
-            list::managed(&managed(&ledger, &world), session.ui.json || args.columns == Columns::Wide),
-            "Nothing is managed yet.",
-        )
+        let mut rows = managed(&ledger, &world);
+        rows.retain(of_kind);
+        let wide = session.ui.json || args.columns == Columns::Wide;
+        ("resources", list::managed(&rows, wide), "Nothing is managed yet.")
     };
     session.ui.out(&if session.ui.json {
         json::list(key, &table)
     } else {
         table.text(nothing, session.ui.style)
     });
+    if strangers > 0 {
+        session.next("plan --adopt KIND.NAME=ID", "takes one over that the configuration describes");
+    }
     Ok(Exit::Done)
+}
+
+fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
+    let Some(wrong) = kinds.iter().find(|kind| REGISTRY.kind(kind).is_none()) else { return Ok(()) };
+    let failure = Failure::new(Exit::Usage, format!("there is no kind `{wrong}`"));
+    Err(match nearest(wrong, REGISTRY.kinds.iter().map(|kind| kind.name)) {
+        Some(near) => failure.help(format!("Did you mean {near}?")),
+        None => failure,
+    })
+}
+
+/// Adds the objects of kinds that the stack does not use, and what they cost. A list that the key may not
+/// read is left out, and that is told.
+async fn widen(
+    session: &Session,
+    connection: &Connection,
+    project: Option<&Name>,
+    wanted: &[Name],
+    world: &mut World,
+) -> Result<(), Failure> {
+    let listed = world.snapshot.listed.clone();
+    let more = REGISTRY.top_level().filter(|kind| {
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == kind.name);
+        is_wanted && kind.api.absent_when.is_none() && !listed.contains(kind.name)
+    });
+    let more: Vec<&'static Kind> = more.collect();
+    let client = &connection.client;
+    let lists = join_all(more.iter().map(async |kind| {
+        let project = project.filter(|_| kind.scope == Scope::Project);
+        client.list(kind, None, project).await
+    }));
+    let tables: BTreeSet<&str> = more.iter().flat_map(|kind| priced_by(kind)).collect();
+    let (lists, catalog) = join(lists, client.catalog(&tables)).await;
+    for (kind, objects) in more.iter().zip(lists) {
+        match objects {
+            Ok(objects) => {
+                world.snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
+            }
+            Err(error @ ReadError::Refused { .. }) => {
+                session.ui.say(&format!(
+                    "note: {} is left out: {}",
+                    kind.name,
+                    escape::line(&error.to_string())
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    world.catalog.extend_with(catalog?);
+    Ok(())
+}
+
+/// Returns the tables that a kind's price is made of.
+fn priced_by(kind: &Kind) -> Vec<&'static str> {
+    match kind.price {
+        Price::Free => Vec::new(),
+        Price::Sum(terms) => terms.iter().map(|term| term.table).collect(),
+    }
 }
 
 /// Returns the rows of all owned objects, deposed ones included.

@@ -2,6 +2,7 @@
 
 pub(super) mod act;
 pub(super) mod apply;
+pub(super) mod catalog;
 pub(super) mod completions;
 pub(super) mod destroy;
 pub(super) mod drift;

@@ -226,7 +226,9 @@ function control(name, value) {
   }
   const isText = typeof value === "string";
   const text = isText ? value : JSON.stringify(value, null, typeof value === "object" ? 1 : 0);
-  const input = make(text.includes("\n") ? "textarea" : "input", { id, autocomplete: "off", spellcheck: "false" });
+  const lines = text.split("\n").length;
+  const input = make(lines > 1 ? "textarea" : "input", { id, autocomplete: "off", spellcheck: "false" });
+  if (lines > 1) input.setAttribute("rows", String(Math.min(lines, 12)));
   input.value = text;
   const read = () => {
     if (isText) return input.value;

@@ -31,6 +31,9 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read),
 ];
 
+/// Most instances that are kept, whatever a record was made to say.
+const MOST_REPLICAS: i64 = 1_000;
+
 /// What kind of process an app is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,7 +75,7 @@ pub(super) struct App {
     /// The repository that it is built from; empty for an image or uploaded source.
     pub(super) repo: String,
     pub(super) branch: String,
-    pub(super) github_installation_id: Option<i64>,
+    pub(super) github_installation_id: String,
     /// The uploaded source that was deployed last.
     pub(super) source: Option<Blob>,
     pub(super) size: String,
@@ -92,6 +95,8 @@ pub(super) struct App {
     pub(super) billing: Billing,
     /// The spend cap paused it, and will let it go on.
     pub(super) paused_by_cap: bool,
+    /// How many deployments it had.
+    pub(super) deployments: i64,
     /// It was changed while it did not run: the next start deploys.
     pub(super) changed: bool,
     /// How many previews were opened.
@@ -114,7 +119,8 @@ impl App {
 
     /// Returns how many instances it keeps: nobody ever uses an emulated app, so it stays at the least.
     pub(super) fn replicas(&self) -> i64 {
-        if self.kind.stands() { self.min_replicas.unwrap_or(self.instances) } else { 0 }
+        let wanted = self.min_replicas.unwrap_or(self.instances);
+        if self.kind.stands() { wanted.clamp(0, MOST_REPLICAS) } else { 0 }
     }
 
     /// Returns the exact price of a month of what it keeps.
@@ -123,9 +129,9 @@ impl App {
     }
 
     /// Returns its schedule, when it has one that can be read.
-    pub(super) fn schedule(&self, now: Time) -> Option<Cron> {
+    pub(super) fn schedule(&self) -> Option<Cron> {
         let cron = self.kind == AppType::Cron;
-        Cron::parse(&self.cron_schedule, &self.cron_timezone, now).ok().filter(|_| cron)
+        Cron::parse(&self.cron_schedule, &self.cron_timezone).ok().filter(|_| cron)
     }
 }
 
@@ -177,7 +183,7 @@ impl Record<App> {
 
     /// Plans the next run of the schedule, after a time.
     pub(super) fn reschedule(&mut self, after: Time) {
-        let schedule = self.body.schedule(after).filter(|_| self.is_up());
+        let schedule = self.body.schedule().filter(|_| self.is_up());
         self.body.next_run_at = schedule.and_then(|cron| cron.next(after));
     }
 }
@@ -271,6 +277,7 @@ impl Body for App {
         fields.put("url", &record.url());
         let live = Deployment::live(view.world, record.id, view.now);
         fields.put("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
+        fields.put("deployments", &app.deployments);
         show_settings(app, fields);
         if view.detail {
             fields.put("env_vars", &app.env_vars);

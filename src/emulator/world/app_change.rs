@@ -88,7 +88,7 @@ fn requested(call: &Call<'_>) -> Result<App, Refusal> {
     let mut app = App { name, ..blank(kind, call.now) };
     read_source(body, &mut app)?;
     read_scale(body, &mut app)?;
-    read_settings(body, &mut app, call.now)?;
+    read_settings(body, &mut app)?;
     Ok(app)
 }
 
@@ -100,7 +100,7 @@ fn blank(kind: AppType, now: Time) -> App {
         image: String::new(),
         repo: String::new(),
         branch: String::new(),
-        github_installation_id: None,
+        github_installation_id: String::new(),
         source: None,
         size: SIZES.first().map_or("", |size| size.slug).to_owned(),
         start_command: String::new(),
@@ -117,6 +117,7 @@ fn blank(kind: AppType, now: Time) -> App {
         autoscaling_target: None,
         billing: Billing::Payg,
         paused_by_cap: false,
+        deployments: 0,
         changed: false,
         previews: 0,
         job_exit_code: 0,
@@ -162,7 +163,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     let mut new = old.clone();
     new.name = call.body.optional("name", Field::name)?.unwrap_or(new.name);
     read_branch(&call.body, &mut new)?;
-    read_settings(&call.body, &mut new, call.now)?;
+    read_settings(&call.body, &mut new)?;
     call.free_app_name(project, &new.name, Some(id))?;
     let changes = rolls_out(&old, &new);
     let deploys = match status.as_str() {

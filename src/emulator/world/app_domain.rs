@@ -36,7 +36,7 @@ pub(super) struct AppDomain {
     pub(super) domain: String,
 }
 
-/// Domains by app and by name.
+/// Domains by app and, in lower case, by name.
 #[derive(Default)]
 pub(super) struct Domains {
     children: Children,
@@ -58,10 +58,11 @@ impl Body for AppDomain {
 
     fn index(index: &mut Domains, record: &Record<Self>, present: bool) {
         index.children.note(record.body.service_id, record, present);
+        let name = record.body.domain.to_ascii_lowercase();
         if present {
-            index.names.insert(record.body.domain.clone(), record.id);
-        } else if index.names.get(&record.body.domain) == Some(&record.id) {
-            index.names.remove(&record.body.domain);
+            index.names.insert(name, record.id);
+        } else if index.names.get(&name) == Some(&record.id) {
+            index.names.remove(&name);
         }
     }
 
@@ -84,15 +85,14 @@ impl Child for AppDomain {
     }
 }
 
-/// Returns a domain in lower case, if it is one.
-fn domain_name(text: &str) -> Result<String, Refusal> {
+/// Refuses what is no domain.
+fn check_domain(text: &str) -> Result<(), Refusal> {
     let label = |label: &str| {
         let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         inner && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
     };
-    let name = text.to_ascii_lowercase();
-    if name.split('.').count() >= 2 && name.split('.').all(label) {
-        return Ok(name);
+    if text.split('.').count() >= 2 && text.split('.').all(label) {
+        return Ok(());
     }
     Err(Refusal::bad(format!("domain {text} is not a domain name such as shop.example.com")))
 }
@@ -105,8 +105,9 @@ fn list(call: &mut Call<'_>) -> Reply {
 fn create(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_settled()?;
     let (app, project) = (record.id, record.project);
-    let domain = domain_name(call.body.required("domain", |field| field.text(1, LONGEST))?)?;
-    if call.world.app_domains.index().names.contains_key(&domain) {
+    let domain = call.body.required("domain", |field| field.text(1, LONGEST))?.to_owned();
+    check_domain(&domain)?;
+    if call.world.app_domains.index().names.contains_key(&domain.to_ascii_lowercase()) {
         return Err(Refusal::conflict(format!("the domain {domain} is already taken")));
     }
     let now = call.now;

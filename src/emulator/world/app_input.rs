@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Time;
 use super::app::{App, AppType};
 use super::app_catalog::{SIZES, find_size};
 use super::body::{Body as Input, Field};
@@ -26,7 +25,7 @@ fn set(field: &mut String, said: Option<&str>) {
 }
 
 /// Reads what a creation and a change have in common.
-pub(super) fn read_settings(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
+pub(super) fn read_settings(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let text = |name, most| body.optional(name, |field| field.text(0, most));
     set(&mut app.description, text("description", DESCRIPTION)?);
     set(&mut app.start_command, text("start_command", COMMAND)?);
@@ -46,7 +45,7 @@ pub(super) fn read_settings(body: &Input, app: &mut App, now: Time) -> Result<()
     if let Some(variables) = body.optional("env_vars", variables)? {
         app.env_vars = variables;
     }
-    read_cron(body, app, now)
+    read_cron(body, app)
 }
 
 fn known_size(slug: &str) -> Result<&'static str, Refusal> {
@@ -99,7 +98,7 @@ pub(super) fn variables(field: Field<'_>) -> Result<BTreeMap<String, String>, Re
     Ok(read)
 }
 
-fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
+fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let schedule = body.optional("cron_schedule", |field| field.text(1, 256))?;
     let timezone = body.optional("cron_timezone", |field| field.text(1, 64))?;
     let concurrency =
@@ -111,8 +110,8 @@ fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
     match (app.kind, app.cron_schedule.is_empty()) {
         (AppType::Cron, true) => return Err(Refusal::bad("cron_schedule is required for a cron app")),
         // Without a schedule, a zone is still to be one.
-        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone, now)?,
-        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone, now)?,
+        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone)?,
+        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone)?,
         _ => return Ok(()),
     };
     Ok(())
@@ -122,7 +121,7 @@ fn read_cron(body: &Input, app: &mut App, now: Time) -> Result<(), Refusal> {
 pub(super) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
     let text = |name| body.optional(name, |field| field.text(1, SOURCE));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
-    let installation = body.optional("github_installation_id", |field| field.integer(1, i64::MAX))?;
+    let installation = body.optional("github_installation_id", |field| field.word(SOURCE))?;
     match (image, repo) {
         (Some(_), Some(_)) => {
             return Err(Refusal::bad("image and repo exclude each other: send one of them"));
@@ -132,7 +131,7 @@ pub(super) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
             let branch = branch.ok_or_else(|| Refusal::bad("branch is required with repo"))?;
             repo.clone_into(&mut app.repo);
             branch.clone_into(&mut app.branch);
-            app.github_installation_id = installation;
+            app.github_installation_id = installation.clone().unwrap_or_default();
         }
         (None, None) => {}
     }

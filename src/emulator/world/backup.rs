@@ -1,6 +1,8 @@
 //! `backup`: copies of a VM's disk, made on demand or by a schedule.
 //!
-//! A backup outlives its VM: it stays, and is paid, until it is deleted or its schedule lets it go.
+//! A backup outlives its VM and its schedule: it stays, and is paid, until it is deleted, its schedule
+//! lets it go, or, when a schedule made it, its project goes. Nobody asked for that one by itself, so it
+//! keeps nobody from deleting a project.
 
 use std::collections::BTreeSet;
 
@@ -77,6 +79,8 @@ impl Record<Backup> {
 pub(super) struct ByOrigin {
     on_demand: BTreeSet<(Uuid, i64, Uuid)>,
     scheduled: BTreeSet<(Uuid, Time, Uuid)>,
+    /// Those of schedules, by project.
+    projects: BTreeSet<(Option<Uuid>, Uuid)>,
 }
 
 impl ByOrigin {
@@ -84,6 +88,12 @@ impl ByOrigin {
     fn latest(&self, vm: Uuid) -> i64 {
         let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
         self.on_demand.range(all).next_back().map_or(0, |(_, number, _)| *number)
+    }
+
+    /// Returns the backups of a project that schedules made.
+    fn scheduled_in(&self, project: Uuid) -> impl Iterator<Item = Uuid> {
+        let all = (Some(project), Uuid::nil())..=(Some(project), Uuid::max());
+        self.projects.range(all).map(|(_, backup)| *backup)
     }
 
     /// Returns the backups of a schedule, oldest first.
@@ -107,6 +117,10 @@ impl Body for Backup {
     }
 
     fn index(index: &mut ByOrigin, record: &Record<Self>, present: bool) {
+        if record.body.schedule.is_some() {
+            let place = (record.project, record.id);
+            let _ = if present { index.projects.insert(place) } else { index.projects.remove(&place) };
+        }
         let demanded = (record.body.product_vm, record.body.increment_id, record.id);
         match (record.body.schedule.map(|schedule| (schedule, record.created_at, record.id)), present) {
             (Some(key), true) => drop(index.scheduled.insert(key)),
@@ -159,6 +173,22 @@ fn create(call: &mut Call<'_>) -> Reply {
         Backup { name, product_vm: vm_id, storage_size, increment_id, created_by, schedule: None, billing };
     let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
     call.show::<Backup>(201, id, "backup accepted")
+}
+
+impl World {
+    /// Tells whether a project has backups that someone asked for.
+    pub(super) fn keeps_backups(&self, project: Uuid) -> bool {
+        let made = self.backups.index().scheduled_in(project).count();
+        self.backups.len(Some(project)) > made
+    }
+
+    /// Removes the backups of a project that schedules made.
+    pub(super) fn remove_scheduled(&mut self, project: Uuid) {
+        let made: Vec<_> = self.backups.index().scheduled_in(project).collect();
+        for id in made {
+            self.backups.remove(id);
+        }
+    }
 }
 
 /// Makes the backup of a schedule's run. It is billed by the hour: nobody is there to be told that the

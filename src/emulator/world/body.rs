@@ -91,6 +91,14 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A short text that may be written as a whole number.
+    pub(super) fn word(self, max: usize) -> Result<String, Refusal> {
+        match self.value.as_i64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, max).map(str::to_owned),
+        }
+    }
+
     /// A display name.
     pub(super) fn name(self) -> Result<String, Refusal> {
         self.text(1, 64).map(str::to_owned)

@@ -120,6 +120,7 @@ impl World {
             if record.status(now) != "live" {
                 record.timeline = Timeline::new(now, APP_STEPS);
             }
+            record.body.deployments += 1;
             record.body.changed = false;
             record.reschedule(now);
         });

@@ -56,7 +56,7 @@ pub(super) struct Function {
 pub(super) struct Names(HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>);
 
 impl Body for Function {
-    const KIND: &'static str = "function";
+    const KIND: &'static str = "serverless_function";
     const TITLE: &'static str = "function";
     type Index = Names;
 

@@ -124,10 +124,9 @@ fn create(call: &mut Call<'_>) -> Reply {
     let world = &*call.world;
     let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
-        match record.status(call.now) {
-            "pending" => return Err(Refusal::conflict(format!("{email} is invited already"))),
-            "accepted" => return Err(Refusal::conflict(format!("{email} is a member already"))),
-            _ => {}
+        // One who did not answer may be asked again; one who did is there.
+        if record.is_accepted() {
+            return Err(Refusal::conflict(format!("{email} is a member already")));
         }
     }
     let now = call.now;

@@ -133,7 +133,7 @@ impl World {
     /// plans the next time. Of many runs only those are made that would still be kept at the end.
     pub(super) fn run_schedule(&mut self, app: Uuid, now: Time) {
         let Some(record) = self.apps.get(app) else { return };
-        let Some(schedule) = record.body.schedule(now) else {
+        let Some(schedule) = record.body.schedule() else {
             self.apps.amend(app, |record| record.body.next_run_at = None);
             return;
         };

@@ -34,7 +34,7 @@ pub(super) fn next_month(time: Time) -> Time {
 }
 
 fn between(rate: Decimal, from: Time, to: Time) -> Decimal {
-    rate * Decimal::from((to.as_millisecond() - from.as_millisecond()).max(0))
+    rate.saturating_mul(Decimal::from((to.as_millisecond() - from.as_millisecond()).max(0)))
 }
 
 impl MonthMeter {
@@ -47,11 +47,11 @@ impl MonthMeter {
     pub(super) fn run(&mut self, now: Time, rate: Decimal) {
         let start = month_start(now);
         if self.since >= start {
-            self.current += between(rate, self.since, now);
+            self.current = self.current.saturating_add(between(rate, self.since, now));
         } else {
             let earlier = month_start(Time::from_millisecond(start.as_millisecond() - 1).unwrap_or(start));
             let carried = if self.since >= earlier { self.current } else { Decimal::ZERO };
-            self.previous = carried + between(rate, self.since.max(earlier), start);
+            self.previous = carried.saturating_add(between(rate, self.since.max(earlier), start));
             self.current = between(rate, start, now);
         }
         self.since = self.since.max(now);
@@ -69,7 +69,7 @@ impl MonthMeter {
 
     /// Returns when this month's amount comes to a limit, if it does so within the month.
     pub(super) fn reaches(&self, limit: Decimal, rate: Decimal) -> Option<Time> {
-        let missing = limit * Decimal::from(HOUR) - self.current;
+        let missing = limit.checked_mul(Decimal::from(HOUR))?.checked_sub(self.current)?;
         if missing <= Decimal::ZERO {
             return Some(self.since);
         }

@@ -5,6 +5,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::Time;
+use super::spend::SpendSettings;
 use super::table::Body;
 use super::tables::{KINDS, World};
 use super::timeline::Timeline;
@@ -46,7 +47,7 @@ pub(super) fn unknown_kind(kind: &str) -> MutateError {
 
 impl World {
     /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card`, `banned` and `high_tier`, and no id.
+    /// `balance`, `card`, `banned` and `high_tier`, and no id; nor does the kind with one record.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.
@@ -61,6 +62,8 @@ impl World {
         if kind == ACCOUNT {
             return self.mutate_account(set);
         }
+        let only = (kind == SpendSettings::KIND).then(|| self.spend_record(now).to_string());
+        let id = only.as_deref().unwrap_or(id);
         self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
     }
 

@@ -109,6 +109,7 @@ fn delete(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::conflict("the project still holds resources: delete them first"));
     }
     call.world.dissolve(id);
+    call.world.remove_scheduled(id);
     call.world.projects.remove(id);
     Ok(done("project deleted"))
 }
@@ -121,13 +122,12 @@ impl World {
             self.vms.len(project),
             self.volumes.len(project),
             self.snapshots.len(project),
-            self.backups.len(project),
             self.backup_schedules.len(project),
             self.databases.len(project),
             self.clusters.len(project),
             self.apps.len(project),
             self.functions.len(project),
         ];
-        counts.iter().any(|count| *count > 0)
+        counts.iter().any(|count| *count > 0) || project.is_some_and(|id| self.keeps_backups(id))
     }
 }

@@ -242,13 +242,14 @@ fn create(call: &mut Call<'_>) -> Reply {
     let name = call.body.required("name", Field::name)?;
     let permissions = permissions(&call.body)?.unwrap_or_default();
     Grant::hand_on(call.grant.account(), set(&permissions))?;
-    let slug = slug(&name);
+    let mut slug = slug(&name);
     if slug.is_empty() {
         return Err(Refusal::bad("name must have a letter or a digit"));
     }
-    let taken = call.world.roles.index().0.contains_key(&slug);
-    if taken || BUILT_IN.iter().any(|role| role.slug == slug) {
-        return Err(Refusal::conflict(format!("the role name {name} is already taken, as {slug}")));
+    // Names may repeat, short names do not.
+    while call.world.roles.index().0.contains_key(&slug) || BUILT_IN.iter().any(|role| role.slug == slug) {
+        let (rest, _, _, _) = call.world.fresh_id().as_fields();
+        slug = format!("{slug}-{rest:08x}");
     }
     let now = call.now;
     let body = Role { name, slug, permissions };

@@ -95,7 +95,8 @@ pub(super) fn due(world: &World) -> Option<Due> {
     let reached = settings.limit().filter(|_| !settings.paused_by_cap);
     let reached = reached.and_then(|cap| world.account.app_spend.reaches(cap, rate));
     let matters = settings.paused_by_cap || (settings.limit().is_some() && !rate.is_zero());
-    let month = matters.then(|| next_month(world.account.latest));
+    // At the end of time there is no other month.
+    let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
     let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
     Some(Due { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
 }
@@ -104,6 +105,12 @@ impl World {
     /// Returns the settings as they are.
     pub(super) fn spend(&self) -> &SpendSettings {
         self.spend_settings.iter().next().map_or(&UNSET, |record| &record.body)
+    }
+
+    /// Returns the id of the settings, which are made when there are none.
+    pub(super) fn spend_record(&mut self, now: Time) -> Uuid {
+        let known = self.spend_settings.iter().next().map(|record| record.id);
+        known.unwrap_or_else(|| self.create(None, now, Timeline::settled(now, "active"), UNSET))
     }
 
     /// Pauses or releases the apps, as the spend of the month and the settings say.
@@ -177,11 +184,8 @@ fn patch(call: &mut Call<'_>) -> Reply {
             None => settings.cap_action,
         };
     let now = call.now;
-    let known = call.world.spend_settings.iter().next().map(|record| record.id);
-    match known {
-        Some(id) => call.update::<SpendSettings>(id, |record| record.body = settings),
-        None => drop(call.world.create(None, now, Timeline::settled(now, "active"), settings)),
-    }
+    let id = call.world.spend_record(now);
+    call.update::<SpendSettings>(id, |record| record.body = settings);
     call.world.apply_cap(now);
     Ok(show(call, "spend settings updated"))
 }

@@ -47,12 +47,10 @@ pub enum Request {
     /// An action of an object of another kind that refers to this one: a machine's restore is its
     /// backup's. The object is named by the flag of its kind.
     Through {
-        /// The other kind.
-        kind: &'static str,
-        /// Its action.
+        /// The other kinds' action.
         action: &'static str,
-        /// Its attribute that refers to this object.
-        attribute: &'static str,
+        /// The other kinds, and their attributes that refer to this object.
+        from: &'static [(&'static str, &'static str)],
     },
 }
 
@@ -148,6 +146,8 @@ pub enum Until {
     /// When the object has settled, as its kind's table says. News of this action of the kind (a `Feed`)
     /// are told meanwhile.
     Settled(Option<&'static str>),
+    /// When the object has settled that one of these attributes refers to.
+    Linked(&'static [&'static str]),
     /// When the object that the answer describes has settled: a new one, or this one.
     Made,
     /// When the record that a parameter of the path names is listed no more.
@@ -244,11 +244,10 @@ impl Action {
     #[must_use]
     pub const fn through(
         name: &'static str,
-        (kind, attribute): (&'static str, &'static str),
+        from: &'static [(&'static str, &'static str)],
         summary: &'static str,
     ) -> Self {
-        Self::new(name, Request::Through { kind, action: name, attribute }, summary)
-            .until(Until::Settled(None))
+        Self::new(name, Request::Through { action: name, from }, summary).until(Until::Settled(None))
     }
 
     /// Marks its endpoint as assumed by the contract.

@@ -1,6 +1,6 @@
 //! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
 
-use super::{Call, Effect, Endpoint, Provenance};
+use super::{Call, Effect, Endpoint, Provenance, Run};
 use crate::model::value::Value;
 
 /// A value that a table can hold.
@@ -59,6 +59,8 @@ pub enum Format {
     Domain,
     /// An address of electronic mail.
     Email,
+    /// A directory below the stack's own, by its relative path. The value is the digest of what is in it.
+    Directory,
 }
 
 /// The type of an attribute's value.
@@ -144,6 +146,19 @@ pub enum OnChange {
         body: &'static str,
         /// Undoes the link.
         unset: &'static Call,
+    },
+    /// An archive of a directory goes to an address that the service signs for it; then one call names
+    /// what was uploaded. Compared by the digest of the directory, for the service returns none.
+    Upload {
+        /// Asks for the signed address. It changes nothing, however often it is asked.
+        grant: &'static Call,
+        /// Names the upload: from then on it counts.
+        deliver: &'static Call,
+        /// The field of `deliver`'s body.
+        body: &'static str,
+        /// Where the record that `deliver` answers with shows that it ended; `None` where the object
+        /// itself does.
+        run: Option<&'static Run>,
     },
     /// No call changes it: a new object takes the old one's place.
     Replace,
@@ -369,6 +384,15 @@ impl Attribute {
     #[must_use]
     pub const fn is_writable(&self) -> bool {
         !matches!(self.presence, Presence::Computed)
+    }
+
+    /// Returns where an address is asked for to which its archive goes.
+    #[must_use]
+    pub fn grant(&self) -> Option<Endpoint> {
+        match self.change {
+            OnChange::Upload { grant, .. } => Some(grant.endpoint),
+            _ => None,
+        }
     }
 
     /// Tells whether the API returns it.

@@ -142,6 +142,9 @@ impl Endpoint {
     }
 }
 
+/// Fields of a body, each with its value.
+pub type Fields = &'static [(&'static str, Literal)];
+
 /// A request that changes an existing object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
@@ -154,7 +157,7 @@ pub struct Call {
     /// Body fields that never vary.
     pub fixed: &'static [(&'static str, Literal)],
     /// Body fields that are sent while an attribute has a value: `(attribute, value, fields)`.
-    pub fixed_when: Option<(&'static str, Literal, &'static [(&'static str, Literal)])>,
+    pub fixed_when: Option<(&'static str, Literal, Fields)>,
 }
 
 impl Call {
@@ -180,12 +183,7 @@ impl Call {
 
     /// Sends these fields along while an attribute has a value.
     #[must_use]
-    pub const fn fixed_when(
-        mut self,
-        attribute: &'static str,
-        value: Literal,
-        fields: &'static [(&'static str, Literal)],
-    ) -> Self {
+    pub const fn fixed_when(mut self, attribute: &'static str, value: Literal, fields: Fields) -> Self {
         self.fixed_when = Some((attribute, value, fields));
         self
     }

@@ -198,6 +198,7 @@ impl Kind {
                 OnChange::Patch { call, .. } => vec![call],
                 OnChange::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
                 OnChange::Link { set, unset, .. } => vec![set, unset],
+                OnChange::Upload { deliver, .. } => vec![deliver],
                 OnChange::Replace | OnChange::Never => Vec::new(),
             };
             for call in found {
@@ -235,6 +236,7 @@ impl Kind {
             .into_iter()
             .flatten()
             .chain(self.calls().map(|call| call.endpoint))
+            .chain(self.attributes.iter().filter_map(Attribute::grant))
             .chain(self.actions.iter().filter_map(Action::endpoint))
     }
 }

@@ -128,7 +128,7 @@ impl World {
         let value = Value::Secret(Secret::new(text));
         self.block(address).attributes.insert(
             attribute.into(),
-            Setting { expression: Expression::Value(value), span: SPAN, set_by: None },
+            Setting { expression: Expression::Value(value), span: SPAN, set_by: None, directory: None },
         );
         self
     }
@@ -500,7 +500,7 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting { expression: expression(value), span: SPAN, set_by: None }
+    Setting { expression: expression(value), span: SPAN, set_by: None, directory: None }
 }
 
 pub fn expression(value: &Json) -> Expression {

@@ -24,6 +24,7 @@ use stead::plan::change::{Block, Plan};
 use stead::plan::make::{Inputs, Options, make, wanted};
 
 use super::super::machine::{Machine, SimRandom, wall};
+use super::super::stack::Packs;
 use super::network::Wire;
 use super::schedule::{Blow, Class, Fault, Order, Place, millis};
 use super::shelf::SimShelf;
@@ -217,6 +218,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         who: "sim@sim",
         origin: &Origin::default(),
         strict: universe.schedule.strict,
+        sources: &Packs { moved: false },
         secrets: &|address, name| {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())

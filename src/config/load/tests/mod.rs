@@ -13,12 +13,15 @@ mod expressions;
 mod invented;
 mod laws;
 mod service;
+mod sources;
 mod variables;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use super::{Request, load};
+use crate::config::files::{Files, Listed, Listing};
 use crate::config::stack::Stack;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -29,6 +32,29 @@ use crate::model::source::{Source, Sources};
 
 /// What stands at the top of every test's file.
 const HEAD: &str = "stead: 1\nstack: test\n";
+
+/// What stands beside a test's configuration.
+pub(super) struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match path.to_str() {
+            Some("secret.txt" | "./secret.txt") => Ok(b"canary-file\n".to_vec()),
+            Some("motd.txt") => Ok(b"hello".to_vec()),
+            Some("app/main.py") => Ok(b"print()".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+        let listed = |name: &str, what| Ok(vec![Listed { name: name.into(), what }]);
+        match path.to_str() {
+            Some("app") => listed("main.py", Listing::File { size: 7, executable: false }),
+            Some("app/odd") => listed("pipe", Listing::Special),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
 
 /// A test's configuration, read like a sentence.
 pub(super) struct Config {
@@ -96,12 +122,7 @@ impl Config {
         for (path, text) in &self.files {
             sources.add(Source::new(path.clone(), text.as_str()));
         }
-        let read = |path: &Path| match path.to_str() {
-            Some("secret.txt" | "./secret.txt") => Ok(b"canary-file\n".to_vec()),
-            Some("motd.txt") => Ok(b"hello".to_vec()),
-            _ => Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
-        };
-        match load(self.registry, sources, &self.request, &read) {
+        match load(self.registry, sources, &self.request, &Disk) {
             Ok((stack, warnings)) => {
                 let sources = stack.sources.clone();
                 (Some(stack), warnings, sources)

@@ -49,7 +49,10 @@ fn an_app_comes_up_and_goes() {
 #[test]
 fn a_new_app_shows_every_field() {
     let mut cloud = Cloud::new();
-    let made = cloud.ok("POST /apps/services", with(repo(), json!({"env_vars": {"A": "1"}})));
+    let made = cloud.ok(
+        "POST /apps/services",
+        with(repo(), json!({"env_vars": {"A": "1"}, "github_installation_id": 7})),
+    );
     let fields: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         fields,
@@ -63,6 +66,7 @@ fn a_new_app_shows_every_field() {
             "cron_concurrency",
             "cron_schedule",
             "cron_timezone",
+            "deployments",
             "description",
             "env_vars",
             "github_installation_id",
@@ -93,6 +97,7 @@ fn a_new_app_shows_every_field() {
         ]
     );
     assert_eq!(made["env_vars"], json!({"A": "1"}));
+    assert_eq!((&made["github_installation_id"], &made["deployments"]), (&json!("7"), &json!(1)));
     assert!(cloud.get("/apps/services")[0].get("env_vars").is_none());
     assert_eq!(
         (&made["size"], &made["port"], &made["instances"]),

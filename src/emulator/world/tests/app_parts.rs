@@ -11,7 +11,7 @@ fn a_domain_is_taken_over_the_whole_service() {
     cloud.refuses(&format!("POST {path}"), body.clone(), 409, "building");
     cloud.wait(25);
     let made = cloud.ok(&format!("POST {path}"), body.clone());
-    assert_eq!((&made["status"], &made["domain"]), (&json!("pending"), &json!("shop.example.com")));
+    assert_eq!((&made["status"], &made["domain"]), (&json!("pending"), &json!("Shop.example.com")));
     let url = cloud.get(&format!("/apps/services/{id}"))["url"].as_str().unwrap().to_owned();
     assert_eq!(format!("https://{}", made["dns_target"].as_str().unwrap()), url);
     cloud.wait(10);
@@ -19,7 +19,14 @@ fn a_domain_is_taken_over_the_whole_service() {
     let other = cloud.make("/projects", json!({"name": "other"}));
     cloud.project = Some(other);
     let second = cloud.app(json!({}));
-    cloud.refuses(&format!("POST /apps/services/{second}/domains"), body.clone(), 409, "taken");
+    for name in ["Shop.example.com", "shop.EXAMPLE.com"] {
+        cloud.refuses(
+            &format!("POST /apps/services/{second}/domains"),
+            json!({"domain": name}),
+            409,
+            "taken",
+        );
+    }
     cloud.project = None;
     for bad in ["", "localhost", "a..b", "-a.com", "a_b.com", "a.com.", "http://a.com", "é.com"] {
         cloud.refuses(&format!("POST {path}"), json!({"domain": bad}), 400, "domain");
@@ -231,4 +238,47 @@ fn an_account_that_is_banned_buys_no_app() {
     ] {
         cloud.refuses(&line, body, 403, "payment method");
     }
+}
+
+#[test]
+fn a_project_with_an_app_or_a_function_is_not_empty() {
+    let mut cloud = Cloud::new();
+    for (collection, body) in [
+        ("/apps/services", web()),
+        ("/functions", json!({"name": "f", "runtime": "rust", "handler": "main"})),
+    ] {
+        let project = cloud.make("/projects", json!({"name": "other"}));
+        cloud.project = Some(project.clone());
+        let id = cloud.make(collection, body);
+        cloud.refuses(&format!("DELETE /projects/{project}"), Value::Null, 409, "still holds");
+        cloud.ok(&format!("DELETE {collection}/{id}"), Value::Null);
+        cloud.wait(5);
+        cloud.ok(&format!("DELETE /projects/{project}"), Value::Null);
+    }
+}
+
+#[test]
+fn another_projects_apps_are_not_changed() {
+    let mut cloud = Cloud::new();
+    let id = cloud.app(json!({"image": null, "repo": "a/b", "branch": "main", "previews_enabled": true}));
+    let preview = cloud.get(&format!("/apps/services/{id}/previews"))[0]["id"].as_str().unwrap().to_owned();
+    cloud.project = Some(cloud.make("/projects", json!({"name": "other"})));
+    for line in [
+        format!("PATCH /apps/services/{id}"),
+        format!("DELETE /apps/services/{id}"),
+        format!("POST /apps/services/{id}/scale"),
+        format!("POST /apps/services/{id}/deployments"),
+        format!("POST /apps/services/{id}/source-upload"),
+        format!("POST /apps/services/{id}/pause"),
+        format!("POST /apps/services/{id}/resume"),
+        format!("POST /apps/services/{id}/jobs/run"),
+        format!("POST /apps/services/{id}/domains"),
+        format!("POST /apps/services/{id}/database-links"),
+        format!("DELETE /apps/previews/{preview}"),
+        format!("POST /apps/previews/{preview}/redeploy"),
+    ] {
+        cloud.refuses(&line, json!({}), 404, "not found");
+    }
+    assert_eq!(cloud.send("GET /apps/services", Value::Null).1["total"], 0);
+    assert_eq!(cloud.get("/apps/usage")["services"], json!([]));
 }

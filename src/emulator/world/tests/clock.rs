@@ -20,7 +20,7 @@ fn furnish(cloud: &mut Cloud, schedule: &str, concurrency: &str) -> Vec<String> 
 /// Does one of several things to one of the apps; some are refused, and that is no matter.
 fn act(cloud: &mut Cloud, apps: &[String], app: usize, action: usize) {
     let path = format!("/apps/services/{}", apps[app % apps.len()]);
-    let (line, body) = match action % 8 {
+    let (line, body) = match action % 11 {
         0 => (format!("POST {path}/pause"), Value::Null),
         1 => (format!("POST {path}/resume"), Value::Null),
         2 => (format!("POST {path}/deployments"), json!({})),
@@ -28,7 +28,10 @@ fn act(cloud: &mut Cloud, apps: &[String], app: usize, action: usize) {
         4 => (format!("POST {path}/scale"), json!({"instances": 3})),
         5 => (format!("PATCH {path}"), json!({"port": 3000, "cron_schedule": "*/7 * * * *"})),
         6 => (format!("POST {path}/source-upload"), Value::Null),
-        _ => (format!("DELETE {path}"), Value::Null),
+        7 => (format!("DELETE {path}"), Value::Null),
+        8 => ("PATCH /apps/spend-settings".to_owned(), json!({"monthly_cap_usd": 1 + app * 100})),
+        9 => ("PATCH /apps/spend-settings".to_owned(), json!({"enabled": app.is_multiple_of(2)})),
+        _ => (format!("PATCH {path}"), json!({"previews_enabled": app.is_multiple_of(2), "size": "app-l"})),
     };
     cloud.send(&line, body);
 }
@@ -47,7 +50,7 @@ proptest! {
     fn one_jump_is_as_many(
         schedule in prop::sample::select(vec!["* * * * *", "*/5 3 * * *", "0 0 1 * *", "15 2 29 3 *"]),
         concurrency in prop::sample::select(vec!["allow", "forbid", "replace"]),
-        story in prop::collection::vec((0usize..4, 0usize..8, prop::collection::vec(1i64..90_000, 1..10)), 0..6),
+        story in prop::collection::vec((0usize..4, 0usize..11, prop::collection::vec(1i64..90_000, 1..10)), 0..6),
         job_seconds in prop::sample::select(vec![5, 50]),
     ) {
         let (mut many, mut one) = (Cloud::new(), Cloud::new());
@@ -85,6 +88,20 @@ fn a_clock_that_jumps_ten_years_meets_every_month() {
     let list = cloud.send(&format!("GET /apps/services/{}/jobs/runs", apps[0]), Value::Null).1;
     assert_eq!(list["total"], 20);
     assert_eq!(cloud.world.spend().paused_by_cap, other.world.spend().paused_by_cap);
+}
+
+#[test]
+fn the_end_of_time_comes_to_an_end() {
+    let mut cloud = Cloud::new();
+    cloud.now = "9999-11-15T00:00:00Z".parse().unwrap();
+    let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+    cloud.world = World::new(&setup, cloud.now);
+    let apps = furnish(&mut cloud, "* * * * *", "allow");
+    cloud.mutate("app", &apps[2], json!({"instances": i64::MAX}));
+    cloud.now = Time::MAX;
+    cloud.get(&format!("/apps/services/{}/jobs/runs", apps[0]));
+    cloud.get("/apps/usage");
+    assert!(cloud.get("/apps/services").as_array().unwrap().len() == 4);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_function_that_cannot_be_is_refused() {
         cloud.refuses(&format!("{line} /functions/{NOBODY}"), Value::Null, 404, "function");
     }
     cloud.refuses(&format!("POST /functions/{NOBODY}/source-upload"), Value::Null, 404, "function");
-    cloud.mutate("function", &id, json!({"status": "failed"}));
+    cloud.mutate("serverless_function", &id, json!({"status": "failed"}));
     cloud.ok(&format!("PATCH /functions/{id}"), json!({}));
     cloud.status_is(&format!("/functions/{id}"), "deploying");
 }

@@ -1,5 +1,9 @@
 //! Node pools.
 
+use proptest::collection;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
 use super::*;
 
 fn pools(cluster: &str) -> String {
@@ -168,4 +172,96 @@ fn workers_cost_what_their_plan_says() {
     cloud.wait(30);
     cloud.ok(&format!("DELETE {path}"), Value::Null);
     assert_eq!(rate(&cloud), "0.1096");
+}
+
+/// Something that happens to a cluster of some pools.
+#[derive(Debug, Clone)]
+enum Deed {
+    Add(i64),
+    Scale(usize, i64),
+    Label(usize),
+    Delete(usize),
+    Upgrade,
+    Claim(i64),
+    Wait(i64),
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let deed = prop_oneof![
+        (0_i64..4).prop_map(Deed::Add),
+        (0_usize..4, 0_i64..5).prop_map(|(pool, count)| Deed::Scale(pool, count)),
+        (0_usize..4).prop_map(Deed::Label),
+        (0_usize..4).prop_map(Deed::Delete),
+        Just(Deed::Upgrade),
+        (10_i64..13).prop_map(Deed::Claim),
+        prop_oneof![Just(1), Just(5), Just(30), Just(60), Just(7 * DAY)].prop_map(Deed::Wait),
+    ];
+    collection::vec(deed, 1..40)
+}
+
+const DAY: i64 = 24 * 3_600;
+
+/// Returns the workers of a cluster that stay, counted one by one.
+fn staying(list: &Value) -> i64 {
+    let pools = list.as_array().unwrap().iter().filter(|pool| pool["status"] != "deleting");
+    pools.map(|pool| pool["node_count"].as_i64().unwrap()).sum()
+}
+
+fn happen(cloud: &mut Cloud, cluster: &str, deed: &Deed) -> u16 {
+    let path = format!("/k8s/clusters/{cluster}");
+    let list = cloud.get(&pools(cluster));
+    let pool = |at: usize| {
+        let list = list.as_array().unwrap();
+        format!("{}/{}", pools(cluster), list[at % list.len()]["id"].as_str().unwrap())
+    };
+    let (line, body) = match deed {
+        Deed::Add(count) => (format!("POST {}", pools(cluster)), batch("more", *count)),
+        Deed::Scale(at, count) => (format!("PATCH {}", pool(*at)), json!({"node_count": count})),
+        Deed::Label(at) => (format!("PATCH {}", pool(*at)), json!({"labels": {"a": "b"}})),
+        Deed::Delete(at) => (format!("DELETE {}", pool(*at)), Value::Null),
+        Deed::Upgrade => {
+            let next = cloud.get(&format!("{path}/upgrades"))[0]["id"].clone();
+            (format!("POST {path}/upgrade"), json!({"version_id": next, "confirm_single_master": true}))
+        }
+        Deed::Claim(size) => {
+            let set = json!({"claims": {"data": size}});
+            cloud.world.mutate("cluster", cluster, set.as_object().unwrap(), cloud.now).unwrap();
+            return 200;
+        }
+        Deed::Wait(seconds) => {
+            cloud.wait(*seconds);
+            return 200;
+        }
+    };
+    cloud.send(&line, body).0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_happens_two_workers_stay_and_the_bill_fits(deeds in deeds()) {
+        let mut cloud = Cloud::new();
+        let body = with(cluster_body(), json!({"version_id": 811, "upgrade_mode": "auto_minor"}));
+        let cluster = cloud.make("/k8s/clusters", body);
+        cloud.wait(90);
+        for deed in &deeds {
+            let before = staying(&cloud.get(&pools(&cluster)));
+            let status = happen(&mut cloud, &cluster, deed);
+            prop_assert!(matches!(status, 200 | 201 | 400 | 409), "{deed:?}: {status}");
+            let list = cloud.get(&pools(&cluster));
+            let after = staying(&list);
+            prop_assert!(after >= 2 && (status < 300 || after == before), "{deed:?}: {before} to {after}");
+            // Each thing that costs something is on the bill, and nothing else is.
+            let volumes = cloud.get("/volumes");
+            let volumes = volumes.as_array().unwrap().iter().map(|volume| volume["price_per_hour"].clone());
+            let volumes: Decimal = volumes.map(|price| price.as_str().unwrap().parse::<Decimal>().unwrap()).sum();
+            let shown = cloud.get(&format!("/k8s/clusters/{cluster}"))["price_per_hour"].to_string();
+            let rate = cloud.world.bill(cloud.now).rate_per_hour;
+            prop_assert_eq!(shown.parse::<Decimal>().unwrap() + volumes, rate);
+        }
+        let rows = cloud.world.take_rows().into_iter().filter_map(|row| Some((row.key, row.value?)));
+        let again = World::from_rows(rows).unwrap();
+        prop_assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&cloud.world).unwrap());
+    }
 }

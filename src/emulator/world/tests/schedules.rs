@@ -80,6 +80,25 @@ fn a_deleted_vm_keeps_its_backups_and_gets_no_more() {
 }
 
 #[test]
+fn what_a_schedule_made_keeps_nobody_from_deleting_a_project() {
+    let mut cloud = Cloud::new();
+    let project = cloud.make("/projects", json!({"name": "other"}));
+    cloud.project = Some(project.clone());
+    let vm = cloud.vm();
+    cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily"}));
+    let mine = cloud.make("/backups", json!({"name": "mine", "vm_id": vm}));
+    cloud.wait(3 * DAY);
+    cloud.ok(&format!("DELETE /vms/{vm}"), Value::Null);
+    assert_eq!(backups(&mut cloud).len(), 4);
+    let delete = format!("DELETE /projects/{project}");
+    cloud.refuses(&delete, Value::Null, 409, "still holds");
+    cloud.ok(&format!("DELETE /backups/{mine}"), Value::Null);
+    cloud.ok(&delete, Value::Null);
+    cloud.project = None;
+    assert!(backups(&mut cloud).is_empty() && cloud.world.bill(cloud.now).rate_per_hour.is_zero());
+}
+
+#[test]
 fn ten_years_cost_no_more_than_what_is_kept() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
@@ -165,5 +184,49 @@ proptest! {
             serde_json::to_string(&cloud.world).unwrap()
         };
         prop_assert_eq!(run(None), run(Some(stride)));
+    }
+}
+
+/// Sets up something of each kind that the clock moves.
+fn bustle(cloud: &mut Cloud) {
+    let vm = cloud.vm();
+    cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily", "retention": 3}));
+    cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly", "day_of_week": 2}));
+    cloud.make("/databases", json!({"name": "free", "plan_id": 101}));
+    cloud.make("/databases", json!({"name": "a", "plan_id": 102, "billing_type": "subscription"}));
+    let leaving = cloud.database("leaving");
+    for (name, schedule) in [("hourly", "7 * * * *"), ("rare", "0 6 * * 1-5")] {
+        let body = json!({"name": name, "type": "cron", "image": "job:1", "cron_schedule": schedule});
+        cloud.ok("POST /apps/services", body);
+    }
+    cloud.ok(
+        "PATCH /apps/spend-settings",
+        json!({"enabled": true, "monthly_cap_usd": 1, "cap_action": "pause"}),
+    );
+    let cluster = cloud.make("/k8s/clusters", cluster_body());
+    cloud.wait(90);
+    let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
+    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    cloud.ok(&format!("DELETE /databases/{leaving}"), Value::Null);
+}
+
+#[test]
+fn the_whole_service_moves_the_same_in_one_step_or_many() {
+    let run = |stride: i64| {
+        let mut cloud = Cloud::new();
+        bustle(&mut cloud);
+        let end = after(cloud.now, 45 * DAY);
+        while cloud.now < end {
+            cloud.now = after(cloud.now, stride).min(end);
+            cloud.world.tick(cloud.now);
+        }
+        serde_json::to_value(&cloud.world).unwrap()
+    };
+    let whole = run(45 * DAY);
+    for stride in [1_800, DAY, 10 * DAY + 17] {
+        let steps = run(stride);
+        for (table, records) in whole.as_object().unwrap() {
+            assert_eq!(*records, steps[table], "{table} at {stride}");
+        }
     }
 }

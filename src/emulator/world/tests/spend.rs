@@ -151,3 +151,20 @@ fn jobs_and_previews_wait_for_the_cap_too() {
     cloud.mutate("app", &cron, json!({"status": "failed"}));
     cloud.refuses(&format!("PATCH {path}"), json!({"description": "x"}), 412, "spend cap");
 }
+
+#[test]
+fn the_one_record_of_settings_can_be_changed_behind_everyones_back() {
+    let mut cloud = Cloud::new();
+    let id = cloud.app(json!({}));
+    cloud.mutate("spend_settings", "", json!({"paused_by_cap": true}));
+    cloud.refuses(&format!("POST /apps/services/{id}/deployments"), json!({}), 412, "spend cap");
+    assert_eq!(cloud.settings(json!({}))["paused_by_cap"], false);
+    let huge =
+        json!({"enabled": true, "cap_action": "pause", "monthly_cap_usd": "79000000000000000000000000000"});
+    cloud.mutate("spend_settings", "", huge);
+    cloud.wait(1_000 * HOUR);
+    assert!(!cloud.paused());
+    cloud.mutate("spend_settings", "", json!({"monthly_cap_usd": "0.01"}));
+    cloud.wait(1);
+    assert!(cloud.paused());
+}

@@ -1,0 +1,236 @@
+//! Uploads of directories: packed, sent to an address that the service signs, and only then named by a
+//! call with an intent of its own. An upload that nobody names means nothing, so it can be repeated:
+//! after a crash the next plan finds another digest than the wanted one, and all begins anew.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+
+use super::event::StepError;
+use super::run::Unpacked;
+use super::session::{Job, Session, Target, read_failed};
+use super::update::Move;
+use super::wait::TICK;
+use crate::cloud::client::Mutation;
+use crate::cloud::exchange::Cloud;
+use crate::cloud::upload::{Grant, Upload, UploadError};
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
+use crate::model::value::{Attributes, Value};
+
+/// Grants and uploads of one step, at most.
+const ATTEMPTS: usize = 3;
+
+/// What one call of a step names.
+struct Delivery {
+    attribute: &'static Attribute,
+    grant: &'static Call,
+    digest: Name,
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Returns what a call sends: its targets, with the keys of uploads in the place of digests; and
+    /// until when the step has patience, uploads not counted.
+    ///
+    /// # Errors
+    /// When the directory is not as it was planned with, or cannot be packed or uploaded.
+    pub(super) async fn to_send(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+    ) -> Result<(Attributes, Duration), StepError> {
+        let (mut sent, mut until) = (step.targets(), job.until);
+        for delivery in deliveries(job.kind, step.call, &sent) {
+            self.rested(job, target).await?;
+            let begun = self.clock().elapsed();
+            let key = self.upload(job, target, &delivery).await?;
+            until += self.clock().elapsed().saturating_sub(begun);
+            sent.insert(delivery.attribute.name.into(), Value::Text(key));
+        }
+        Ok((sent, until))
+    }
+
+    async fn upload(&self, job: &Job<'_>, target: &Target, what: &Delivery) -> Result<Name, StepError> {
+        // One archive at a time is held.
+        let _alone = self.uploads.lock().await;
+        let pieces = self.pack(job, what).await?;
+        let mut attempts = 1;
+        loop {
+            let grant = self.granted(job, target, what.grant).await?;
+            match self.put(job, Upload::new(grant.url, pieces.clone())).await {
+                Ok(()) => return Ok(grant.key),
+                Err(UploadError::Passing(reason)) if attempts < ATTEMPTS => {
+                    self.progress(job, format!("the upload failed: {reason}; trying again"));
+                    self.clock().sleep(TICK).await;
+                }
+                Err(UploadError::Passing(reason)) => {
+                    return Err(StepError::Unreachable(format!("the upload failed: {reason}")));
+                }
+                Err(UploadError::Final(reason)) => {
+                    return Err(StepError::Failed(format!("the upload failed: {reason}")));
+                }
+            }
+            attempts += 1;
+        }
+    }
+
+    /// Packs a directory, letting other steps go on in between.
+    async fn pack(&self, job: &Job<'_>, what: &Delivery) -> Result<Vec<Bytes>, StepError> {
+        let mut pieces = Vec::new();
+        for piece in self.context.sources.pack(job.address, what.attribute.name, &what.digest) {
+            pieces.push(piece.map_err(|error| match error {
+                Unpacked::Moved(text) => StepError::Moved(text),
+                Unpacked::Failed(text) => StepError::Failed(text),
+            })?);
+            breathe().await;
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        Ok(pieces)
+    }
+
+    /// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
+    async fn granted(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        grant: &'static Call,
+    ) -> Result<Grant, StepError> {
+        let gate = |_| self.standing().map_err(|error| error.to_string());
+        let mut attempts = 1;
+        loop {
+            self.standing()?;
+            let changes = self.context.client.changes(&gate);
+            let reason = match changes.grant(grant, &target.key, target.project.as_ref()).await {
+                Ok(granted) => return Ok(granted),
+                Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
+                Err(Mutation::NotSent(reason) | Mutation::Unknown { reason, .. }) => reason,
+                Err(Mutation::Done(..)) => "no address to upload to was signed".to_owned(),
+            };
+            if attempts == ATTEMPTS {
+                return Err(StepError::Unreachable(reason));
+            }
+            attempts += 1;
+            self.progress(job, format!("{reason}; trying again"));
+            self.clock().sleep(TICK).await;
+        }
+    }
+
+    /// Sends the bytes, and tells every second how many have left.
+    async fn put(&self, job: &Job<'_>, upload: Upload) -> Result<(), UploadError> {
+        let whole = upload.length();
+        let mut going = pin!(self.context.client.upload(&upload));
+        loop {
+            match select(going, pin!(self.clock().sleep(TICK))).await {
+                Either::Left((ended, _)) => return ended,
+                Either::Right(((), still)) => {
+                    let sent = upload.sent.load(Ordering::Relaxed);
+                    self.progress(job, format!("uploading, {} of {}", size(sent), size(whole)));
+                    going = still;
+                }
+            }
+        }
+    }
+
+    /// Waits until the record that a delivery began has ended.
+    ///
+    /// # Errors
+    /// When it ended badly, or did not end in time.
+    pub(super) async fn ended(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        (run, id): (&'static Run, &str),
+    ) -> Result<(), StepError> {
+        let name = || format!("{} of {} {}: {id}", run.listed_by, job.kind.name, target.key.id);
+        let unlisted = self.clock().elapsed() + self.context.bounds.listing;
+        let mut last = None;
+        loop {
+            let client = self.context.client;
+            let status = client.run_status(job.kind, &target.key, run, id).await.map_err(read_failed)?;
+            let now = self.clock().elapsed();
+            match status.as_deref() {
+                Some(status) if run.done.contains(&status) => return Ok(()),
+                Some(status) if run.failed.contains(&status) => {
+                    return Err(StepError::Unsettled(format!("{} is {status}", name())));
+                }
+                // A service that keeps no such list: the object's own status must do.
+                None if now >= unlisted => return Ok(()),
+                None => {}
+                Some(status) if now >= job.until => {
+                    let text = format!("{} is still {status}, and the time is up", name());
+                    return Err(StepError::Unsettled(text));
+                }
+                Some(status) if last.as_deref() == Some(status) => {}
+                Some(status) => self.progress(job, format!("waiting, deployment {status}")),
+            }
+            last = status;
+            self.clock().sleep(TICK).await;
+        }
+    }
+}
+
+/// Returns the record that a call begins and that is waited for.
+pub(super) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes) -> Option<&'static Run> {
+    let mut names = targets.keys().filter_map(|name| kind.attribute(name));
+    names.find_map(|attribute| match attribute.change {
+        OnChange::Upload { deliver, run, .. } if deliver.name == call.name => run,
+        _ => None,
+    })
+}
+
+fn deliveries(kind: &'static Kind, call: &Call, targets: &Attributes) -> Vec<Delivery> {
+    let delivery = |(name, value): (&Name, &Value)| {
+        let (attribute, Value::Text(digest)) = (kind.attribute(name)?, value) else { return None };
+        match attribute.change {
+            OnChange::Upload { grant, deliver, .. } if deliver.name == call.name => {
+                Some(Delivery { attribute, grant, digest: digest.clone() })
+            }
+            _ => None,
+        }
+    };
+    targets.iter().filter_map(delivery).collect()
+}
+
+/// Lets everyone else have a turn.
+async fn breathe() {
+    let mut had = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut had, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Returns a number of bytes as people read it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_at_a_glance() {
+        let table =
+            [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (999_999, "999 kB"), (12_345_678, "12.3 MB")];
+        for (bytes, text) in table {
+            assert_eq!(size(bytes), text);
+        }
+    }
+}

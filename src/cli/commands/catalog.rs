@@ -1,0 +1,169 @@
+//! `stead catalog`: plans, templates and prices; and the names that a stack has pinned of them.
+
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+
+use crate::cli::args::{Catalog, CatalogAction, CatalogUpdate};
+use crate::cli::books;
+use crate::cli::connect::Link;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::cloud::exchange::is_public;
+use crate::config::lock;
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::catalog::Catalog as Records;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::CatalogTable;
+use crate::plan::make;
+use crate::report::answer::laid_out;
+use crate::report::catalog::{self, Offers, Wish};
+use crate::report::json;
+use crate::report::table::{Cell, Column, Table};
+
+/// Shows a table of the catalog, or pins its names anew.
+///
+/// # Errors
+/// When there is no such table, or the service cannot be read.
+pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exit, Failure> {
+    if let Some(CatalogAction::Update(args)) = &args.action {
+        return update(session, args).await;
+    }
+    let Some(asked) = &args.table else {
+        let table = tables();
+        session.ui.out(&if session.ui.json {
+            json::list("tables", &table)
+        } else {
+            table.text("", session.ui.style)
+        });
+        return Ok(Exit::Done);
+    };
+    let table = find(asked)?;
+    let link = Link::open(&session.settings, &session.settings.dir, is_public(table.path))?;
+    let read = link.client.catalog(&BTreeSet::from([table.name])).await?;
+    let records = read.tables.get(table.name).map_or(&[][..], Vec::as_slice);
+    let offers = Offers::new(records, &wish(args)).map_err(|error| {
+        let near = nearest(&error.field, error.known.iter().map(String::as_str));
+        let failure = Failure::new(Exit::Usage, format!("{}: {error}", table.name));
+        match near {
+            Some(near) => failure.help(format!("Did you mean {near}?")),
+            None => failure.help(format!("It has: {}", error.known.join(", "))),
+        }
+    })?;
+    let table = offers.table();
+    session.ui.out(&if session.ui.json {
+        json::list("offers", &table)
+    } else {
+        table.text("Nothing in the catalog fits.", session.ui.style)
+    });
+    Ok(Exit::Done)
+}
+
+/// Returns a table by its name, its plural, or the beginning of its name.
+fn find(asked: &str) -> Result<&'static CatalogTable, Failure> {
+    let singular = asked.strip_suffix('s').unwrap_or(asked);
+    let exact = |table: &&CatalogTable| table.name == asked || table.name == singular;
+    let begins = |table: &&CatalogTable| table.name.split('_').next() == Some(singular);
+    let tables = || REGISTRY.catalogs.iter();
+    tables().find(exact).or_else(|| tables().find(begins)).ok_or_else(|| {
+        let failure = Failure::new(Exit::Usage, format!("there is no table {asked}"));
+        match nearest(asked, tables().map(|table| table.name)) {
+            Some(near) => failure.help(format!("Did you mean {near}?")),
+            None => failure.help("stead catalog lists them."),
+        }
+    })
+}
+
+fn wish(args: &Catalog) -> Wish {
+    let some = |field: &'static str, value: Option<Decimal>| value.map(|value| (field, value));
+    let least = [some("cpu", args.min_cpu), some("ram", args.min_ram), some("storage", args.min_storage)];
+    let engine = args.engine.iter().map(|engine| ("engine".to_owned(), engine.clone()));
+    Wish {
+        least: least.into_iter().flatten().collect(),
+        most: some("monthly_price", args.max_price).into_iter().collect(),
+        equal: engine.chain(args.wheres.iter().cloned()).collect(),
+        search: args.search.clone(),
+        sort: args.sort.as_ref().map(|field| match field.strip_prefix('-') {
+            Some(field) => (field.to_owned(), true),
+            None => (field.clone(), false),
+        }),
+    }
+}
+
+/// Returns the tables that there are.
+fn tables() -> Table {
+    let row = |table: &CatalogTable| {
+        let key = if is_public(table.path) { "no" } else { "yes" };
+        vec![Cell::Text(table.name.to_owned()), Cell::Text(key.to_owned())]
+    };
+    Table {
+        columns: vec![Column::text("table"), Column::text("needs_key")],
+        rows: REGISTRY.catalogs.iter().map(row).collect(),
+    }
+}
+
+/// Pins today's records of the names that the stack uses. A name that the service does not have any more
+/// stays as it is: objects that use it may live.
+async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let connection = session.connect(&project)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
+    let old = reading::pinned(&connection.lock_file)?.unwrap_or_default();
+    let (_, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
+    let live = connection.client.catalog(&tables).await?;
+    let mut lock = lock::pinned(REGISTRY, &project.stack, &live);
+    let kept = keep_lost(&old, &live, &mut lock.catalog);
+    let mut lines = Vec::new();
+    let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();
+    for name in names {
+        let of = |catalog: &Records| catalog.tables.get(name).cloned().unwrap_or_default();
+        lines.extend(catalog::changes(name, &of(&old), &of(&lock.catalog)));
+    }
+    for name in kept {
+        session.ui.say(&format!("note: {name} is not in the catalog any more; its pin is kept."));
+    }
+    let text = if session.ui.json {
+        let path = files::shown(&connection.lock_file);
+        json::pretty(&serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION, "file": path, "changes": lines, "written": !args.check && !lines.is_empty(),
+        }))
+    } else if lines.is_empty() {
+        "The pinned names are up to date.\n".to_owned()
+    } else {
+        laid_out(&(lines.join("\n") + "\n"))
+    };
+    session.ui.out(&text);
+    if lines.is_empty() {
+        return Ok(Exit::Done);
+    }
+    if args.check {
+        return Ok(Exit::Changes);
+    }
+    let text = lock::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    files::write_public(&connection.lock_file, text.as_bytes())?;
+    session.ui.say(&format!("Written to {}.", files::shown(&connection.lock_file)));
+    Ok(Exit::Done)
+}
+
+/// Keeps the pins of names that the service has lost; returns them.
+fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
+    let mut kept = Vec::new();
+    for (table, records) in &old.tables {
+        let known = live.tables.get(table);
+        for record in records {
+            let lives = known.is_none_or(|known| known.iter().any(|live| live.slug == record.slug));
+            let pinned =
+                new.tables.get(table).is_some_and(|new| new.iter().any(|new| new.slug == record.slug));
+            if pinned || lives {
+                continue;
+            }
+            kept.push(format!("{table} {}", record.slug));
+            new.tables.entry(table.clone()).or_default().push(record.clone());
+        }
+    }
+    kept
+}

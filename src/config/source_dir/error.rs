@@ -1,0 +1,107 @@
+//! `SourceError`: why a directory cannot be uploaded.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::tree::{IGNORE_FILE, MOST_ENTRIES};
+
+/// Why a directory cannot be uploaded. The texts hold names of files as they are: whoever shows them
+/// escapes them.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SourceError {
+    /// Something in it cannot be read.
+    #[error("`{path}` cannot be read: {why}")]
+    Unreadable {
+        /// What.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// Nothing in it is to be uploaded.
+    #[error("`{0}` holds no file that is to be uploaded")]
+    Empty(String),
+    /// A link that would mean something else, or nothing, where the archive is unpacked.
+    #[error("`{path}` is a link to `{target}`, which is not plainly inside the directory")]
+    Outside {
+        /// The link.
+        path: String,
+        /// Where it leads.
+        target: String,
+    },
+    /// A pipe, a socket or a device.
+    #[error("`{0}` is a pipe, a socket or a device")]
+    Special(String),
+    /// More files than anyone means to upload.
+    #[error("`{0}` holds more than {MOST_ENTRIES} files")]
+    TooMany(String),
+    /// Larger than the service takes.
+    #[error("`{directory}` is too large: an archive has 100 MB at most; the largest files are {largest}")]
+    TooLarge {
+        /// The directory.
+        directory: String,
+        /// Its largest files.
+        largest: Largest,
+    },
+    /// A line of the ignore file is no pattern.
+    #[error("line {line} of `{IGNORE_FILE}` is no pattern: {why}")]
+    Pattern {
+        /// Which, counted from 1.
+        line: usize,
+        /// Why.
+        why: String,
+    },
+    /// A file became shorter, longer or another while it was read.
+    #[error("`{0}` changed while it was read")]
+    Changed(String),
+    /// The files are not those that were planned with.
+    #[error("the files in `{0}` are not those that the plan was made with")]
+    Moved(String),
+}
+
+impl SourceError {
+    /// Returns what can be done about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Outside { .. } => {
+                Some(format!("put a copy in its place, or name the link in `{IGNORE_FILE}`"))
+            }
+            Self::Special(_) | Self::TooMany(_) | Self::TooLarge { .. } => {
+                Some(format!("name in `{IGNORE_FILE}` what is not needed to build and run it"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells whether another look may find it otherwise: someone works on the files.
+    #[must_use]
+    pub fn is_moved(&self) -> bool {
+        matches!(self, Self::Changed(_) | Self::Moved(_))
+    }
+
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::Unreadable { path: shown(path), why: error.to_string() }
+    }
+}
+
+/// Returns a path for a message.
+pub(super) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The largest files of a directory, largest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Largest(pub(super) Vec<(String, u64)>);
+
+impl fmt::Display for Largest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (path, size)) in self.0.iter().enumerate() {
+            let tenths = size / 100_000;
+            write!(f, "{}`{path}` ({}.{} MB)", if n == 0 { "" } else { ", " }, tenths / 10, tenths % 10)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Uploads to signed addresses: the key stays at home, nothing is followed, and only a host that is
+//! named over TLS, or this machine by a service of this machine, is spoken to.
+
+use std::io::{Read, Write};
+
+use bytes::Bytes;
+use secrecy::SecretString;
+use stead::cloud::exchange::{Answer, Cloud, ExchangeError};
+use stead::cloud::transport::{HttpCloud, Options};
+use stead::cloud::upload::{SignedUrl, Upload};
+use stead::kinds::REGISTRY;
+
+use crate::trap::{KEY, Trap, head};
+
+/// What the query of a signed address holds.
+const SIGNATURE: &str = "canary-signature-0123456789";
+
+fn options(base: &str) -> Options {
+    Options::new(base, Some(SecretString::from(KEY)))
+}
+
+fn put(options: &Options, url: &str) -> Result<Answer, ExchangeError> {
+    let cloud = HttpCloud::new(options).unwrap();
+    let pieces = vec![Bytes::from_static(b"first,"), Bytes::from_static(b"second")];
+    let upload = Upload::new(SignedUrl::new(format!("{url}?signature={SIGNATURE}")), pieces);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(cloud.upload(&upload))
+}
+
+fn reply(status: u16, more: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n{more}connection: close\r\n\r\n").into_bytes()
+}
+
+/// Reads a whole upload before it answers.
+fn store() -> Trap {
+    Trap::raw("127.0.0.2", |stream| {
+        let head = head(stream);
+        let mut body = [0; 12];
+        stream.read_exact(&mut body).unwrap();
+        stream.write_all(&reply(200, "")).unwrap();
+        head + &String::from_utf8_lossy(&body)
+    })
+}
+
+#[test]
+fn an_upload_carries_its_bytes_and_nothing_of_ours() {
+    let (service, store) = (Trap::new("127.0.0.1", |_| reply(500, "")), store());
+    let url = format!("http://{}/bucket/app", store.address);
+    let answer = put(&options(&format!("http://{}", service.address)), &url).unwrap();
+    assert_eq!(answer.status, 200);
+    let seen = store.seen().concat();
+    let (head, body) = seen.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body, "first,second");
+    let mut lines = head.split("\r\n");
+    assert_eq!(lines.next(), Some(&*format!("PUT /bucket/app?signature={SIGNATURE} HTTP/1.1")));
+    let mut names: Vec<_> = lines.map(|line| line.split_once(':').unwrap().0.to_lowercase()).collect();
+    names.sort();
+    assert_eq!(names, ["accept", "content-length", "content-type", "host"]);
+    assert!(head.to_lowercase().contains("content-length: 12"), "{head}");
+    assert!(!seen.contains(KEY), "{seen}");
+    assert_eq!(service.seen(), Vec::<String>::new());
+}
+
+#[test]
+fn an_upload_is_not_redirected() {
+    for status in [301, 302, 303, 307, 308] {
+        let other = store();
+        let target = format!("http://{}/elsewhere", other.address);
+        let first = Trap::raw("127.0.0.1", move |stream| {
+            let head = head(stream);
+            let mut body = [0; 12];
+            stream.read_exact(&mut body).unwrap();
+            stream.write_all(&reply(status, &format!("location: {target}\r\n"))).unwrap();
+            head
+        });
+        let url = format!("http://{}/x", first.address);
+        assert_eq!(put(&options("http://127.0.0.1:1"), &url).unwrap().status, status);
+        assert_eq!((first.seen().len(), other.seen().len()), (1, 0), "{status}");
+    }
+}
+
+#[test]
+fn only_a_safe_address_is_spoken_to() {
+    for url in [
+        "http://store.example/x",
+        "http://10.0.0.1/x",
+        "https://10.0.0.1/x",
+        "https://169.254.169.254/latest/meta-data",
+        "https://[2001:db8::1]/x",
+        "https://0x7f000001.example@127.0.0.1/x",
+        "https://user:password@store.example/x",
+        "ftp://store.example/x",
+        "file:///etc/passwd",
+        "data:text/plain,x",
+        "//store.example/x",
+        "",
+    ] {
+        let error = put(&options("https://api.example"), url).unwrap_err();
+        assert!(matches!(error, ExchangeError::Held { .. }), "{url}: {error}");
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains(SIGNATURE) && !shown.contains("password@"), "{shown}");
+    }
+}
+
+#[test]
+fn a_service_elsewhere_may_not_name_this_machine() {
+    let here = Trap::new("127.0.0.1", |_| reply(200, ""));
+    let port = here.address.port();
+    for url in [
+        format!("http://127.0.0.1:{port}/x"),
+        format!("https://127.0.0.1:{port}/x"),
+        format!("http://localhost:{port}/x"),
+        format!("http://2130706433:{port}/x"),
+        format!("http://0x7f.1:{port}/x"),
+        format!("https://[::1]:{port}/x"),
+    ] {
+        let error = put(&options("https://api.example"), &url).unwrap_err();
+        assert!(matches!(error, ExchangeError::Held { .. }), "{url}: {error}");
+    }
+    assert_eq!(here.seen(), Vec::<String>::new());
+}
+
+#[test]
+fn who_only_looks_uploads_nothing() {
+    let store = store();
+    let looks = Options { only_looks: Some(REGISTRY), ..options("http://127.0.0.1:1") };
+    assert!(put(&looks, &format!("http://{}/x", store.address)).is_err());
+    assert_eq!(store.seen(), Vec::<String>::new());
+}
+
+#[test]
+fn an_error_of_the_store_shows_no_signature() {
+    let closed = Trap::raw("127.0.0.1", |_| String::new());
+    let error = put(&options("http://127.0.0.1:1"), &format!("http://{}/x", closed.address)).unwrap_err();
+    let shown = format!("{error} {error:?}");
+    assert!(shown.contains(&closed.address.to_string()), "the host is shown: {shown}");
+    assert!(!shown.contains(SIGNATURE), "{shown}");
+}
