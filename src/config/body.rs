@@ -72,16 +72,16 @@ impl<'d> Resolver<'d> {
                 return;
             }
             let resolved = self.attribute(attribute, &entry.value, frame);
-            let digested = |resolved| self.digested(attribute, resolved, entry.value.span, frame);
-            if let Some((resolved, directory)) = resolved.map(digested) {
-                let setting = Setting {
-                    expression: tainted(attribute, resolved.expression),
-                    span: entry.value.span,
-                    set_by: resolved.origin,
-                    directory,
-                };
-                resource.attributes.insert(entry.key.clone(), setting);
-            }
+            let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
+            // What is wrong is written all the same: no rule says that it is missing.
+            let (expression, set_by, directory) = match resolved {
+                Some((resolved, directory)) => {
+                    (tainted(attribute, resolved.expression), resolved.origin, directory)
+                }
+                None => (Expression::Value(Value::Unknown(Vec::new())), None, None),
+            };
+            let setting = Setting { expression, span: entry.value.span, set_by, directory };
+            resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
         match entry.key.as_str() {

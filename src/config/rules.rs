@@ -9,7 +9,7 @@ use super::problems::{Instance, Problems};
 use super::stack::{Resource, Setting};
 use crate::model::address::Address;
 use crate::model::catalog::{Catalog, CatalogRecord};
-use crate::model::diagnostic::Diagnostic;
+use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
 use crate::model::schema::{Check, Kind, Literal, Presence, Rule, Type};
 use crate::model::source::Span;
@@ -159,6 +159,13 @@ fn number(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
         Check::Is { attribute, value } => {
             let (written, span) = used(resource, attribute, value)?;
             Some(broken(rule, span, &format!("`{attribute}` is {written}.")))
+        }
+        Check::Granted { attribute, value } => {
+            let (written, span) = used(resource, attribute, Literal::Null)?;
+            (written.as_text() == Some(value)).then(|| Diagnostic {
+                severity: Severity::Warning,
+                ..broken(rule, span, &format!("`{attribute}` is {value}."))
+            })
         }
         Check::AtLeast { attribute, least } => {
             let (value, span) = used(resource, attribute, Literal::Null)?;

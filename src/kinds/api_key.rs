@@ -1,7 +1,9 @@
 //! `api_key`: a key to the service's API, shown once.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
-use crate::model::schema::{Api, Attribute, Effect, Endpoint, Format, Kind, Literal, Method, Scope, Type};
+use crate::model::schema::{
+    Api, Attribute, Check, Effect, Endpoint, Format, Kind, Literal, Method, Rule, Scope, Type,
+};
 
 /// The table.
 pub(super) static API_KEY: Kind = Kind {
@@ -31,6 +33,20 @@ pub(super) static API_KEY: Kind = Kind {
         Attribute::computed("role_slug", TEXT).summary("The role's short name."),
         Attribute::computed("created_by", TEXT).summary("Who had it made."),
         CREATED_AT,
+    ],
+    rules: &[
+        Rule {
+            code: "R1801",
+            check: Check::Future { attribute: "expires_at" },
+            says: "A new key ends in the future.",
+            place: "specification, Create API key",
+        },
+        Rule {
+            code: "R1802",
+            check: Check::Granted { attribute: "rate_limit_tier", value: "high" },
+            says: "The high tier needs approval by the service's support: without it, creation is refused.",
+            place: "specification, Create API key",
+        },
     ],
     on_replace: &[Effect::LocksOut],
     shown_once: Some("secret"),

@@ -83,7 +83,7 @@ pub(super) static APP: Kind = Kind {
             .after_creation()
             .effects(&[Effect::Deploys])
             .assumed(),
-        Attribute::optional("github_installation_id", SHORT_TEXT)
+        Attribute::optional("github_installation_id", Type::Integer { min: 1, max: i64::MAX, unit: "" })
             .summary("The connection that may read a private repository."),
         Attribute::optional("size", Type::Catalog("app_size"))
             .on_change(patch("size"))
@@ -151,7 +151,11 @@ pub(super) static APP: Kind = Kind {
         table: "app_size",
         chosen_by: Some("size"),
         field: "monthly_price",
-        factors: &[Factor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" }],
+        factors: &[
+            Factor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" },
+            // Billed by their runs.
+            Factor::Unless { attribute: "type", values: &["cron", "job"] },
+        ],
     }]),
     estimate: Estimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
@@ -253,6 +257,34 @@ static RULES: &[Rule] = &[
         },
         says: "A private app scales by itself only when it scales to zero.",
         place: "specification, Errors, case 5",
+    },
+    Rule {
+        code: "R1113",
+        check: Check::Together { attribute: "repo", other: "branch" },
+        says: "An app that is built from a repository says which branch.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1114",
+        check: Check::NotOneOf {
+            attribute: "instances",
+            values: &[2, 3, 4, 5, 6],
+            when: &[("type", &["cron", "job"])],
+        },
+        says: "Cron apps and jobs run one instance at a time.",
+        place: "contract, 3, app",
+    },
+    Rule {
+        code: "R1115",
+        check: Check::NotWhile {
+            kind: "spend_settings",
+            attribute: "paused_by_cap",
+            other: "billing_type",
+            values: &["payg"],
+        },
+        says: "While the spend cap has apps paused, no app that is billed by the hour is made, deployed \
+               or scaled up; raise the cap first, or turn it off.",
+        place: "specification, Errors, 412",
     },
 ];
 

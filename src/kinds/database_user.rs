@@ -26,12 +26,20 @@ pub(super) static DATABASE_USER: Kind = Kind {
             .summary("Login name: a-z, 0-9 and _, not beginning with app_ or fnb_."),
         CREATED_AT.assumed(),
     ],
-    rules: &[Rule {
-        code: "R0401",
-        check: Check::AtMost { count: 20 },
-        says: "A database has at most 20 users.",
-        place: "specification, Errors, case 4; the number: contract, 3, database_user",
-    }],
+    rules: &[
+        Rule {
+            code: "R0401",
+            check: Check::AtMost { count: 20 },
+            says: "A database has at most 20 users.",
+            place: "specification, Errors, case 4; the number: contract, 3, database_user",
+        },
+        Rule {
+            code: "R0402",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A user's name is unique in its database.",
+            place: "specification, Errors, 409",
+        },
+    ],
     price: Price::Free,
     estimate: Estimate { create: 1, update: 1, delete: 1 },
     replace: ReplaceOrder::CreateFirst,

@@ -2,8 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder, Scope,
-    Type,
+    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder,
+    Rule, Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
@@ -38,7 +38,12 @@ pub(super) static PROJECT: Kind = Kind {
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
     ],
-    rules: &[],
+    rules: &[Rule {
+        code: "R1901",
+        check: Check::NotFilled,
+        says: "A project goes only when nothing is in it.",
+        place: "contract, 3, project",
+    }],
     price: Price::Free,
     estimate: Estimate { create: 1, update: 1, delete: 1 },
     replace: ReplaceOrder::CreateFirst,

@@ -33,11 +33,25 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
             .assumed(),
         CREATED_AT.assumed(),
     ],
-    rules: &[Rule {
-        code: "R0801",
-        check: Check::ExactlyOne { attributes: &["api_key", "member"] },
-        says: "A project's member is an API key or a person.",
-        place: "contract, 3, project_member",
-    }],
+    rules: &[
+        Rule {
+            code: "R0801",
+            check: Check::ExactlyOne { attributes: &["api_key", "member"] },
+            says: "A project's member is an API key or a person.",
+            place: "contract, 3, project_member",
+        },
+        Rule {
+            code: "R0802",
+            check: Check::Unique { attributes: &["api_key"] },
+            says: "An API key is a member of a project once, in one role.",
+            place: "specification, Errors, 409",
+        },
+        Rule {
+            code: "R0803",
+            check: Check::Unique { attributes: &["member"] },
+            says: "A person is a member of a project once, in one role.",
+            place: "specification, Errors, 409",
+        },
+    ],
     ..Kind::PLAIN
 };

@@ -2,7 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type,
+    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope,
+    Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
@@ -28,6 +29,20 @@ pub(super) static ROLE: Kind = Kind {
         Attribute::computed("slug", TEXT).summary("Its short name.").assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
+    ],
+    rules: &[
+        Rule {
+            code: "R1501",
+            check: Check::Unique { attributes: &["name"] },
+            says: "A role's name is unique in the account.",
+            place: "specification, Errors, 409",
+        },
+        Rule {
+            code: "R1502",
+            check: Check::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
+            says: "A role goes only when no API key and no invitation has it.",
+            place: "contract, 3, role",
+        },
     ],
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()

@@ -1,7 +1,9 @@
 //! `saved_query`: a query that a database's console keeps, written under its `saved_queries`.
 
 use super::shared::TEXT;
-use crate::model::schema::{Api, Attribute, Call, Endpoint, Format, Kind, Method, OnChange, Scope, Type};
+use crate::model::schema::{
+    Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope, Type,
+};
 
 const COLLECTION: &str = "/api/v1/databases/{parent}/saved-queries";
 
@@ -28,5 +30,11 @@ pub(super) static SAVED_QUERY: Kind = Kind {
             .on_change(OnChange::Patch { call: &PUT, body: "query" })
             .assumed(),
     ],
+    rules: &[Rule {
+        code: "R1701",
+        check: Check::Unique { attributes: &["name"] },
+        says: "A saved query's name is unique in its database: another one would overwrite it.",
+        place: "contract, 3, saved_query",
+    }],
     ..Kind::PLAIN
 };

@@ -53,6 +53,12 @@ pub(super) static SPEND_SETTINGS: Kind = Kind {
             says: "A cap is at least 1 USD.",
             place: "specification, Limits",
         },
+        Rule {
+            code: "R1403",
+            check: Check::AtMost { count: 1 },
+            says: "An account has one cap.",
+            place: "specification, Spend settings",
+        },
     ],
     ..Kind::PLAIN
 };

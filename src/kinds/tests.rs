@@ -83,8 +83,20 @@ fn check_rule(check: &Check, has: &dyn Fn(&str)) {
         | Check::NotBoth { attributes }
         | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
         Check::AtMost { count } => assert!(count > 0),
+        Check::NotWhile { kind, attribute, other, .. } => {
+            assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
+            has(other);
+        }
+        Check::NotUsed { by } => {
+            let refers =
+                |(kind, name): &(&str, &str)| REGISTRY.kind(kind).unwrap().attribute(name).is_some();
+            assert!(by.iter().all(refers));
+        }
+        Check::NotFilled => has("is_default"),
         Check::NoOverlap { attribute }
         | Check::OneOf { attribute, .. }
+        | Check::Granted { attribute, .. }
+        | Check::Future { attribute }
         | Check::Ordered { attribute, .. }
         | Check::Is { attribute, .. }
         | Check::AtLeast { attribute, .. }
@@ -102,7 +114,10 @@ fn check_term(term: &PriceTerm, has: &dyn Fn(&str)) {
     term.chosen_by.into_iter().for_each(has);
     for factor in term.factors {
         match *factor {
-            Factor::Count(attribute) | Factor::Over { attribute, .. } | Factor::When { attribute, .. } => {
+            Factor::Count(attribute)
+            | Factor::Over { attribute, .. }
+            | Factor::When { attribute, .. }
+            | Factor::Unless { attribute, .. } => {
                 has(attribute);
             }
             Factor::Instances { fixed, scaled, .. } => [fixed, scaled].into_iter().for_each(has),

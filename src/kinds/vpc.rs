@@ -45,12 +45,20 @@ pub(super) static VPC: Kind = Kind {
         CREATED_AT,
         UPDATED_AT,
     ],
-    rules: &[Rule {
-        code: "R0101",
-        check: Check::NoOverlap { attribute: "cidr" },
-        says: "The networks of an account's VPCs must not overlap.",
-        place: "specification, Resources, VPC, cidr",
-    }],
+    rules: &[
+        Rule {
+            code: "R0101",
+            check: Check::NoOverlap { attribute: "cidr" },
+            says: "The networks of an account's VPCs must not overlap.",
+            place: "specification, Resources, VPC, cidr",
+        },
+        Rule {
+            code: "R0102",
+            check: Check::NotUsed { by: &[("vm", "vpc"), ("database", "vpc"), ("cluster", "vpc")] },
+            says: "A VPC goes only when no VM, database or cluster is in it.",
+            place: "contract, 3, vpc",
+        },
+    ],
     price: Price::Free,
     estimate: Estimate { create: 1, update: 1, delete: 1 },
     replace: ReplaceOrder::CreateFirst,

@@ -88,30 +88,37 @@ pub(super) fn rules(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut 
                 Check::NoOverlap { attribute } => overlaps(survey, verdicts, kind, rule, attribute, blocks),
                 Check::AtMost { count } => crowds(survey, verdicts, kind, rule, count, blocks),
                 Check::Unique { attributes } if attributes != ["name"] => {
-                    repeats(survey, verdicts, kind, rule, attributes, blocks);
+                    repeats(survey, verdicts, kind, rule, (attributes, false), blocks);
                 }
+                Check::UniqueOverall { attributes } => {
+                    repeats(survey, verdicts, kind, rule, (attributes, true), blocks);
+                }
+                Check::NotUsed { by } => used(survey, verdicts, kind, rule, by, blocks),
+                Check::NotFilled => filled(survey, verdicts, kind, rule, blocks),
                 _ => {}
             }
         }
     }
 }
 
+/// Blocks an object that has what another has: in the same place, or `overall`.
 fn repeats(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
     rule: &Rule,
-    attributes: &[&str],
+    (attributes, overall): (&[&str], bool),
     blocks: &mut Blocks<'_, '_>,
 ) {
+    let at = |home: Option<Home>| if overall { Some(Home::Account) } else { home };
     let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
     for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
         let values = attributes.iter().map(|name| object.attributes.get(*name));
-        there.extend(taken(kind, place(kind, object), values).map(|key| (key, *object)));
+        there.extend(taken(kind, at(place(kind, object)), values).map(|key| (key, *object)));
     }
     for (subject, verdict) in making(survey, verdicts, kind, attributes).filter(|_| !there.is_empty()) {
         let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
-        let key = taken(kind, home(survey, subject, verdict), values);
+        let key = taken(kind, at(home(survey, subject, verdict)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
             broken(
                 subject,
@@ -119,6 +126,56 @@ fn repeats(
                 &format!("{} has the same {}", object.id, attributes.join(" and ")),
                 blocks,
             );
+        }
+    }
+}
+
+/// Objects of a kind that are to go, by id.
+fn going<'s, 'a>(
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    kind: &'static Kind,
+) -> HashMap<&'a str, &'s Subject<'a>> {
+    let all = survey.subjects.iter().zip(verdicts);
+    all.filter(|(subject, verdict)| subject.kind.name == kind.name && verdict.removes())
+        .filter_map(|(subject, _)| Some((subject.object()?.id.as_str(), subject)))
+        .collect()
+}
+
+/// Blocks the end of what objects refer to that this stack does not own.
+fn used(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    by: &[(&str, &str)],
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let going = going(survey, verdicts, kind);
+    for object in survey.unowned.iter().filter(|_| !going.is_empty()) {
+        let names = by.iter().filter(|(kind, _)| object.kind == *kind);
+        let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
+        let leaves = survey.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
+        for subject in ids.filter(|_| !leaves).filter_map(|id| going.get(id)) {
+            broken(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
+        }
+    }
+}
+
+/// Blocks the end of a project that holds what this stack does not own.
+fn filled(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let mut going = going(survey, verdicts, kind);
+    for object in &survey.unowned {
+        let inside = object.project.as_deref().filter(|_| object.kind != kind.name);
+        // One of them says enough.
+        if let Some(subject) = inside.and_then(|id| going.remove(id)) {
+            broken(subject, rule, &format!("the {} {} is in it", object.kind, object.id), blocks);
         }
     }
 }

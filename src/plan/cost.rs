@@ -59,7 +59,12 @@ impl<'s, 'a> Bill<'s, 'a> {
         match verdict.act {
             Act::Delete | Act::Forget => None,
             Act::Keep | Act::Frozen if subject.object().is_none() => None,
-            _ => self.price(subject.kind, &|name| foreseen(subject, verdict, name)),
+            _ => self.price(subject.kind, &|name| {
+                // What the service measures is not nothing: the price waits for it.
+                let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
+                let waits = || Value::Unknown(vec![subject.address.clone()]);
+                foreseen(subject, verdict, name).or_else(|| measured.then(waits))
+            }),
         }
     }
 
@@ -154,6 +159,14 @@ fn multiplier(
         Factor::When { attribute, equals } => {
             Some(Decimal::from(i64::from(number(attribute)? == Decimal::from(*equals))))
         }
+        Factor::Unless { attribute, values } => match value(attribute) {
+            Some(Value::Unknown(_)) => None,
+            found => {
+                let word = found.unwrap_or_default();
+                let free = values.iter().any(|value| word.as_text() == Some(value));
+                Some(Decimal::from(i64::from(!free)))
+            }
+        },
         Factor::Instances { fixed, scaled, least } => match value(scaled) {
             Some(Value::Unknown(_)) => None,
             Some(Value::Map(map)) => Some(map.get(*least).and_then(Value::as_decimal).unwrap_or_default()),

@@ -59,6 +59,7 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
         work.make_after_needs(n);
         work.replace_in_order(n);
         work.delete_after_holders(n);
+        work.leave_a_settled_parent(n);
     }
     work.grow_before_shrinking();
     for (old, new) in successors(survey, verdicts) {
@@ -321,6 +322,15 @@ impl<'a> Work<'_, 'a> {
                 self.follow(own.delete.filter(|_| !first), Some(deposed));
                 self.follow(own.update.filter(|_| !first), Some(deposed));
             }
+        }
+    }
+
+    /// A parent that is changing lets go of no child: the service refuses.
+    fn leave_a_settled_parent(&mut self, n: usize) {
+        let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
+        let own = self.nodes[n].clone();
+        for going in own.delete.into_iter().chain(own.deposed) {
+            self.follow(Some(changed), Some(going));
         }
     }
 

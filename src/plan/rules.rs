@@ -1,4 +1,6 @@
-//! Rules that only the catalog of the day can judge.
+//! Rules that only the catalog of the day, its time and the account's state can judge.
+
+use jiff::Timestamp;
 
 use super::blocks::Blocks;
 use super::compare::is_unset;
@@ -7,7 +9,8 @@ use super::lookup::foreseen;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::catalog::CatalogRecord;
-use crate::model::schema::{Check, Rule, Type};
+use crate::model::schema::{Check, Effect, Rule, Type};
+use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
 /// Blocks what the service would refuse for its plan's sake.
@@ -84,8 +87,26 @@ fn broken(
             let forbids = record.fields.get(field).and_then(Value::as_bool) == Some(true);
             (forbids && !harmless).then(|| (forbidden, format!("{} with {forbidden} {value}", record.slug)))
         }
+        Check::Future { attribute } => {
+            let time = verdict.want(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
+            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
+            past.then(|| (attribute, format!("{time} is past")))
+        }
+        Check::NotWhile { kind, attribute, other, values } => {
+            let decides = foreseen(subject, verdict, other)?;
+            let holds = values.iter().any(|value| decides.as_text() == Some(value));
+            let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
+            let told = survey.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
+            (holds && rolls_out(verdict) && told).then(|| (other, format!("{attribute} is true")))
+        }
         _ => None,
     }
+}
+
+/// Tells whether something new runs in the end, or more of it.
+fn rolls_out(verdict: &Verdict<'_>) -> bool {
+    let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
+    verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }
 
 fn record<'a>(

@@ -78,9 +78,27 @@ fn kinds_in_use(
             matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
         })
     };
+    let told = judged(registry, &used, &going);
     let all = registry.kinds.iter().copied();
-    all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && links_to_going(kind)))
-        .collect()
+    let listed = |kind: &Kind| links_to_going(kind) || told.contains(kind.name);
+    all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && listed(kind))).collect()
+}
+
+/// Returns the kinds that a rule of a kind in use looks at.
+fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> BTreeSet<&'static str> {
+    let mut kinds = BTreeSet::new();
+    for kind in registry.kinds.iter().filter(|kind| used.contains(kind.name)) {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NotWhile { kind, .. } => drop(kinds.insert(kind)),
+                Check::NotUsed { by } if going.contains(kind.name) => {
+                    kinds.extend(by.iter().map(|(kind, _)| *kind));
+                }
+                _ => {}
+            }
+        }
+    }
+    kinds
 }
 
 fn needs_detail(resource: &Resource) -> bool {

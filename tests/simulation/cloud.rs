@@ -170,6 +170,10 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
 fn arrived(outside: &Outside, request: &world::Request, now: Duration) -> Answer {
     outside.thaw();
     let world::Response { status, body, .. } = handle(&mut outside.world.borrow_mut(), request, wall(now));
+    if status >= 400 && (request.method.mutates() || status != 404) {
+        let (method, path, why) = (request.method, &request.path, String::from_utf8_lossy(&body));
+        outside.refusals.borrow_mut().push(format!("{method} {path} {status} {why}"));
+    }
     let date = wall(now).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     Answer {
         status,

@@ -99,6 +99,8 @@ pub struct Outside {
     pub strangers: RefCell<BTreeSet<String>>,
     /// The service shows this attribute of volumes so, whatever it is.
     pub shows: Option<(&'static str, Json)>,
+    /// What the service refused by itself; a read of what is gone is none.
+    pub refusals: RefCell<Vec<String>>,
 }
 
 impl Outside {
@@ -134,6 +136,7 @@ impl Outside {
             born: RefCell::default(),
             strangers: RefCell::default(),
             shows: None,
+            refusals: RefCell::default(),
         }
     }
 

@@ -21,6 +21,7 @@ use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
+use stead::model::snapshot::Snapshot;
 use stead::plan::change::Plan;
 use stead::plan::make::{Inputs, Options, make, wanted};
 use stead::plan::saved::SavedPlan;
@@ -122,6 +123,31 @@ pub fn beginning(stack: &Stack) -> Outside {
 pub fn process(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Option<Run> {
     let machine = Rc::clone(&outside.machine);
     machine.run(program(outside, aim, seed))
+}
+
+/// Reads the world and plans; nothing is applied.
+pub fn planning(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Plan {
+    let machine = Rc::clone(&outside.machine);
+    let read = async {
+        let clock = SimClock(Rc::clone(&outside.machine));
+        let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
+        let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+        planned(&client, aim, &ledger).await.0
+    };
+    machine.run(read).unwrap()
+}
+
+/// Reads the world and the catalog as a plan would.
+pub fn observed(outside: &Rc<Outside>, aim: &Aim, options: &Options) -> (Snapshot, Catalog) {
+    let machine = Rc::clone(&outside.machine);
+    let read = async {
+        let clock = SimClock(Rc::clone(&outside.machine));
+        let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(1), REGISTRY);
+        let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+        let (wanted, tables) = wanted(REGISTRY, &aim.stack, &ledger, options);
+        (client.refresh(&wanted).await.unwrap(), client.catalog(&tables).await.unwrap())
+    };
+    machine.run(read).unwrap()
 }
 
 async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {

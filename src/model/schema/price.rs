@@ -52,6 +52,13 @@ pub enum Factor {
         /// The number.
         equals: i64,
     },
+    /// 0 when a text is one of these, else 1.
+    Unless {
+        /// The attribute.
+        attribute: &'static str,
+        /// The words of what costs nothing by the month.
+        values: &'static [&'static str],
+    },
     /// A fixed number of instances; of what scales by itself, the least; otherwise 1.
     Instances {
         /// The attribute with the fixed number.

@@ -235,4 +235,35 @@ pub enum Check {
         /// The attributes.
         attributes: &'static [&'static str],
     },
+    /// What only the service's support grants: a warning when the attribute is this.
+    Granted {
+        /// The attribute.
+        attribute: &'static str,
+        /// What is granted.
+        value: &'static str,
+    },
+    /// A time that is not past when an object is made.
+    Future {
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// While a live object of another kind says so, nothing is made, rolled out or made larger whose
+    /// `other` is one of `values`.
+    NotWhile {
+        /// The other kind.
+        kind: &'static str,
+        /// Its boolean attribute.
+        attribute: &'static str,
+        /// The attribute that decides. Absent in the configuration, its default counts.
+        other: &'static str,
+        /// Its values under which the rule holds.
+        values: &'static [&'static str],
+    },
+    /// An object cannot go while others refer to it: `(kind, attribute)`.
+    NotUsed {
+        /// Who may refer to it.
+        by: &'static [(&'static str, &'static str)],
+    },
+    /// A project cannot go while anything is in it.
+    NotFilled,
 }

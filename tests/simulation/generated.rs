@@ -1,0 +1,135 @@
+//! A law over generated stacks: what the plan lets pass, the service takes; the next plan is empty; the
+//! bill is the plan's; and a destroy leaves nothing.
+//!
+//! `STEAD_STACKS` says how many stacks (200), `STEAD_STACK` takes one of them by its number.
+
+mod text;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::rc::Rc;
+
+use rust_decimal::{Decimal, RoundingStrategy};
+use stead::kinds::REGISTRY;
+use stead::ledger::replay::load_ledger;
+use stead::plan::cost::Prices;
+use stead::plan::make::Options;
+
+use crate::disaster::Outside;
+use crate::machine::{SimRandom, wall};
+use crate::preflight::{loaded, seed};
+use crate::process::{Aim, beginning, observed, process};
+
+/// What is wrong with a run, in words; nothing is a proof.
+type Found = Result<(), String>;
+
+fn check(holds: bool, what: impl FnOnce() -> String) -> Found {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// Applies an aim: nothing blocks it, nothing fails, and the service refuses nothing.
+fn goes_through(outside: &Rc<Outside>, aim: &Aim, what: &str) -> Result<stead::plan::change::Plan, String> {
+    let run = process(outside, aim, seed(outside)).unwrap();
+    check(run.plan.blocks.is_empty(), || format!("{what} is blocked: {:#?}", run.plan.blocks))?;
+    let refusals = outside.refusals.take();
+    check(refusals.is_empty(), || format!("{what} is refused: {refusals:#?}"))?;
+    let outcome = &run.outcome;
+    let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && outcome.questions.is_empty();
+    check(whole, || format!("{what} fails: {outcome:#?}"))?;
+    Ok(run.plan)
+}
+
+/// An hour of a monthly price, as the service rounds it: half to even, to 4 decimals.
+fn hourly(month: Decimal) -> Decimal {
+    (month / Decimal::from(730)).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
+}
+
+/// Every price of a month is whole cents, so the plan's lines are exact, and so are the hours that the
+/// service makes of them: both are compared without a tolerance.
+fn is_billed(outside: &Rc<Outside>, aim: &Aim, planned: (Decimal, usize), now: Decimal) -> Found {
+    let (snapshot, catalog) = observed(outside, aim, &Options::default());
+    let prices = Prices::new(&catalog);
+    let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+    let (mut month, mut hour) = (Decimal::ZERO, Decimal::ZERO);
+    for entry in ledger.entries.values() {
+        let (Some(owned), Some(kind)) = (&entry.current, REGISTRY.kind(&entry.kind)) else { continue };
+        let Some(object) = snapshot.objects.get(&owned.key(kind.name)) else { continue };
+        let Some(price) = prices.monthly(kind, &object.attributes) else {
+            return Err(format!("{} {} has no price", kind.name, object.id));
+        };
+        month += price;
+        hour += hourly(price);
+    }
+    check(month == now, || format!("the second plan's bill is {now}, its objects' {month}"))?;
+    let (before, unpriced) = planned;
+    check(unpriced > 0 || before == month, || format!("the first plan's bill is {before}, then {month}"))?;
+    check(before <= month, || format!("the first plan's bill is {before}, then only {month}"))?;
+    let rate = outside.world.borrow().bill(wall(outside.machine.elapsed())).rate_per_hour;
+    check(rate == hour, || format!("the service bills {rate} an hour, the objects cost {hour}"))
+}
+
+/// Returns the stack of a number, as it is after so many edits.
+fn generate(number: u64, edits: u64) -> String {
+    let chance = SimRandom::new(number.wrapping_mul(0x9E37) ^ 0x57EAD);
+    let size = 2 + usize::try_from(chance.below(12)).unwrap();
+    text::generate(&chance, &SimRandom::new(number ^ (edits << 32)), size)
+}
+
+fn law(number: u64) -> Found {
+    let texts = [generate(number, 0), generate(number, 1)];
+    let story = |found: String| format!("{found}\n{}\n# then\n{}", texts[0], texts[1]);
+    let stack = |text: &String| {
+        loaded(text).map(|(stack, _)| stack).map_err(|codes| story(format!("it is not loaded: {codes:?}")))
+    };
+    let (built, edited) = (stack(&texts[0])?, stack(&texts[1])?);
+    let outside = Rc::new(beginning(&built));
+    let objects = || outside.world.borrow().objects();
+    let before = objects();
+    let all = || {
+        stands(&outside, &Aim::build(built.clone()), "the stack")?;
+        stands(&outside, &Aim::build(edited.clone()), "its edit")?;
+        goes_through(&outside, &Aim::destroy(edited.clone()), "its end")?;
+        check(objects() == before, || format!("{} objects stay", objects() - before))?;
+        let rate = outside.world.borrow().bill(wall(outside.machine.elapsed())).rate_per_hour;
+        check(rate.is_zero(), || format!("{rate} an hour is billed after the end"))
+    };
+    all().map_err(story)
+}
+
+/// Applies a stack; then it stands as it is written, and is billed as planned.
+fn stands(outside: &Rc<Outside>, aim: &Aim, what: &str) -> Found {
+    let first = goes_through(outside, aim, what)?;
+    let second = goes_through(outside, aim, &format!("{what}, again"))?;
+    check(second.steps.is_empty() && second.changes.is_empty(), || {
+        format!("{what}: the second plan is not empty: {:#?}", second.changes)
+    })?;
+    let planned = (first.cost.monthly_after, first.cost.unpriced);
+    is_billed(outside, aim, planned, second.cost.monthly_after)
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+/// A law about nothing holds always: the stacks have objects of every kind.
+#[test]
+fn the_stacks_are_of_all_kinds() {
+    let mut seen = BTreeSet::new();
+    for number in 0..200 {
+        let (stack, _) = loaded(&generate(number, 0)).unwrap();
+        seen.extend(stack.resources.values().map(|resource| resource.kind.name));
+    }
+    assert_eq!(seen, REGISTRY.kinds.iter().map(|kind| kind.name).collect());
+}
+
+#[test]
+fn what_the_plan_lets_pass_the_service_takes_and_bills() {
+    let numbers = match number("STEAD_STACK") {
+        Some(one) => one..one + 1,
+        None => 0..number("STEAD_STACKS").unwrap_or(200),
+    };
+    let found: Vec<String> =
+        numbers.clone().filter_map(|n| law(n).err().map(|found| format!("stack {n}: {found}"))).collect();
+    let shown = found.iter().take(5).cloned().collect::<Vec<_>>().join("\n\n");
+    assert!(found.is_empty(), "{} of {}:\n{shown}", found.len(), numbers.end - numbers.start);
+}
