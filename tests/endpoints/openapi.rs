@@ -1,10 +1,14 @@
 //! The OpenAPI document: committed as it is printed, whole, and true of every answer of the story.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use stead::editor::openapi;
+use stead::emulator::server::{Options, spawn};
 use stead::kinds::REGISTRY;
 
 use crate::driver::Exchange;
@@ -31,6 +35,28 @@ fn the_committed_document_is_the_printed_one() {
         committed == openapi::text(&REGISTRY),
         "`stead schema openapi > schemas/cloud.openapi.json` renews it"
     );
+}
+
+#[test]
+fn the_program_prints_it() {
+    let printed = Command::new(env!("CARGO_BIN_EXE_stead")).args(["schema", "openapi"]).output().unwrap();
+    assert!(printed.status.success());
+    assert!(String::from_utf8(printed.stdout).unwrap() == openapi::text(&REGISTRY));
+}
+
+#[test]
+fn the_emulator_serves_it_to_everyone() {
+    let text = openapi::text(&REGISTRY);
+    let running = spawn(Options { openapi: Some(text.clone()), ..Options::default() }).unwrap();
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    stream
+        .write_all(b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/json"), "{head}");
+    assert!(body == text);
 }
 
 #[test]

@@ -21,9 +21,13 @@ impl Body {
         self.fields.is_empty()
     }
 
-    /// Returns the schema.
+    /// Returns the schema. `null` stands for what is left out.
     pub(super) fn show(&self) -> Value {
-        let mut schema = json!({"type": "object", "properties": self.fields});
+        let fields = self.fields.iter().map(|(field, schema)| {
+            let needed = self.required.contains(field);
+            (field.clone(), if needed { schema.clone() } else { types::or_null(schema.clone()) })
+        });
+        let mut schema = json!({"type": "object", "properties": fields.collect::<Map<_, _>>()});
         if !self.required.is_empty() {
             schema["required"] = json!(self.required);
         }

@@ -10,6 +10,9 @@ use crate::model::schema::{
     Scope,
 };
 
+/// Most characters of what stands in a path.
+const LONGEST_PART: u64 = 255;
+
 /// Where an operation's body stands.
 #[derive(Debug, Clone, PartialEq)]
 enum Sends {
@@ -97,12 +100,11 @@ impl Operation {
         let mut parameters = Vec::new();
         let has = |part: &str| endpoint.path.split('/').any(|found| found == part);
         if let Some(name) = name.as_deref().filter(|_| has("{parent}")) {
-            parameters.push(in_path(name, json!({"type": "string", "minLength": 1})));
+            parameters.push(in_path(name, json!({"type": "string"})));
         }
         if has("{id}") {
             let named = kind.attribute(kind.api.id).map(|attribute| types::sent(&attribute.ty));
-            parameters
-                .push(in_path("id", named.unwrap_or_else(|| json!({"type": "string", "minLength": 1}))));
+            parameters.push(in_path("id", named.unwrap_or_else(|| json!({"type": "string"}))));
         }
         let of_project =
             [Some(kind), parent].into_iter().flatten().any(|kind| kind.scope == Scope::Project);
@@ -257,8 +259,14 @@ impl Sends {
     }
 }
 
-fn in_path(name: &str, schema: Value) -> Value {
-    json!({"name": name, "in": "path", "required": true, "schema": schema})
+/// Returns a parameter of the path, where a text is one part and must not be the longest that a body takes.
+fn in_path(name: &str, mut schema: Value) -> Value {
+    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(LONGEST_PART);
+    schema["maxLength"] = json!(longest);
+    schema["minLength"] = json!(1);
+    let mut parameter = json!({"name": name, "in": "path", "required": true});
+    parameter["schema"] = schema;
+    parameter
 }
 
 fn in_query(parameter: &Parameter) -> Value {

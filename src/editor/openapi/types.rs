@@ -107,6 +107,19 @@ fn spread(
     parts.iter().filter_map(|(name, ty)| Some((field(name)?.to_owned(), shown(ty)))).collect()
 }
 
+/// Lets a schema take `null` too.
+pub(super) fn or_null(mut schema: Value) -> Value {
+    if let Some(types) = schema["type"].as_array_mut() {
+        types.push(json!("null"));
+    } else if schema["type"].is_string() {
+        schema["type"] = json!([schema["type"], "null"]);
+    }
+    if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        words.push(Value::Null);
+    }
+    schema
+}
+
 /// Returns a literal's schema.
 pub(super) fn of_literal(literal: Literal) -> Value {
     let ty = match literal {
