@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::expect_used,
+    clippy::needless_pass_by_value,
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
