@@ -24,6 +24,8 @@ pub mod apply;
 
 pub mod report;
 
+pub mod editor;
+
 pub mod emulator;
 
 pub mod cli;

@@ -3,6 +3,7 @@
 mod actions;
 mod books;
 mod catalog;
+mod schema;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::schema::{Document, Schema};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -184,6 +186,8 @@ pub enum Command {
     State(State),
     /// Serve the built-in cloud
     Emulator(Emulator),
+    /// Write what stead knows of the service, for other tools
+    Schema(Schema),
     /// Write a completion script for a shell
     Completions(Completions),
     /// Show version, commit and schema number

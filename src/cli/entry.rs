@@ -71,6 +71,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
         Command::Init(args) => return commands::init::run(session, args),
         Command::Validate => return commands::validate::run(session),
         Command::Show(args) => return commands::show::run(session, args),
+        Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
         Command::Logout => return commands::login::logout(session),
         Command::Version => return Ok(commands::version::run(session)),
@@ -99,6 +100,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Init(_)
             | Command::Validate
             | Command::Show(_)
+            | Command::Schema(_)
             | Command::Completions(_)
             | Command::Logout
             | Command::Version => Ok(Exit::Done),

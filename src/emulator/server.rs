@@ -45,6 +45,8 @@ pub struct Options {
     pub tier: Tier,
     /// The key; without one, the data's, or a random one.
     pub api_key: Option<String>,
+    /// What `/openapi.json` answers with.
+    pub openapi: Option<String>,
 }
 
 impl Default for Options {
@@ -59,6 +61,7 @@ impl Default for Options {
             limited: true,
             tier: Tier::Standard,
             api_key: None,
+            openapi: None,
         }
     }
 }
@@ -213,7 +216,8 @@ fn open(options: Options) -> Result<(Shell, String), ServeError> {
     }
     let journal = store.map_or_else(Journal::memory, Journal::start);
     let limiter = options.limited.then(Limiter::default);
-    Ok((Shell { world, clock, limiter, faults: options.faults, log: Log::default(), journal }, api_key))
+    let (faults, openapi) = (options.faults, options.openapi);
+    Ok((Shell { world, clock, limiter, faults, log: Log::default(), journal, openapi }, api_key))
 }
 
 fn plant(

@@ -60,7 +60,12 @@ pub(super) struct Shell {
     pub(super) faults: faults::Plan,
     pub(super) log: Log,
     pub(super) journal: Journal,
+    /// The description of the service's API.
+    pub(super) openapi: Option<String>,
 }
+
+/// Where the service's API is described.
+const OPENAPI: &str = "/openapi.json";
 
 /// Begins the path of the emulator's own calls.
 pub(super) const CONTROL: &str = "/_emulator/";
@@ -70,6 +75,10 @@ impl Shell {
     pub(super) fn answer(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
         if console::is_own(&incoming.path) {
             let response = control::answer(self, &incoming, moment);
+            return self.outgoing(response, None, moment);
+        }
+        if let Some(text) = self.openapi.as_ref().filter(|_| incoming.path == OPENAPI) {
+            let response = Response::json(200, text.clone().into_bytes());
             return self.outgoing(response, None, moment);
         }
         let method = known(&incoming.method);
@@ -197,6 +206,7 @@ mod tests {
             faults: faults::Plan::default(),
             log: Log::default(),
             journal: Journal::memory(),
+            openapi: None,
         }
     }
 

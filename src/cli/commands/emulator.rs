@@ -12,9 +12,11 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::{files, interrupt, local};
+use crate::editor::openapi;
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, Running};
+use crate::kinds::REGISTRY;
 
 /// Serves.
 ///
@@ -33,6 +35,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
         speed: args.speed.map(f64::from).or(Some(local::SPEED)),
         faults: faults::Plan::new(args.fault_seed, rules),
         limited: !args.no_limiter,
+        openapi: Some(openapi::text(&REGISTRY)),
         ..server::Options::default()
     };
     let folder = args.data.clone().unwrap_or_else(|| session.settings.dir.join(".stead"));

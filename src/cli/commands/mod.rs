@@ -18,6 +18,7 @@ pub(super) mod plan;
 pub(super) mod recover;
 pub(super) mod repair;
 pub(super) mod resolve;
+pub(super) mod schema;
 pub(super) mod show;
 pub(super) mod state;
 pub(super) mod validate;

@@ -105,7 +105,7 @@ fn list(call: &mut Call<'_>) -> Reply {
 fn create(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_settled()?;
     let (app, project) = (record.id, record.project);
-    let domain = call.body.required("domain", |field| field.text(1, LONGEST))?.to_owned();
+    let domain = call.body.required("domain", |field| field.text(4, LONGEST))?.to_owned();
     check_domain(&domain)?;
     if call.world.app_domains.index().names.contains_key(&domain.to_ascii_lowercase()) {
         return Err(Refusal::conflict(format!("the domain {domain} is already taken")));

@@ -33,7 +33,7 @@ pub(super) const ROUTES: &[Route] = &[
 
 const RUNTIMES: &[&str] = &["node20", "python312", "go122", "rust"];
 const STEPS: &[(i64, &str)] = &[(0, "deploying"), (5, "active")];
-const HANDLER: usize = 256;
+const HANDLER: usize = 253;
 const DEFAULT_MEMORY: i64 = 128;
 const DEFAULT_TIMEOUT: i64 = 30;
 

@@ -74,7 +74,7 @@ mod vpc;
 pub use exchange::{Request, Response};
 pub use inspect::Search;
 pub use mutate::MutateError;
-pub use route::{handle, receive, template};
+pub use route::{handle, receive, routes, template};
 pub use state::{Bill, Row, Setup, Tier};
 pub use tables::World;
 pub use upload::{Archive, Arriving, LARGEST as LARGEST_ARCHIVE, PREFIX as UPLOADS};

@@ -121,6 +121,11 @@ pub fn template(method: Method, path: &str) -> Option<&'static str> {
     find(method, path).map(|(route, _)| route.template)
 }
 
+/// Returns every route: its verb and its template.
+pub fn routes() -> impl Iterator<Item = (Method, &'static str)> {
+    ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
+}
+
 /// Answers one request at a time of the world's clock.
 pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
     let now = world.tick(now);

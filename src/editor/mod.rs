@@ -1,0 +1,3 @@
+//! What other tools read of the registry.
+
+pub mod openapi;

@@ -1,0 +1,134 @@
+//! `Body`: the fields of a request's body, from the attributes and parameters that it carries.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::types;
+use crate::model::schema::{
+    Action, Attribute, Call, Kind, Literal, Need, OnChange, Parameter, Place, Presence,
+};
+
+/// Fields, and which of them must be there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Body {
+    fields: Map<String, Value>,
+    required: BTreeSet<String>,
+}
+
+impl Body {
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Returns the schema. `null` stands for what is left out.
+    pub(super) fn show(&self) -> Value {
+        let fields = self.fields.iter().map(|(field, schema)| {
+            let needed = self.required.contains(field);
+            (field.clone(), if needed { schema.clone() } else { types::or_null(schema.clone()) })
+        });
+        let mut schema = json!({"type": "object", "properties": fields.collect::<Map<_, _>>()});
+        if !self.required.is_empty() {
+            schema["required"] = json!(self.required);
+        }
+        schema
+    }
+
+    /// Takes the fields of either; only what both need must be there.
+    pub(super) fn merge(mut self, other: Self) -> Self {
+        self.required.retain(|field| other.required.contains(field));
+        for (field, schema) in other.fields {
+            self.fields.entry(field).or_insert(schema);
+        }
+        self
+    }
+
+    /// Tells whether something must be in it.
+    pub(super) fn is_required(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    fn add(&mut self, attribute: &Attribute, field: &str, required: bool) {
+        for (field, schema) in types::fields(attribute, field) {
+            if required {
+                self.required.insert(field.clone());
+            }
+            self.fields.insert(field, schema);
+        }
+    }
+
+    fn add_literal(&mut self, field: &str, literal: Literal) {
+        self.fields.entry(field).or_insert_with(|| types::of_literal(literal));
+    }
+}
+
+/// Returns what makes an object.
+pub(super) fn of_creation(kind: &Kind) -> Body {
+    let mut body = Body::default();
+    for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
+        if attribute.at_creation {
+            body.add(attribute, attribute.wire, attribute.presence == Presence::Required);
+        }
+    }
+    body
+}
+
+/// Returns what a deletion says.
+pub(super) fn of_deletion(kind: &Kind) -> Body {
+    let mut body = Body::default();
+    for (field, literal) in kind.api.delete_body {
+        body.add_literal(field, *literal);
+    }
+    body
+}
+
+/// Returns what a call carries. Alone, or always sent, a field must be there; of several, any may.
+pub(super) fn of_call(kind: &Kind, call: &Call) -> Body {
+    let carried: Vec<_> =
+        kind.attributes.iter().filter_map(|attribute| Some((attribute, field(attribute, call)?))).collect();
+    let mut body = Body::default();
+    for (attribute, field) in &carried {
+        let left_out_is_empty = attribute.presence == Presence::Default(Literal::Empty);
+        let always = call.always.contains(&attribute.name) && !left_out_is_empty;
+        body.add(attribute, field, always || carried.len() == 1);
+    }
+    for name in call.always {
+        let sent = carried.iter().any(|(attribute, _)| attribute.name == *name);
+        if let Some(attribute) = kind.attribute(name).filter(|_| !sent) {
+            body.add(attribute, attribute.wire, true);
+        }
+    }
+    let sometimes = call.fixed_when.into_iter().flat_map(|(_, _, fields)| fields);
+    for (field, literal) in call.fixed.iter().chain(sometimes) {
+        body.add_literal(field, *literal);
+    }
+    body
+}
+
+/// Returns the field in which a call carries an attribute.
+fn field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
+    match attribute.change {
+        OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
+        OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
+        _ => None,
+    }
+}
+
+/// Returns what an action carries.
+pub(super) fn of_action(action: &Action) -> Body {
+    let mut body = Body::default();
+    for parameter in action.parameters.iter().filter(|parameter| parameter.place == Place::Body) {
+        if parameter.need == Need::Required {
+            body.required.insert(parameter.wire.to_owned());
+        }
+        body.fields.insert(parameter.wire.to_owned(), of_parameter(parameter));
+    }
+    body
+}
+
+/// Returns the schema of a parameter.
+pub(super) fn of_parameter(parameter: &Parameter) -> Value {
+    let mut schema = types::sent(&parameter.ty);
+    schema["description"] = json!(parameter.summary);
+    schema
+}

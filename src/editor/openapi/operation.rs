@@ -1,0 +1,309 @@
+//! `Operation`: one verb of one path, with everything that is said of it.
+
+use serde_json::{Map, Value, json};
+
+use super::answer;
+use super::body::{self, Body};
+use super::{creation, types};
+use crate::model::schema::{
+    Action, CatalogShape, Endpoint, Kind, Literal, Method, Need, Parameter, Place, Provenance, Registry,
+    Scope,
+};
+
+/// Most characters of what stands in a path.
+const LONGEST_PART: u64 = 255;
+
+/// Where an operation's body stands.
+#[derive(Debug, Clone, PartialEq)]
+enum Sends {
+    Nothing,
+    /// The creation of this kind, which has a schema of its own.
+    Creation(Box<(String, Body)>),
+    Fields(Body),
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Operation {
+    pub(super) path: String,
+    endpoint: Endpoint,
+    id: String,
+    tag: String,
+    summary: String,
+    parameters: Vec<Value>,
+    sends: Sends,
+    status: &'static str,
+    answer: Value,
+    needs_key: bool,
+}
+
+/// Returns the operations of a kind, creation first.
+pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<Operation> {
+    let new = |verb: &str, endpoint: Endpoint, summary: &str| {
+        Operation::of(registry, kind, verb, endpoint, summary)
+    };
+    let mut all = declared(kind, new);
+    all.extend(kind.calls().map(|call| {
+        let mut change = new(call.name, call.endpoint, &format!("Changes: {}.", title(kind)));
+        change.sends = Sends::fields(body::of_call(kind, call));
+        change.answer = answer::object(kind, &call.endpoint, false);
+        change
+    }));
+    all.extend(kind.actions.iter().filter_map(|action| {
+        let act = new(action.name, action.endpoint()?, action.summary);
+        Some(act.acts(kind, action))
+    }));
+    all.extend(kind.attributes.iter().filter_map(|attribute| {
+        let summary = format!("Values that {} can be changed to.", attribute.name);
+        let mut read = new(&format!("choices-of-{}", attribute.name), attribute.choices?, &summary);
+        read.answer = answer::list(&json!({"type": "object", "required": ["id"]}));
+        Some(read)
+    }));
+    all
+}
+
+/// Returns what makes, lists, shows and removes the objects of a kind.
+fn declared(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Operation) -> Vec<Operation> {
+    let (name, api) = (title(kind), kind.api);
+    let mut create = new("create", api.create, &format!("Makes: {name}."));
+    create.sends = Sends::Creation(Box::new((creation(kind), body::of_creation(kind))));
+    create.answer = answer::creation(kind);
+    if api.create.method == Method::Post {
+        create.status = "201";
+    }
+    let mut list = new("list", api.list, &format!("Lists: {name}."));
+    if api.absent_when.is_some() {
+        list.answer = answer::object(kind, &api.list, true);
+    } else {
+        list.answer = answer::list(&answer::reference(kind));
+        list.parameters.extend(pages());
+    }
+    let read = api.read.map(|endpoint| {
+        let mut read = new("read", endpoint, &format!("Shows: {name}."));
+        read.answer = answer::object(kind, &endpoint, true);
+        read
+    });
+    let mut delete = new("delete", api.delete, &format!("Removes: {name}."));
+    delete.sends = Sends::fields(body::of_deletion(kind));
+    [Some(create), Some(list), read, Some(delete)].into_iter().flatten().collect()
+}
+
+/// Returns a kind's name in words.
+fn title(kind: &Kind) -> String {
+    kind.name.replace('_', " ")
+}
+
+impl Operation {
+    fn of(registry: &Registry, kind: &Kind, verb: &str, endpoint: Endpoint, summary: &str) -> Self {
+        let parent = kind.child_of().and_then(|(of, _)| registry.kind(of));
+        let name = parent.map(|parent| format!("{}_id", parent.name));
+        let mut parameters = Vec::new();
+        let has = |part: &str| endpoint.path.split('/').any(|found| found == part);
+        if let Some(name) = name.as_deref().filter(|_| has("{parent}")) {
+            parameters.push(in_path(name, json!({"type": "string"})));
+        }
+        if has("{id}") {
+            let named = kind.attribute(kind.api.id).map(|attribute| types::sent(&attribute.ty));
+            parameters.push(in_path("id", named.unwrap_or_else(|| json!({"type": "string"}))));
+        }
+        let of_project =
+            [Some(kind), parent].into_iter().flatten().any(|kind| kind.scope == Scope::Project);
+        let listed = endpoint == kind.api.list && kind.scope == Scope::Project;
+        if of_project && (endpoint.method.mutates() || listed) {
+            parameters.push(json!({"$ref": "#/components/parameters/Project"}));
+        }
+        let path = name.map(|name| endpoint.path.replace("{parent}", &format!("{{{name}}}")));
+        Self {
+            path: path.unwrap_or_else(|| endpoint.path.to_owned()),
+            endpoint,
+            id: format!("{}_{}", kind.name, verb.replace('-', "_")),
+            tag: kind.name.to_owned(),
+            summary: summary.to_owned(),
+            parameters,
+            sends: Sends::Nothing,
+            status: "200",
+            answer: answer::reference_to("Done"),
+            needs_key: true,
+        }
+    }
+
+    /// Returns a read that belongs to no kind.
+    pub(super) fn read(path: &'static str, tag: &str, summary: &str, answer: Value) -> Self {
+        let words: Vec<_> = path.split(['/', '-']).filter(|word| !word.is_empty()).collect();
+        Self {
+            path: path.to_owned(),
+            endpoint: Endpoint::documented(Method::Get, path),
+            id: format!("read_{}", words.join("_")),
+            tag: tag.to_owned(),
+            summary: summary.to_owned(),
+            parameters: Vec::new(),
+            sends: Sends::Nothing,
+            status: "200",
+            answer,
+            needs_key: true,
+        }
+    }
+
+    /// Says that it needs no key.
+    pub(super) fn open(mut self) -> Self {
+        self.needs_key = false;
+        self
+    }
+
+    /// Says that a catalog's list comes in pages.
+    pub(super) fn paged(mut self, shape: CatalogShape) -> Self {
+        if shape != CatalogShape::Single {
+            self.parameters.extend(pages());
+        }
+        self
+    }
+
+    /// Says what an action asks for and answers.
+    fn acts(mut self, kind: &Kind, action: &Action) -> Self {
+        for parameter in action.parameters {
+            match parameter.place {
+                Place::Path => {
+                    self.parameters.push(in_path(parameter.wire, body::of_parameter(parameter)));
+                }
+                Place::Query => self.parameters.push(in_query(parameter)),
+                Place::Body => {}
+            }
+        }
+        self.sends = Sends::fields(body::of_action(action));
+        self.answer = answer::of_action(kind, action, &self.endpoint);
+        if self.endpoint.method == Method::Post {
+            // What it makes, if anything, is told apart by the record alone.
+            self.status = "2XX";
+        }
+        self
+    }
+
+    /// Returns the verb as a path's object has it.
+    pub(super) fn method(&self) -> String {
+        self.endpoint.method.as_str().to_ascii_lowercase()
+    }
+
+    /// Takes what another use of the same endpoint says.
+    pub(super) fn merge(mut self, other: Self) -> Self {
+        for parameter in other.parameters {
+            if !self.parameters.contains(&parameter) {
+                self.parameters.push(parameter);
+            }
+        }
+        self.sends = self.sends.merge(other.sends);
+        if other.answer != answer::reference_to("Done") && other.status == "2XX" {
+            (self.answer, self.status) = (other.answer, other.status);
+        }
+        self
+    }
+
+    /// Returns the operation as the document holds it.
+    pub(super) fn show(self) -> Value {
+        let mut responses = Map::new();
+        let content = json!({"application/json": {"schema": self.answer}});
+        responses
+            .insert(self.status.to_owned(), json!({"description": "It was done.", "content": content}));
+        if self.needs_key {
+            responses.insert("429".to_owned(), json!({"$ref": "#/components/responses/Limited"}));
+        }
+        responses.insert("default".to_owned(), json!({"$ref": "#/components/responses/Error"}));
+        let mut shown = json!({
+            "operationId": self.id,
+            "tags": [self.tag],
+            "summary": self.summary,
+            "responses": responses,
+        });
+        if !self.parameters.is_empty() {
+            shown["parameters"] = json!(self.parameters);
+        }
+        if let Some(body) = self.sends.show() {
+            shown["requestBody"] = body;
+        }
+        if !self.needs_key {
+            shown["security"] = json!([]);
+        }
+        if self.endpoint.provenance == Provenance::Assumed {
+            shown["x-assumed"] = json!(true);
+        }
+        shown
+    }
+}
+
+impl Sends {
+    fn fields(body: Body) -> Self {
+        if body.is_empty() { Self::Nothing } else { Self::Fields(body) }
+    }
+
+    fn merge(self, other: Self) -> Self {
+        match (self, other) {
+            (own, Self::Nothing) => own,
+            (Self::Nothing, other) => other,
+            (own, other) => {
+                let body = |sends| match sends {
+                    Self::Nothing => Body::default(),
+                    Self::Creation(named) => named.1,
+                    Self::Fields(body) => body,
+                };
+                Self::Fields(body(own).merge(body(other)))
+            }
+        }
+    }
+
+    fn show(&self) -> Option<Value> {
+        let (schema, required) = match self {
+            Self::Nothing => return None,
+            Self::Creation(named) => (answer::reference_to(&named.0), named.1.is_required()),
+            Self::Fields(body) => (body.show(), body.is_required()),
+        };
+        Some(json!({"required": required, "content": {"application/json": {"schema": schema}}}))
+    }
+}
+
+/// Returns a parameter of the path, where a text is one part and must not be the longest that a body takes.
+fn in_path(name: &str, mut schema: Value) -> Value {
+    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(LONGEST_PART);
+    schema["maxLength"] = json!(longest);
+    schema["minLength"] = json!(1);
+    let mut parameter = json!({"name": name, "in": "path", "required": true});
+    parameter["schema"] = schema;
+    parameter
+}
+
+fn in_query(parameter: &Parameter) -> Value {
+    let mut schema = body::of_parameter(parameter);
+    if let Need::Default(Literal::Bool(value)) = parameter.need {
+        schema["default"] = json!(value);
+    }
+    let required = parameter.need == Need::Required;
+    json!({"name": parameter.wire, "in": "query", "required": required, "schema": schema})
+}
+
+fn pages() -> [Value; 2] {
+    ["Limit", "Offset"].map(|name| json!({"$ref": format!("#/components/parameters/{name}")}))
+}
+
+/// Returns the parameters that operations share.
+pub(super) fn parameters() -> Value {
+    json!({
+        "Project": {
+            "name": "X-Project-ID",
+            "in": "header",
+            "required": false,
+            "description": "The project. A list is filtered by it. Changes of machines, storage, networks and \
+                            clusters need it; others fall back to the account's default project.",
+            "schema": {"type": "string", "format": "uuid"},
+        },
+        "Limit": {
+            "name": "limit",
+            "in": "query",
+            "description": "How many at most; the service may answer with fewer.",
+            "schema": {"type": "integer", "minimum": 1, "default": 20},
+        },
+        "Offset": {
+            "name": "offset",
+            "in": "query",
+            "description": "How many to leave out.",
+            "schema": {"type": "integer", "minimum": 0, "default": 0},
+        },
+    })
+}

@@ -1,0 +1,178 @@
+//! `Type` as JSON Schema: as a body sends it, and as an answer holds it.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
+
+/// Returns `AppDomain` for `app_domain`.
+pub(super) fn title(name: &str) -> String {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
+    };
+    name.split('_').map(word).collect()
+}
+
+/// Returns the schema of a value in a request.
+pub(super) fn sent(ty: &Type) -> Value {
+    match ty {
+        Type::Boolean => json!({"type": "boolean"}),
+        Type::Integer { min, max, unit } => integer(*min, *max, unit),
+        Type::Decimal => json!({"type": "number"}),
+        Type::Text { min, max, format } => text(*min, *max, *format),
+        Type::Enum(words) => json!({"type": "string", "enum": words}),
+        Type::Labelled(words) => {
+            let numbers: Vec<_> = words.iter().map(|(_, number)| number).collect();
+            json!({"type": "integer", "enum": numbers, "description": labels(words)})
+        }
+        Type::Reference(kind) => {
+            json!({"type": "string", "format": "uuid", "description": format!("The id of a `{kind}`.")})
+        }
+        Type::Catalog(table) => {
+            let said = format!("The id of a record of the catalog's table `{table}`.");
+            json!({"type": ["integer", "string"], "description": said})
+        }
+        Type::List(of) => json!({"type": "array", "items": sent(of)}),
+        Type::Set { of, max } => {
+            json!({"type": "array", "items": sent(of), "maxItems": max, "uniqueItems": true})
+        }
+        Type::Map(of) => json!({"type": "object", "additionalProperties": sent(of)}),
+        Type::Record(parts) => {
+            let parts: Map<_, _> = parts.iter().map(|(name, ty)| ((*name).to_owned(), sent(ty))).collect();
+            json!({"type": "object", "properties": parts})
+        }
+    }
+}
+
+/// Returns the schema of a value in an answer: its type alone, for bounds are what the service checks,
+/// and `null` where there is none.
+pub(super) fn returned(ty: &Type) -> Value {
+    match ty {
+        Type::Boolean => json!({"type": ["boolean", "null"]}),
+        Type::Integer { .. } | Type::Labelled(_) => json!({"type": ["integer", "null"]}),
+        Type::Decimal => json!({"type": ["number", "string", "null"]}),
+        Type::Catalog(_) => json!({"type": ["integer", "string", "null"]}),
+        Type::Text { .. } | Type::Enum(_) | Type::Reference(_) => json!({"type": ["string", "null"]}),
+        Type::List(of) | Type::Set { of, .. } => {
+            json!({"type": ["array", "null"], "items": returned(of)})
+        }
+        Type::Map(_) | Type::Record(_) => json!({"type": ["object", "null"]}),
+    }
+}
+
+/// Returns the fields of a request that carry an attribute, each with its schema. `field` is the name on
+/// the wire, unless the attribute is a record that is spread over several.
+pub(super) fn fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)> {
+    if let Type::Record(parts) = attribute.ty
+        && !attribute.spread.is_empty()
+    {
+        return spread(attribute, parts, sent);
+    }
+    let mut schema = sent(&attribute.ty);
+    let also = schema["description"].as_str().map(str::to_owned);
+    let said = [Some(attribute.summary.to_owned()), also].into_iter().flatten().collect::<Vec<_>>();
+    schema["description"] = json!(said.join(" "));
+    if let Presence::Default(literal) = attribute.presence
+        && literal != Literal::Null
+        && !matches!(attribute.ty, Type::Labelled(_))
+    {
+        schema["default"] = default(literal);
+    }
+    if matches!(attribute.presence, Presence::WriteOnly) {
+        schema["writeOnly"] = json!(true);
+    }
+    vec![(field.to_owned(), schema)]
+}
+
+/// Returns the fields of an answer that carry an attribute.
+pub(super) fn answered(attribute: &Attribute) -> Vec<(String, Value)> {
+    match attribute.ty {
+        Type::Record(parts) if !attribute.spread.is_empty() => spread(attribute, parts, returned),
+        ty => {
+            let mut schema = returned(&ty);
+            schema["description"] = json!(attribute.summary);
+            vec![(attribute.returned.to_owned(), schema)]
+        }
+    }
+}
+
+fn spread(
+    attribute: &Attribute,
+    parts: &[(&'static str, Type)],
+    shown: fn(&Type) -> Value,
+) -> Vec<(String, Value)> {
+    let field = |part: &str| attribute.spread.iter().find(|(name, _)| *name == part).map(|(_, to)| *to);
+    parts.iter().filter_map(|(name, ty)| Some((field(name)?.to_owned(), shown(ty)))).collect()
+}
+
+/// Lets a schema take `null` too.
+pub(super) fn or_null(mut schema: Value) -> Value {
+    if let Some(types) = schema["type"].as_array_mut() {
+        types.push(json!("null"));
+    } else if schema["type"].is_string() {
+        schema["type"] = json!([schema["type"], "null"]);
+    }
+    if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        words.push(Value::Null);
+    }
+    schema
+}
+
+/// Returns a literal's schema.
+pub(super) fn of_literal(literal: Literal) -> Value {
+    let ty = match literal {
+        Literal::Null => return json!({}),
+        Literal::Bool(_) => "boolean",
+        Literal::Integer(_) => "integer",
+        Literal::Text(_) => "string",
+        Literal::Empty => "array",
+    };
+    json!({"type": ty, "default": default(literal)})
+}
+
+fn default(literal: Literal) -> Value {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => json!(value),
+        Literal::Integer(value) => json!(value),
+        Literal::Text(value) => json!(value),
+        Literal::Empty => json!([]),
+    }
+}
+
+fn integer(min: i64, max: i64, unit: &str) -> Value {
+    let mut schema = json!({"type": "integer", "minimum": min});
+    if max != i64::MAX {
+        schema["maximum"] = json!(max);
+    }
+    if !unit.is_empty() {
+        schema["description"] = json!(format!("In {unit}."));
+    }
+    schema
+}
+
+fn text(min: u16, max: u16, format: Format) -> Value {
+    let mut schema = json!({"type": "string", "maxLength": max});
+    if min > 0 {
+        schema["minLength"] = json!(min);
+    }
+    let (key, value) = match format {
+        Format::Any | Format::SshPublicKey | Format::Cron | Format::TimeZone => return schema,
+        Format::Cidr4 | Format::AllowedCidr4 => ("pattern", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$"),
+        Format::DatabaseUser => ("pattern", "^[a-z_][a-z0-9_]*$"),
+        Format::HttpPath => ("pattern", "^/"),
+        Format::ClockTime => ("pattern", "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
+        Format::Domain => ("pattern", r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"),
+        Format::Timestamp => ("format", "date-time"),
+        Format::Email => ("format", "email"),
+    };
+    schema[key] = json!(value);
+    schema
+}
+
+fn labels(words: &[(&str, i64)]) -> String {
+    let words: Vec<_> = words.iter().map(|(word, number)| format!("{number} is {word}")).collect();
+    format!("{}.", words.join(", "))
+}

@@ -1,0 +1,146 @@
+//! The OpenAPI document: committed as it is printed, whole, and true of every answer of the story.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use stead::editor::openapi;
+use stead::emulator::server::{Options, spawn};
+use stead::kinds::REGISTRY;
+
+use crate::driver::Exchange;
+use crate::table::{rows, shape};
+
+/// Every operation by verb and the shape of its path.
+fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
+    let paths = document["paths"].as_object().unwrap();
+    paths
+        .iter()
+        .flat_map(|(path, operations)| {
+            let operations = operations.as_object().unwrap().iter();
+            operations
+                .map(move |(method, operation)| ((method.to_ascii_uppercase(), shape(path)), operation))
+        })
+        .collect()
+}
+
+#[test]
+fn the_committed_document_is_the_printed_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/cloud.openapi.json");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == openapi::text(&REGISTRY),
+        "`stead schema openapi > schemas/cloud.openapi.json` renews it"
+    );
+}
+
+#[test]
+fn the_program_prints_it() {
+    let printed = Command::new(env!("CARGO_BIN_EXE_stead")).args(["schema", "openapi"]).output().unwrap();
+    assert!(printed.status.success());
+    assert!(String::from_utf8(printed.stdout).unwrap() == openapi::text(&REGISTRY));
+}
+
+#[test]
+fn the_emulator_serves_it_to_everyone() {
+    let text = openapi::text(&REGISTRY);
+    let running = spawn(Options { openapi: Some(text.clone()), ..Options::default() }).unwrap();
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    stream
+        .write_all(b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/json"), "{head}");
+    assert!(body == text);
+}
+
+#[test]
+fn it_has_every_endpoint_and_no_other() {
+    let document = openapi::document(&REGISTRY);
+    let described: BTreeSet<_> = operations(&document).into_keys().collect();
+    let table: BTreeSet<_> = rows().map(|row| (row.method.as_str().to_owned(), shape(row.path))).collect();
+    assert_eq!(described.symmetric_difference(&table).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+}
+
+#[test]
+fn it_holds_together() {
+    let document = openapi::document(&REGISTRY);
+    let mut ids = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let parts = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        let parts: BTreeSet<_> = parts.collect();
+        for (method, operation) in operations.as_object().unwrap() {
+            assert!(
+                ids.insert(operation["operationId"].as_str().unwrap()),
+                "{method} {path}: {}",
+                operation["operationId"]
+            );
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let named: BTreeSet<_> = parameters
+                .filter(|parameter| parameter["in"] == "path")
+                .map(|parameter| parameter["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(named, parts, "{method} {path}");
+            let open = operation["security"] == json!([]);
+            let public = path == "/health" || path == "/ready" || path.starts_with("/api/v1/public/");
+            assert_eq!(open, public, "{path}");
+        }
+    }
+    references(&document, &mut |reference| {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    });
+}
+
+fn references(value: &Value, found: &mut impl FnMut(&str)) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get("$ref") {
+                found(reference);
+            }
+            fields.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+/// Says what is wrong with a value, by a schema that refers to the document's components.
+fn wrong(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let whole = json!({"components": document["components"], "allOf": [schema]});
+    let validator = jsonschema::validator_for(&whole).unwrap();
+    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// Checks requests and answers against the document.
+pub fn describes(exchanges: &[Exchange]) {
+    let document = openapi::document(&REGISTRY);
+    let operations = operations(&document);
+    let json_of = |whole: &Value| whole["content"]["application/json"]["schema"].clone();
+    let mut found = Vec::new();
+    for exchange in exchanges.iter().filter(|exchange| !exchange.route.starts_with("/uploads/")) {
+        let key = (exchange.method.as_str().to_owned(), shape(exchange.route));
+        let operation = operations[&key];
+        let responses = &operation["responses"];
+        let status = exchange.status.to_string();
+        let response = responses.get(&status).or_else(|| responses.get("2XX"));
+        let Some(response) = response else {
+            found.push(format!("{key:?} answers {status}"));
+            continue;
+        };
+        for error in wrong(&document, &json_of(response), &exchange.answer) {
+            found.push(format!("{key:?} answer {error}"));
+        }
+        if !exchange.body.is_null() {
+            for error in wrong(&document, &json_of(&operation["requestBody"]), &exchange.body) {
+                found.push(format!("{key:?} body {error}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
