@@ -85,8 +85,7 @@ fn domain(text: &str) -> Result<(), Mismatch> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    let labels = text.strip_prefix("*.").unwrap_or(text);
-    if labels.contains('.') && text.len() <= 253 && labels.split('.').all(label) {
+    if text.contains('.') && text.len() <= 253 && text.split('.').all(label) {
         return Ok(());
     }
     let slip =

@@ -157,6 +157,31 @@ fn flags() -> String {
     (30..40).fold(String::new(), |flags, n| format!("{flags} --var s{n}={}", planted(n)))
 }
 
+/// What is asked of a stack that was applied.
+const ONCE_APPLIED: &[&str] = &[
+    "apply --yes -v",
+    "ls -o wide",
+    "ls --output json",
+    "ls --unmanaged",
+    "get vm.web",
+    "get vm.web --output json",
+    "get database.shop.users.app",
+    "drift -v",
+    "drift --output json",
+    "resolve",
+    "whoami",
+    "whoami --output json",
+    "do connection database.shop",
+    "do connection database.shop --output json",
+    "do password database.shop.users.app",
+    "do password database.shop.users.app --output ndjson",
+    "do rotate-credentials database.shop --yes",
+    "history",
+    "history --output json",
+    "version",
+    "plan --destroy -v",
+];
+
 #[test]
 fn no_planted_secret_is_said_or_written() {
     let (case, given, mut catch) = case();
@@ -188,29 +213,7 @@ fn no_planted_secret_is_said_or_written() {
         let run = catch.run(&case, &format!("{args}{flags}"), &given);
         assert_eq!(run.code, code, "stead {args}\n{}", run.all());
     };
-    for args in [
-        "apply --yes -v",
-        "ls -o wide",
-        "ls --output json",
-        "ls --unmanaged",
-        "get vm.web",
-        "get vm.web --output json",
-        "get database.shop.users.app",
-        "drift -v",
-        "drift --output json",
-        "resolve",
-        "whoami",
-        "whoami --output json",
-        "do connection database.shop",
-        "do connection database.shop --output json",
-        "do password database.shop.users.app",
-        "do password database.shop.users.app --output ndjson",
-        "do rotate-credentials database.shop --yes",
-        "history",
-        "history --output json",
-        "version",
-        "plan --destroy -v",
-    ] {
+    for args in ONCE_APPLIED {
         done(args, 0);
     }
     case.edit("stead.yaml", "#!${vars.s1}", "#!new ${vars.s2}");

@@ -110,6 +110,7 @@ fn field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
     match attribute.change {
         OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
         OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
+        OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
         _ => None,
     }
 }

@@ -159,7 +159,9 @@ fn text(min: u16, max: u16, format: Format) -> Value {
         schema["minLength"] = json!(min);
     }
     let (key, value) = match format {
-        Format::Any | Format::SshPublicKey | Format::Cron | Format::TimeZone => return schema,
+        Format::Any | Format::SshPublicKey | Format::Cron | Format::TimeZone | Format::Directory => {
+            return schema;
+        }
         Format::Cidr4 | Format::AllowedCidr4 => ("pattern", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$"),
         Format::DatabaseUser => ("pattern", "^[a-z_][a-z0-9_]*$"),
         Format::HttpPath => ("pattern", "^/"),
