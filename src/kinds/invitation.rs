@@ -2,7 +2,7 @@
 
 use super::shared::{CREATED_AT, TEXT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Envelope, Format, Kind, Parameter, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Effect, Envelope, Format, Kind, Parameter, Scope, Type,
 };
 
 /// The table.
@@ -22,12 +22,6 @@ pub(super) static INVITATION: Kind = Kind {
         Attribute::computed("status", TEXT).summary("pending, accepted or expired.").assumed(),
         CREATED_AT.assumed(),
     ],
-    rules: &[Rule {
-        code: "R1601",
-        check: Check::Unique { attributes: &["email"] },
-        says: "A person is invited once.",
-        place: "specification, Errors, 409",
-    }],
     actions: &[
         Action::get("members", "/api/v1/members", "People who are in the account.")
             .assumed()
