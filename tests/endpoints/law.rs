@@ -40,6 +40,9 @@ fn homes() -> BTreeMap<Key, Vec<Home>> {
             let endpoint = call.endpoint;
             add(endpoint.method, endpoint.path, format!("{name} {}", call.name), Some(endpoint.provenance));
         }
+        for grant in kind.attributes.iter().filter_map(|attribute| attribute.grant()) {
+            add(grant.method, grant.path, format!("{name} upload"), Some(grant.provenance));
+        }
         for choices in kind.attributes.iter().filter_map(|attribute| attribute.choices) {
             add(choices.method, choices.path, format!("{name} choices"), Some(choices.provenance));
         }

@@ -209,7 +209,7 @@ fn every_cause_says_where_it_stands_and_how_it_is_met() {
         match cause.found {
             Found::Before(files) => assert!(!files.is_empty(), "{}", cause.what),
             Found::Sent(how) | Found::Asked(how) | Found::Unseen(how) => {
-                assert!(how.ends_with('.'), "{how}")
+                assert!(how.ends_with('.'), "{how}");
             }
         }
     }

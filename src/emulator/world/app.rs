@@ -272,7 +272,7 @@ impl Body for App {
         fields.put("image", &app.image);
         fields.put("repo", &app.repo);
         fields.put("branch", &app.branch);
-        fields.put("github_installation_id", &app.github_installation_id);
+        fields.put("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
         fields.put("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
         fields.put("url", &record.url());
         let live = Deployment::live(view.world, record.id, view.now);

@@ -74,7 +74,7 @@ impl Text<'_> {
     }
 
     fn pick(&self, from: &[&'static str]) -> &'static str {
-        *self.chance.pick::<&str>(from)
+        self.chance.pick::<&str>(from)
     }
 
     /// An entry that is there once in so many times, and may come and go.

@@ -97,7 +97,7 @@ fn a_new_app_shows_every_field() {
         ]
     );
     assert_eq!(made["env_vars"], json!({"A": "1"}));
-    assert_eq!((&made["github_installation_id"], &made["deployments"]), (&json!("7"), &json!(1)));
+    assert_eq!((&made["github_installation_id"], &made["deployments"]), (&json!(7), &json!(1)));
     assert!(cloud.get("/apps/services")[0].get("env_vars").is_none());
     assert_eq!(
         (&made["size"], &made["port"], &made["instances"]),
