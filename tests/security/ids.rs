@@ -117,7 +117,10 @@ async fn hostile_ids_lead_nowhere() {
             assert!(known, "{id:?}: {} {path}", request.method);
             let plain = path.bytes().all(|b| b.is_ascii_graphic() && !b"?#\\".contains(&b));
             assert!(plain && !path.split('/').any(|part| part == "." || part == ".."), "{id:?}: {path}");
-            assert!(!path.to_lowercase().contains("%2f") && !path.contains("hidden-place"), "{id:?}: {path}");
+            assert!(
+                !path.to_lowercase().contains("%2f") && !path.contains("hidden-place"),
+                "{id:?}: {path}"
+            );
         }
     }
 }
