@@ -40,7 +40,7 @@ fn homes() -> BTreeMap<Key, Vec<Home>> {
             let endpoint = call.endpoint;
             add(endpoint.method, endpoint.path, format!("{name} {}", call.name), Some(endpoint.provenance));
         }
-        for grant in kind.attributes.iter().filter_map(|attribute| attribute.grant()) {
+        for grant in kind.attributes.iter().filter_map(stead::model::schema::Attribute::grant) {
             add(grant.method, grant.path, format!("{name} upload"), Some(grant.provenance));
         }
         for choices in kind.attributes.iter().filter_map(|attribute| attribute.choices) {
