@@ -2,8 +2,7 @@
 
 use super::shared::{CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder,
-    Rule, Scope, Type,
+    Api, Attribute, Call, Check, Endpoint, Kind, Literal, Method, OnChange, Rule, Scope, Type,
 };
 
 static PATCH: Call =
@@ -71,15 +70,5 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
             place: "contract, 3, backup_schedule",
         },
     ],
-    price: Price::Free,
-    estimate: Estimate { create: 1, update: 1, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
-    on_delete: &[],
-    on_replace: &[],
-    data_bearing: false,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
-    actions: &[],
+    ..Kind::PLAIN
 };

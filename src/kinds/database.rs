@@ -216,11 +216,8 @@ pub(super) static DATABASE: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
     actions: ACTIONS,
+    ..Kind::PLAIN
 };
 
 static ACTIONS: &[Action] = &[

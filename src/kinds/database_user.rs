@@ -2,8 +2,7 @@
 
 use super::shared::CREATED_AT;
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price,
-    ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Format, Kind, Method, Rule, Scope, Type,
 };
 
 /// The table.
@@ -40,15 +39,6 @@ pub(super) static DATABASE_USER: Kind = Kind {
             place: "specification, Errors, 409",
         },
     ],
-    price: Price::Free,
-    estimate: Estimate { create: 1, update: 1, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
-    on_delete: &[],
-    on_replace: &[],
-    data_bearing: false,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
     shown_once: Some("password"),
     actions: &[
         Action::post(
@@ -64,4 +54,5 @@ pub(super) static DATABASE_USER: Kind = Kind {
             .secret()
             .answer(Answer::Record(&["name"])),
     ],
+    ..Kind::PLAIN
 };

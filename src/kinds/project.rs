@@ -2,8 +2,7 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Estimate, Kind, Literal, Method, OnChange, Price, ReplaceOrder,
-    Rule, Scope, Type,
+    Api, Attribute, Call, Check, Endpoint, Kind, Literal, Method, OnChange, Rule, Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
@@ -44,15 +43,5 @@ pub(super) static PROJECT: Kind = Kind {
         says: "A project goes only when nothing is in it.",
         place: "contract, 3, project",
     }],
-    price: Price::Free,
-    estimate: Estimate { create: 1, update: 1, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
-    on_delete: &[],
-    on_replace: &[],
-    data_bearing: false,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
-    actions: &[],
+    ..Kind::PLAIN
 };

@@ -1,9 +1,7 @@
 //! `ssh_key`: a public key that new VMs can trust.
 
 use super::shared::{CREATED_AT, NAME, TEXT};
-use crate::model::schema::{
-    Api, Attribute, Endpoint, Estimate, Format, Kind, Method, Price, ReplaceOrder, Scope, Type,
-};
+use crate::model::schema::{Api, Attribute, Endpoint, Format, Kind, Method, Scope, Type};
 
 /// The table.
 pub(super) static SSH_KEY: Kind = Kind {
@@ -28,16 +26,5 @@ pub(super) static SSH_KEY: Kind = Kind {
         Attribute::computed("fingerprint", TEXT).summary("Digest of the key.").assumed(),
         CREATED_AT.assumed(),
     ],
-    rules: &[],
-    price: Price::Free,
-    estimate: Estimate { create: 1, update: 1, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
-    on_delete: &[],
-    on_replace: &[],
-    data_bearing: false,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
-    actions: &[],
+    ..Kind::PLAIN
 };

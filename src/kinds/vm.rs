@@ -5,7 +5,7 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, Kind, Literal, Method, OnChange,
-    Price, PriceTerm, Ready, ReplaceOrder, Scope, Type, Until,
+    Price, PriceTerm, Ready, Scope, Type, Until,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
@@ -83,7 +83,6 @@ pub(super) static VM: Kind = Kind {
         CREATED_AT,
         UPDATED_AT.assumed(),
     ],
-    rules: &[],
     price: Price::Sum(&[PriceTerm {
         table: "vm",
         chosen_by: Some("plan"),
@@ -91,14 +90,9 @@ pub(super) static VM: Kind = Kind {
         factors: &[],
     }]),
     estimate: Estimate { create: 20, update: 5, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::AddressChange],
-    data_bearing: false,
     takes_along: &[("backup_schedule", "vm")],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
     actions: &[
         Action::call("start", "Starts it."),
         Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),
@@ -113,4 +107,5 @@ pub(super) static VM: Kind = Kind {
             "Puts it back to the state of one of its backups or snapshots.",
         ),
     ],
+    ..Kind::PLAIN
 };

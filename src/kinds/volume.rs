@@ -3,7 +3,7 @@
 use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
     Action, Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
-    PriceTerm, Ready, ReplaceOrder, Scope, Type,
+    PriceTerm, Ready, Scope, Type,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Patch, "/api/v1/volumes/{id}"));
@@ -55,7 +55,6 @@ pub(super) static VOLUME: Kind = Kind {
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
     ],
-    rules: &[],
     price: Price::Sum(&[PriceTerm {
         table: "volume",
         chosen_by: None,
@@ -63,14 +62,9 @@ pub(super) static VOLUME: Kind = Kind {
         factors: &[Factor::Count("size")],
     }]),
     estimate: Estimate { create: 3, update: 2, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
     actions: &[
         Action::make("snapshot", "volume", "Makes a snapshot now."),
         Action::through(
@@ -79,4 +73,5 @@ pub(super) static VOLUME: Kind = Kind {
             "Puts it back to the state of one of its snapshots.",
         ),
     ],
+    ..Kind::PLAIN
 };

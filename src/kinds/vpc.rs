@@ -2,8 +2,7 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Estimate, Format, Kind, Method, Price, Ready,
-    ReplaceOrder, Rule, Scope, Type,
+    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Format, Kind, Method, Ready, Rule, Scope, Type,
 };
 
 /// The table.
@@ -59,20 +58,12 @@ pub(super) static VPC: Kind = Kind {
             place: "contract, 3, vpc",
         },
     ],
-    price: Price::Free,
-    estimate: Estimate { create: 1, update: 1, delete: 1 },
-    replace: ReplaceOrder::CreateFirst,
-    on_delete: &[],
     on_replace: &[Effect::AddressChange],
-    data_bearing: false,
-    takes_along: &[],
-    goes_with_parent: false,
-    plain_entry: None,
-    shown_once: None,
     actions: &[Action::get(
         "cidr-suggestions",
         "/api/v1/vpcs/cidr-suggestions",
         "Lists networks that overlap no VPC of the account.",
     )
     .answer(Answer::Rows(&["cidr"]))],
+    ..Kind::PLAIN
 };
