@@ -71,7 +71,9 @@ fn kinds_in_use(
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     used.extend(sent.map(|intent| intent.kind.as_str()));
-    let going = |(address, _): &(&_, &Entry)| options.destroy || !stack.resources.contains_key(*address);
+    let going = |(address, entry): &(&_, &Entry)| {
+        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
+    };
     let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
