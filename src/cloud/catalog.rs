@@ -14,9 +14,6 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope};
 use crate::model::value::{Attributes, Value};
 
-/// Rows that are asked for at once.
-const LIMIT: usize = 100;
-
 /// Most pages of one table.
 const MOST_PAGES: usize = 100;
 
@@ -45,7 +42,8 @@ async fn list<C: Cloud, K: Clock, R: Random>(
 ) -> Result<Vec<CatalogRecord>, ReadError> {
     let mut records: Vec<CatalogRecord> = Vec::new();
     for _ in 0..MOST_PAGES {
-        let query = vec![("limit", LIMIT.to_string()), ("offset", records.len().to_string())];
+        let limit = client.page.get();
+        let query = vec![("limit", limit.to_string()), ("offset", records.len().to_string())];
         let (json, _) = client.read(table.path, query, None).await?;
         let page = decode::page(json).map_err(|reason| failed(table, reason))?;
         let count = page.rows.len();
@@ -58,7 +56,7 @@ async fn list<C: Cloud, K: Clock, R: Random>(
             }
         }
         let all = page.total.is_none_or(|total| records.len() as u64 >= total);
-        if records.len() == known || (count < LIMIT && all) {
+        if records.len() == known || (count < limit && all) {
             break;
         }
     }
