@@ -25,7 +25,10 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
     let wanted = client.registry.catalogs.iter().filter(|table| tables.contains(table.name));
     let read = try_join_all(wanted.map(async |table| {
         let records = match table.shape {
-            CatalogShape::List => list(client, table).await?,
+            CatalogShape::List => match list(client, table).await {
+                Err(error) if table.advisory && is_missing(&error) => Vec::new(),
+                read => read?,
+            },
             CatalogShape::Single => single(client, table, None).await?,
             CatalogShape::Beside(key) => single(client, table, Some(key)).await?,
         };
@@ -33,6 +36,14 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
     }));
     let tables = read.await?.into_iter().collect();
     Ok(Catalog { read_at: Some(client.clock.now()), tables })
+}
+
+/// Tells whether the service does not have a table, or not in this form, or not for this key.
+fn is_missing(error: &ReadError) -> bool {
+    match error {
+        ReadError::Refused { refusal, .. } => matches!(refusal.status, 403 | 404 | 405 | 501),
+        ReadError::Failed { .. } => true,
+    }
 }
 
 /// Reads a table of records. Its pages do not overlap: a catalog changes by the week.

@@ -11,7 +11,7 @@ use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{Environment, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{codes, digest, kdl, masks, order, plain_entries, rules, yaml};
+use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -178,13 +178,15 @@ fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Resul
             None
         }
     };
-    let stack = sources.iter().filter_map(|(id, source)| keep(document(registry, id, source))).collect();
+    let mut stack: Vec<Document> =
+        sources.iter().filter_map(|(id, source)| keep(document(registry, id, source))).collect();
     let mut vars = Vec::new();
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
         vars.extend(keep(document(registry, id, &source)).map(|document| (Name::new(path), document)));
     }
+    problems.extend(also_in::write_out(&mut stack, registry));
     if problems.is_empty() { Ok(Parsed { stack, vars }) } else { Err(problems) }
 }
 

@@ -14,6 +14,7 @@ pub mod text;
 mod unique;
 pub mod yaml;
 
+mod also_in;
 mod attributes;
 mod body;
 mod compute;
