@@ -16,6 +16,7 @@ use super::event::{Event, Outcome, StepError};
 use super::schedule::{Progress, Schedule};
 use super::session::{Entrance, Job, Session};
 use super::update::Change;
+use super::wire::seal_parts;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::history::Tally;
 use crate::ledger::record::Record;
@@ -282,7 +283,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             skipped: outcome.skipped.len(),
             questions: outcome.questions.len(),
         };
-        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally };
+        let key = self.context.journal.ledger().identity.key.clone();
+        // What an apply that broke off could not compute is as it was.
+        let before = self.context.journal.ledger().outputs.clone().filter(|_| !complete);
+        let mut outputs = before.unwrap_or_default();
+        let given = outcome.outputs.iter();
+        outputs.extend(given.map(|(name, value)| (name.clone(), seal_parts(value, &key))));
+        let outputs = Some(outputs);
+        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
         if let Err(error) = self.commit([ended]).await {
             // Everything that was done is recorded: only the word that the run is over is missing.
             outcome.notes.push(error.to_string());

@@ -4,6 +4,7 @@ mod actions;
 mod books;
 mod catalog;
 mod schema;
+mod understand;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub use self::books::{
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::schema::{Document, Schema};
+pub use self::understand::{Eval, Render};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -98,6 +100,9 @@ pub struct Global {
     /// Where ledgers are kept: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
     #[arg(long, global = true, value_name = "PLACE")]
     pub backend: Option<String>,
+    /// Let files, modules and stacks be named outside of the repository [env: STEAD_ALLOW_OUTSIDE]
+    #[arg(long, global = true)]
+    pub allow_outside: bool,
     /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
     #[arg(long, global = true)]
     pub no_input: bool,
@@ -148,6 +153,10 @@ pub enum Command {
     Init(Init),
     /// Check a stack without any request
     Validate,
+    /// Show the resolved configuration, and what decided each value
+    Render(Render),
+    /// Try an expression
+    Eval(Eval),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request

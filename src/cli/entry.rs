@@ -94,6 +94,8 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     let online = match command {
         Command::Init(args) => return commands::init::run(session, args),
         Command::Validate => return commands::validate::run(session),
+        Command::Render(args) => return commands::render::run(session, args),
+        Command::Eval(args) => return commands::eval::run(session, args),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
@@ -124,6 +126,8 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
             | Command::Validate
+            | Command::Render(_)
+            | Command::Eval(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)

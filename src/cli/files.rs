@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
@@ -15,6 +16,7 @@ use crate::config::discover;
 use crate::config::files::{Files, Listed, Listing};
 use crate::config::text;
 use crate::ledger::guarded::{Folder, read_bounded, read_named, remove_named};
+use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
@@ -110,6 +112,35 @@ pub(super) struct Below {
     pub(super) root: PathBuf,
     /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
     pub(super) trust: Trust,
+    /// Where configuration is shared: no file of it lies elsewhere.
+    pub(super) shared: Shared,
+}
+
+/// The root within which configuration is shared, and where the stack stands in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared {
+    /// The root.
+    pub(super) root: PathBuf,
+    /// The directories from it down to the stack's own.
+    pub(super) place: Vec<Name>,
+}
+
+impl Shared {
+    /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
+    /// `outside` it is the whole disk.
+    pub(super) fn of(directory: &Path, outside: bool) -> Self {
+        let own = || Self { root: directory.to_owned(), place: Vec::new() };
+        let Ok(full) = fs::canonicalize(directory) else { return own() };
+        let root = full
+            .ancestors()
+            .find(|above| if outside { above.parent().is_none() } else { exists(&above.join(".git")) });
+        let way = root.and_then(|root| full.strip_prefix(root).ok());
+        let names = |way: &Path| way.iter().map(|part| part.to_str().map(Name::new)).collect();
+        match (root, way.and_then(names)) {
+            (Some(root), Some(place)) => Self { root: root.to_owned(), place },
+            _ => own(),
+        }
+    }
 }
 
 impl Files for Below {
@@ -140,6 +171,23 @@ impl Files for Below {
             Ok(Listed { name, what })
         });
         listed.collect()
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.shared.place.clone()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, text::MAX_BYTES)
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let listed = Folder::named(&self.shared.root)?.list_below(path)?;
+        Ok(listed.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
+    }
+
+    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        Some(Rc::new(Self { root: self.shared.root.join(path), ..self.clone() }))
     }
 }
 

@@ -9,6 +9,7 @@ mod connect;
 pub mod consent;
 mod credentials;
 mod delivery;
+mod elsewhere;
 pub mod entry;
 pub mod exit;
 mod failure;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Below, Trust};
+use super::files::{self, Below, Shared, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -20,6 +20,10 @@ pub(super) struct Project {
     pub(super) stack: Stack,
     /// Warnings.
     pub(super) warnings: Vec<Diagnostic>,
+    /// Configuration may be shared from anywhere.
+    pub(super) outside: bool,
+    /// What was asked for: other stacks' ledgers are found by it.
+    pub(super) settings: Settings,
 }
 
 impl Project {
@@ -28,6 +32,14 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
+        Self::open_with(settings, None)
+    }
+
+    /// Reads and resolves the stack of `-C`, and an expression besides.
+    ///
+    /// # Errors
+    /// When there is none, or it or the expression has problems: all of them together.
+    pub(super) fn open_with(settings: &Settings, expression: Option<&str>) -> Result<Self, Failure> {
         let directory = settings.dir.clone();
         let files = files::read_stack(&directory)?;
         if !files.diagnostics.is_empty() {
@@ -44,20 +56,21 @@ impl Project {
             )
             .help("Begin one with: stead init"));
         }
-        let request = request(settings)?;
-        let below = below(&directory, trust(settings));
+        let mut request = request(settings)?;
+        request.expression = expression.map(str::to_owned);
+        let below = below(&directory, trust(settings), settings.allow_outside);
         let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
-        Ok(Self { directory, stack, warnings })
+        Ok(Self { directory, stack, warnings, outside: settings.allow_outside, settings: settings.clone() })
     }
 
     /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
     pub(super) fn files(&self) -> Below {
-        below(&self.directory, Trust::Full)
+        below(&self.directory, Trust::Full, self.outside)
     }
 }
 
-fn below(directory: &Path, trust: Trust) -> Below {
-    Below { root: directory.to_owned(), trust }
+fn below(directory: &Path, trust: Trust, outside: bool) -> Below {
+    Below { root: directory.to_owned(), trust, shared: Shared::of(directory, outside) }
 }
 
 fn trust(settings: &Settings) -> Trust {
@@ -78,5 +91,6 @@ fn request(settings: &Settings) -> Result<Request, Failure> {
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned,
+        expression: None,
     })
 }

@@ -12,6 +12,7 @@ use super::telling::Telling;
 use super::ui::Ui;
 use crate::ledger::place::Place;
 use crate::model::address::Name;
+use crate::model::expression::Expression;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
 use crate::report::diagnostics;
@@ -44,6 +45,16 @@ impl Session {
         Ok(project)
     }
 
+    /// Reads the stack and evaluates an expression in it.
+    ///
+    /// # Errors
+    /// All problems of the stack and the expression together.
+    pub(super) fn evaluated(&self, text: &str) -> Result<Expression, Failure> {
+        let project = Project::open_with(&self.settings, Some(text))?;
+        let nothing = || Failure::new(Exit::Failed, "the expression has no value");
+        project.stack.evaluated.ok_or_else(nothing)
+    }
+
     /// Says which command comes next, with the flags that this one had; `why` follows it.
     pub(super) fn next(&self, command: &str, why: &str) {
         let settings = &self.settings;
@@ -71,12 +82,13 @@ impl Session {
             replace: scope.replace.iter().cloned().collect(),
             adopt: scope.adopt.iter().cloned().collect(),
             project: self.settings.project.clone(),
+            only_looks: false,
         }
     }
 
     /// Returns the options of a command that only looks.
     pub(super) fn looking(&self) -> Options {
-        Options { project: self.settings.project.clone(), ..Options::default() }
+        Options { project: self.settings.project.clone(), only_looks: true, ..Options::default() }
     }
 
     /// Returns where the stack's ledger is kept.

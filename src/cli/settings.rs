@@ -66,6 +66,8 @@ pub struct Settings {
     pub state: Option<PathBuf>,
     /// The file that `kubectl` reads: the first of `KUBECONFIG`, or where it is by itself.
     pub kubeconfig: Option<PathBuf>,
+    /// Configuration may be shared from anywhere, not only from the repository.
+    pub allow_outside: bool,
     /// Never ask.
     pub no_input: bool,
     /// It runs in CI: no prompts, no animation.
@@ -132,6 +134,7 @@ impl Settings {
             return;
         }
         self.untrusted = true;
+        self.allow_outside = false;
         if let Some(key) = self.readonly_key.take() {
             self.api_key = Some(key);
         }
@@ -205,6 +208,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state(variables),
+        allow_outside: flags.allow_outside || set("STEAD_ALLOW_OUTSIDE")?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
         color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),

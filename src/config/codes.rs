@@ -73,6 +73,18 @@ codes! {
     SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
     LOCK = "S0280", "`stead.lock` cannot be read.";
     FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
+    INCLUDE = "S0310", "An `include` names no stack file, a file that is missing, or one that is read already.";
+    INCLUDE_CYCLE = "S0311", "Files include each other in a circle.";
+    OUTSIDE = "S0312", "A path leaves the root within which configuration is shared.";
+    MODULE = "S0313", "A `use` is wrong, or its directory is no module.";
+    MODULE_CYCLE = "S0314", "Modules use each other in a circle.";
+    MODULE_BLOCK = "S0315", "A module has a block that only a stack has.";
+    MODULE_LIMIT = "S0316", "Modules nest too deep, or there are too many of them.";
+    UNKNOWN_OUTPUT = "S0317", "A reference names an output or a module that is not declared.";
+    SET = "S0318", "An environment's `set` names a path that is not written, or none that it may replace.";
+    DATA = "S0319", "A `data` lookup is wrong.";
+    STACKS = "S0320", "A `stacks` entry is wrong.";
+    LOOKED_UP = "S0321", "What is looked up elsewhere is not there, or not to be read.";
 }
 
 #[cfg(test)]

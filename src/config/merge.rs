@@ -10,9 +10,23 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
 
 /// Blocks of the language besides kinds.
-const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
+const BLOCKS: &[&str] = &[
+    "backend",
+    "data",
+    "environments",
+    "include",
+    "locals",
+    "outputs",
+    "stack",
+    "stacks",
+    "stead",
+    "use",
+    "vars",
+];
+/// Blocks that only a stack has: a module is told by its caller.
+const OF_STACKS: &[&str] = &["backend", "environments", "stack", "stacks"];
 /// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] = &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+const NOT_YET: &[&str] = &["import", "moved", "policy", "removed"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -34,8 +48,42 @@ pub(super) struct Merged<'d> {
     pub(super) locals: Entries<'d>,
     /// Outputs.
     pub(super) outputs: Entries<'d>,
+    /// Modules that are used.
+    pub(super) uses: Entries<'d>,
+    /// Other stacks whose outputs are read.
+    pub(super) stacks: Entries<'d>,
     /// Blocks of each kind.
-    pub(super) blocks: BTreeMap<&'static str, (&'static Kind, Entries<'d>)>,
+    pub(super) blocks: Kinds<'d>,
+    /// Lookups of objects that nobody here manages, by kind.
+    pub(super) data: Kinds<'d>,
+}
+
+/// Named entries of each kind.
+pub(super) type Kinds<'d> = BTreeMap<&'static str, (&'static Kind, Entries<'d>)>;
+
+/// Lays a module's documents together. What only a stack has becomes a problem.
+pub(super) fn merge_module<'d>(
+    registry: &Registry,
+    documents: &'d [Document],
+    problems: &Problems,
+) -> Merged<'d> {
+    let merged = merge(registry, documents, problems);
+    for entry in documents.iter().flat_map(|document| &document.root) {
+        if OF_STACKS.contains(&entry.key.as_str()) {
+            problems.push(
+                Diagnostic::error(codes::MODULE_BLOCK, "only a stack has this block")
+                    .at(entry.key_span, "")
+                    .detail(format!(
+                        "This directory is used as a module, and a module has no `{}`.",
+                        entry.key
+                    ))
+                    .help(
+                        "give a module what it needs by `with`, and take from it what it has in `outputs`",
+                    ),
+            );
+        }
+    }
+    merged
 }
 
 /// Lays documents together. What does not fit becomes a problem and is left out.
@@ -54,6 +102,11 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "environments" => gather(&mut merged.environments, entry, problems),
             "locals" => gather(&mut merged.locals, entry, problems),
             "outputs" => gather(&mut merged.outputs, entry, problems),
+            // Read before: the files stand beside this one by now.
+            "include" => {}
+            "use" => gather(&mut merged.uses, entry, problems),
+            "stacks" => gather(&mut merged.stacks, entry, problems),
+            "data" => gather_data(registry, &mut merged.data, entry, problems),
             name => match registry.top_level().find(|kind| kind.name == name) {
                 Some(kind) => {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
@@ -64,6 +117,32 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
         }
     }
     merged
+}
+
+fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, problems: &Problems) {
+    let Some(kinds) = named_entries(&block.value) else {
+        problems.push(not_a_block(&block.key, &block.value));
+        return;
+    };
+    for entry in kinds {
+        match registry.top_level().find(|kind| kind.name == entry.key) {
+            Some(kind) => {
+                let (_, names) = into.entry(kind.name).or_insert((kind, Entries::new()));
+                gather(names, entry, problems);
+            }
+            None => problems.push(no_kind(registry, entry)),
+        }
+    }
+}
+
+fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
+    let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
+        .at(entry.key_span, "")
+        .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
+    match nearest(&entry.key, registry.top_level().map(|kind| kind.name)) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+        None => problem.help("write `data: { KIND: { NAME: { name: … } } }`"),
+    }
 }
 
 fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {

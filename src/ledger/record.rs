@@ -162,6 +162,10 @@ pub enum Record {
         /// Resources by how they ended.
         #[serde(default)]
         tally: Tally,
+        /// The stack's outputs, secrets sealed: other stacks read them. `None` where that was not
+        /// recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outputs: Option<Attributes>,
     },
 }
 

@@ -349,7 +349,10 @@ impl Ledger {
             | Record::Noted(_)
             | Record::Account { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
-            Record::Ended { run, plan, complete, at, tally } => {
+            Record::Ended { run, plan, complete, at, tally, outputs } => {
+                if let Some(outputs) = outputs {
+                    self.outputs = Some(outputs.clone());
+                }
                 self.applied_plans.insert(*plan);
                 if *complete {
                     self.last_applied = Some(*at);

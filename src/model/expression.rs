@@ -53,6 +53,9 @@ pub struct Cel {
     /// `each.value`): computed first, then bound there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waiting: BTreeMap<Name, Expression>,
+    /// The module that it stands in: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`.
+    #[serde(default, skip_serializing_if = "Name::is_empty")]
+    pub module: Name,
 }
 
 /// What an expression can see of the live world.

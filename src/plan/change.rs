@@ -61,6 +61,9 @@ pub struct Base {
     pub serial: u64,
     /// Digest of the resolved configuration.
     pub config: String,
+    /// Digest of what was looked up elsewhere; empty where nothing was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reads: String,
     /// A digest of every object that the plan touches, as it was read.
     pub objects: Vec<BeforeImage>,
     /// When it was made.

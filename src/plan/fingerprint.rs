@@ -20,6 +20,8 @@ struct Decided<'p> {
     bookkeeping: &'p [Bookkeeping],
     blocks: Vec<(&'p str, Option<&'p Address>)>,
     outputs: &'p BTreeMap<Name, Expression>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reads: &'p str,
 }
 
 /// Returns the fingerprint: `7f3a-c91e`.
@@ -31,6 +33,7 @@ pub(super) fn fingerprint(plan: &Plan) -> String {
         bookkeeping: &plan.bookkeeping,
         blocks: plan.blocks.iter().map(|block| (block.code.as_str(), block.address.as_ref())).collect(),
         outputs: &plan.outputs,
+        reads: &plan.base.reads,
     });
     format!("{}-{}", &digest[..4], &digest[4..8])
 }

@@ -73,6 +73,8 @@ pub struct Options {
     pub adopt: BTreeMap<Address, Name>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
+    /// Nothing is to be applied: what is looked up elsewhere may be missing.
+    pub only_looks: bool,
 }
 
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
@@ -109,6 +111,7 @@ fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], orde
         lineage: ledger.identity.lineage,
         serial: ledger.serial,
         config: stack.digest.clone(),
+        reads: stack.reads.clone(),
         objects: (0..survey.subjects.len()).filter(touched).filter_map(image).collect(),
         made_at: survey.inputs.now,
         nonce: survey.inputs.nonce,

@@ -28,6 +28,10 @@ pub fn wanted<'a>(
     let mut wanted = Wanted { projects: projects(stack, ledger, options, &kinds), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
+    // Who destroys looks nothing up.
+    if !options.destroy {
+        wanted.kinds.extend(stack.data.values().map(|lookup| Name::new(lookup.kind.name)));
+    }
     if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
         wanted.kinds.insert(PROJECT.into());
     }
@@ -175,7 +179,8 @@ fn projects(
 ) -> Option<Vec<Name>> {
     let everywhere =
         |kind: &&&Kind| kind.rules.iter().any(|rule| matches!(rule.check, Check::NoOverlap { .. }));
-    if kinds.iter().find(everywhere).is_some() {
+    let looked_up = stack.data.values().any(|lookup| lookup.kind.scope == Scope::Project);
+    if looked_up || kinds.iter().find(everywhere).is_some() {
         return None;
     }
     let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());

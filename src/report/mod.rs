@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod page;
 pub mod progress;
 pub mod recovery;
+pub mod resolved;
 pub mod style;
 pub mod table;
 pub mod terminal;

@@ -28,6 +28,7 @@ mod login;
 mod lying;
 mod questions;
 mod recovery;
+mod reuse;
 mod saved;
 mod shared;
 mod sources;

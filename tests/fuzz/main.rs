@@ -33,6 +33,11 @@ fn config_kdl() {
 }
 
 #[test]
+fn config_module() {
+    run("config_module", config::module, 1_000);
+}
+
+#[test]
 fn expressions() {
     run("expressions", expression::expression, 6_000);
 }

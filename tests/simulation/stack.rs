@@ -101,6 +101,11 @@ impl Builder {
             project,
             backend_required: false,
             digest: "0123456789abcdef".to_owned(),
+            data: BTreeMap::new(),
+            stacks: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            reads: String::new(),
+            evaluated: None,
             sources,
         }
     }

@@ -156,6 +156,7 @@ fn illegal_moves() {
                 complete: false,
                 at: Timestamp::UNIX_EPOCH,
                 tally: Tally::default(),
+                outputs: None,
             }],
             Record::Begin {
                 run: op(3),

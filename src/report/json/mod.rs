@@ -19,4 +19,5 @@ pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};
 pub use questions::{Asked, questions};
 pub use recovery::recovery;
+pub use shown::Shown;
 pub use write::{SCHEMA_VERSION, compact, pretty};

@@ -41,6 +41,7 @@ pub(crate) fn empty() -> Plan {
             project: Some("p-1".into()),
             lineage: Uuid::nil(),
             serial: 12,
+            reads: String::new(),
             config: "3f9c2e1d00112233".into(),
             objects: Vec::new(),
             made_at: time(0),
