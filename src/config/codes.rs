@@ -73,6 +73,11 @@ codes! {
     SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
     LOCK = "S0280", "`stead.lock` cannot be read.";
     FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
+    EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
+    EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";
+    EDIT_COMPUTED = "S0373", "An edit would replace a value that is computed.";
+    EDIT_SHARED = "S0374", "An edit would change a value that an alias or a merge repeats.";
+    EDIT_UNSURE = "S0375", "An edit would not give just what was asked for.";
 }
 
 #[cfg(test)]
