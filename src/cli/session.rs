@@ -69,6 +69,7 @@ impl Session {
             replace: scope.replace.iter().cloned().collect(),
             adopt: scope.adopt.iter().cloned().collect(),
             project: self.settings.project.clone(),
+            ..Options::default()
         }
     }
 

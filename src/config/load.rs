@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
 use super::header::{environment, header};
 use super::merge::{Entries, Merged, merge};
+use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{Environment, Output, Resource, Stack};
@@ -62,6 +64,8 @@ struct Outcome {
     resources: Vec<Resource>,
     project: Option<Address>,
     outputs: BTreeMap<Name, Output>,
+    declarations: Declarations,
+    policies: Vec<Policy>,
     problems: Problems,
 }
 
@@ -101,8 +105,13 @@ fn resolve(
     if failed {
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    let digest =
-        digest::digest(&outcome.name, &outcome.environment, outcome.resources.iter(), &outcome.outputs);
+    let digest = digest::digest(
+        &outcome.name,
+        &outcome.environment,
+        outcome.resources.iter(),
+        &outcome.outputs,
+        &outcome.policies,
+    );
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
@@ -113,6 +122,8 @@ fn resolve(
             .collect(),
         outputs: outcome.outputs,
         project: outcome.project,
+        declarations: outcome.declarations,
+        policies: outcome.policies,
         backend_required: outcome.backend_required,
         digest,
         sources,
@@ -144,6 +155,8 @@ fn outcome(
     let resources = resolver.resources();
     let outputs = outputs(&resolver, &merged.outputs);
     let project = resolver.project(&resources);
+    let declarations = resolver.declarations(&merged, &resources);
+    let policies = resolver.policies(&merged.policies);
     for circle in order::circles(&resources) {
         resolver.problems.push(circle);
     }
@@ -156,6 +169,8 @@ fn outcome(
         resources,
         project,
         outputs,
+        declarations,
+        policies,
         problems: resolver.problems,
     }
 }

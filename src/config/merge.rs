@@ -10,9 +10,21 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
 
 /// Blocks of the language besides kinds.
-const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
+const BLOCKS: &[&str] = &[
+    "backend",
+    "environments",
+    "import",
+    "locals",
+    "moved",
+    "outputs",
+    "policy",
+    "removed",
+    "stack",
+    "stead",
+    "vars",
+];
 /// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] = &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+const NOT_YET: &[&str] = &["data", "include", "stacks", "use"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -34,6 +46,14 @@ pub(super) struct Merged<'d> {
     pub(super) locals: Entries<'d>,
     /// Outputs.
     pub(super) outputs: Entries<'d>,
+    /// Policies.
+    pub(super) policies: Entries<'d>,
+    /// `moved`, in as many files as say it.
+    pub(super) moved: Vec<&'d Entry>,
+    /// `import`, likewise.
+    pub(super) imports: Vec<&'d Entry>,
+    /// `removed`, likewise.
+    pub(super) removed: Vec<&'d Entry>,
     /// Blocks of each kind.
     pub(super) blocks: BTreeMap<&'static str, (&'static Kind, Entries<'d>)>,
 }
@@ -54,6 +74,10 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "environments" => gather(&mut merged.environments, entry, problems),
             "locals" => gather(&mut merged.locals, entry, problems),
             "outputs" => gather(&mut merged.outputs, entry, problems),
+            "policy" => gather(&mut merged.policies, entry, problems),
+            "moved" => merged.moved.push(entry),
+            "import" => merged.imports.push(entry),
+            "removed" => merged.removed.push(entry),
             name => match registry.top_level().find(|kind| kind.name == name) {
                 Some(kind) => {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));

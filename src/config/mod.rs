@@ -2,11 +2,13 @@
 
 mod budget;
 pub mod codes;
+pub mod declarations;
 pub mod discover;
 pub mod document;
 pub mod kdl;
 pub mod load;
 pub mod lock;
+pub mod policy;
 pub mod source_dir;
 pub mod stack;
 pub mod syntax;

@@ -9,9 +9,11 @@
 
 mod bad;
 mod blocks;
+mod declarations;
 mod expressions;
 mod invented;
 mod laws;
+mod policies;
 mod service;
 mod sources;
 mod variables;
