@@ -79,6 +79,11 @@ codes! {
     MOVED_IN_CIRCLE = "S0293", "`moved` entries lead round in a circle.";
     SAID_TWICE = "S0294", "Two entries say what becomes of one address or object.";
     POLICY = "S0295", "A policy is wrong.";
+    EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
+    EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";
+    EDIT_COMPUTED = "S0373", "An edit would replace a value that is computed.";
+    EDIT_SHARED = "S0374", "An edit would change a value that an alias or a merge repeats.";
+    EDIT_UNSURE = "S0375", "An edit would not give just what was asked for.";
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct Cloud {
     project: Option<String>,
     /// Everything that was answered with success.
     pub log: Vec<Exchange>,
+    /// How many texts with a bound were sent.
+    pub bounds: usize,
 }
 
 impl Cloud {
@@ -31,7 +33,7 @@ impl Cloud {
         let now: Time = "2026-03-04T12:00:00Z".parse().unwrap();
         let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
         let world = World::new(&setup, now);
-        let mut cloud = Self { world, now, project: None, log: Vec::new() };
+        let mut cloud = Self { world, now, project: None, log: Vec::new(), bounds: 0 };
         let projects = cloud.get("/projects");
         let default = projects.as_array().unwrap().iter().find(|project| project["is_default"] == true);
         cloud.project = Some(id(default.unwrap()));
@@ -58,6 +60,7 @@ impl Cloud {
             project: self.project.clone(),
             body: body.to_vec(),
         };
+        self.bounds += crate::bounds::hold(&self.world, &request, self.now);
         let response = handle(&mut self.world, &request, self.now);
         let answer: Value = serde_json::from_slice(&response.body).unwrap();
         assert!((200..300).contains(&response.status), "{line}: {} {answer}", response.status);

@@ -11,6 +11,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod bounds;
 mod driver;
 mod law;
 mod openapi;

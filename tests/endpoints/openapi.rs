@@ -15,7 +15,7 @@ use crate::driver::Exchange;
 use crate::table::{rows, shape};
 
 /// Every operation by verb and the shape of its path.
-fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
+pub fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
     let paths = document["paths"].as_object().unwrap();
     paths
         .iter()

@@ -32,7 +32,13 @@ fn every_endpoint_answers_with_success() {
         .map(|row| format!("{} {}", row.method, row.path))
         .collect();
     assert_eq!(silent, Vec::<String>::new(), "never answered with success");
-    println!("{} endpoints, {} requests", rows().count(), cloud.log.len());
+    println!(
+        "{} endpoints, {} requests, {} texts with a bound",
+        rows().count(),
+        cloud.log.len(),
+        cloud.bounds
+    );
+    assert!(cloud.bounds > 40, "{} texts with a bound", cloud.bounds);
     crate::openapi::describes(&cloud.log);
 }
 

@@ -10,10 +10,10 @@ use super::exchange::Refusal;
 
 /// Ports that the platform itself uses where it stands before an app.
 const RESERVED: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
-const DESCRIPTION: usize = 4_096;
-const COMMAND: usize = 4_096;
-const PATH: usize = 1_024;
-const SOURCE: usize = 512;
+const DESCRIPTION: usize = 65_535;
+const COMMAND: usize = 65_535;
+const PATH: usize = 2_048;
+const SOURCE: usize = 253;
 const MOST_VARIABLES: usize = 1_000;
 const LONGEST_VALUE: usize = 65_536;
 
@@ -99,7 +99,7 @@ pub(super) fn variables(field: Field<'_>) -> Result<BTreeMap<String, String>, Re
 }
 
 fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let schedule = body.optional("cron_schedule", |field| field.text(1, 256))?;
+    let schedule = body.optional("cron_schedule", |field| field.text(1, 128))?;
     let timezone = body.optional("cron_timezone", |field| field.text(1, 64))?;
     let concurrency =
         body.optional("cron_concurrency", |field| field.one_of(&["allow", "forbid", "replace"]))?;

@@ -171,7 +171,7 @@ fn create(call: &mut Call<'_>) -> Reply {
 
 /// Reads the uploaded source that is to be deployed; without a key, what was deployed last.
 fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), Refusal> {
-    let key = call.body.optional("blob_key", |field| field.text(1, 128))?;
+    let key = call.body.optional("blob_key", |field| field.text(1, 1_024))?;
     match key {
         Some(_) if !app.is_uploaded() => {
             Err(Refusal::bad("blob_key is for apps that are built from uploaded source"))

@@ -156,7 +156,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     read_settings(&call.body, &mut new)?;
-    if let Some(key) = call.body.optional("blob_key", |field| field.text(1, 128))? {
+    if let Some(key) = call.body.optional("blob_key", |field| field.text(1, 1_024))? {
         let same = old.source.as_ref().filter(|blob| blob.key == key).cloned();
         new.source = Some(same.map_or_else(|| call.world.blob(id, key), Ok)?);
     }
