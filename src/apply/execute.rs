@@ -153,6 +153,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
             }
             Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
+            Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
             Bookkeeping::Remember(address, entry) => {
                 let known = self.current(address);
                 let (address, entry) = (address.clone(), entry.clone());
@@ -320,7 +321,7 @@ fn done(operation: &Operation) -> &'static str {
 /// The outcome when not even the start could be recorded.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
-    let first = first.or_else(|| plan.bookkeeping.first().map(corrects));
+    let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrects));
     let mut skipped: Vec<Address> = plan.steps.iter().map(|step| step.address.clone()).collect();
     skipped.sort_unstable();
     skipped.dedup();
@@ -329,11 +330,12 @@ fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     Outcome { failed, skipped, ..Outcome::default() }
 }
 
-fn corrects(bookkeeping: &Bookkeeping) -> &Address {
+fn corrects(bookkeeping: &Bookkeeping) -> Option<&Address> {
     match bookkeeping {
         Bookkeeping::Gone(address, _)
         | Bookkeeping::Remember(address, _)
-        | Bookkeeping::Forget(address) => address,
+        | Bookkeeping::Forget(address) => Some(address),
+        Bookkeeping::Move(moves) => moves.keys().next(),
     }
 }
 

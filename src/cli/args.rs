@@ -298,7 +298,7 @@ pub struct Show {
 /// `apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes\n  stead apply --override budget --reason 'agreed with finance'"
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
@@ -310,12 +310,25 @@ pub struct Apply {
     /// Apply only if the plan has this fingerprint
     #[arg(long, value_name = "FINGERPRINT")]
     pub expect: Option<Name>,
+    /// Apply although this policy says no; repeatable, and recorded with the reason
+    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
+    pub overrides: Vec<Name>,
+    /// Why a policy is overridden
+    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = reason)]
+    pub reason: Option<String>,
     /// How it runs.
     #[command(flatten)]
     pub running: Running,
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say why".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// How an apply runs.

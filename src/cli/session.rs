@@ -82,7 +82,7 @@ impl Session {
             replace: scope.replace.iter().cloned().collect(),
             adopt: scope.adopt.iter().cloned().collect(),
             project: self.settings.project.clone(),
-            only_looks: false,
+            ..Options::default()
         }
     }
 

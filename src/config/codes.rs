@@ -73,6 +73,12 @@ codes! {
     SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
     LOCK = "S0280", "`stead.lock` cannot be read.";
     FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
+    DECLARATION = "S0290", "A `moved`, `import` or `removed` entry is wrong.";
+    STILL_DECLARED = "S0291", "A `moved` or `removed` entry names an address that still has its block.";
+    NOT_DECLARED = "S0292", "A `moved` or `import` entry leads to an address that no block declares.";
+    MOVED_IN_CIRCLE = "S0293", "`moved` entries lead round in a circle.";
+    SAID_TWICE = "S0294", "Two entries say what becomes of one address or object.";
+    POLICY = "S0295", "A policy is wrong.";
     INCLUDE = "S0310", "An `include` names no stack file, a file that is missing, or one that is read already.";
     INCLUDE_CYCLE = "S0311", "Files include each other in a circle.";
     OUTSIDE = "S0312", "A path leaves the root within which configuration is shared.";

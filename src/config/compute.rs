@@ -56,7 +56,7 @@ impl<'d> Resolver<'d> {
         self.compute(&program, source, span, frame)
     }
 
-    fn syntax_problem(&self, error: &SyntaxError, source: &str, span: Span) -> Diagnostic {
+    pub(super) fn syntax_problem(&self, error: &SyntaxError, source: &str, span: Span) -> Diagnostic {
         let place = self.within(span, source);
         let at = match error.offset {
             Some(offset) if place != span => {

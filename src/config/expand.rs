@@ -272,7 +272,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a node that must be known now.
-    fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+    pub(super) fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
         let expression = self.untyped(node, frame)?.expression;
         match expression.known() {
             Some(value) if value.is_secret() => {
@@ -302,7 +302,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+    pub(super) fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
         let value = self.known(node, frame)?;
         if let Value::Bool(when) = value {
             return Some(when);

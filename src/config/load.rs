@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
 use super::header::{environment, header};
 use super::merge::{Entries, Merged, merge, merge_module};
 use super::modules::gather::gather;
 use super::place::Place;
+use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
@@ -78,6 +80,8 @@ struct Outcome {
     stacks: BTreeMap<Name, OtherStack>,
     modules: BTreeMap<Name, Span>,
     evaluated: Option<Expression>,
+    declarations: Declarations,
+    policies: Vec<Policy>,
     problems: Problems,
 }
 
@@ -139,8 +143,13 @@ fn resolve(
     if failed {
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    let digest =
-        digest::digest(&outcome.name, &outcome.environment, outcome.resources.iter(), &outcome.outputs);
+    let digest = digest::digest(
+        &outcome.name,
+        &outcome.environment,
+        outcome.resources.iter(),
+        &outcome.outputs,
+        &outcome.policies,
+    );
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
@@ -151,6 +160,8 @@ fn resolve(
             .collect(),
         outputs: outcome.outputs,
         project: outcome.project,
+        declarations: outcome.declarations,
+        policies: outcome.policies,
         backend_required: outcome.backend_required,
         digest,
         data: outcome.data,
@@ -192,6 +203,8 @@ fn outcome(
     let outputs = outputs(&resolver, &merged.outputs);
     let evaluated = evaluated(&resolver, request, files.expression);
     let project = resolver.project(&resources);
+    let declarations = resolver.declarations(&merged, &resources);
+    let policies = resolver.policies(&merged.policies);
     for circle in order::circles(&resources) {
         resolver.problems.push(circle);
     }
@@ -209,6 +222,8 @@ fn outcome(
         stacks: resolver.externals.into_stacks(),
         modules: resolver.problems.calls(),
         evaluated,
+        declarations,
+        policies,
         problems: resolver.problems,
     }
 }

@@ -14,9 +14,13 @@ const BLOCKS: &[&str] = &[
     "backend",
     "data",
     "environments",
+    "import",
     "include",
     "locals",
+    "moved",
     "outputs",
+    "policy",
+    "removed",
     "stack",
     "stacks",
     "stead",
@@ -24,9 +28,8 @@ const BLOCKS: &[&str] = &[
     "vars",
 ];
 /// Blocks that only a stack has: a module is told by its caller.
-const OF_STACKS: &[&str] = &["backend", "environments", "stack", "stacks"];
-/// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] = &["import", "moved", "policy", "removed"];
+const OF_STACKS: &[&str] =
+    &["backend", "environments", "import", "moved", "policy", "removed", "stack", "stacks"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -52,6 +55,14 @@ pub(super) struct Merged<'d> {
     pub(super) uses: Entries<'d>,
     /// Other stacks whose outputs are read.
     pub(super) stacks: Entries<'d>,
+    /// Policies.
+    pub(super) policies: Entries<'d>,
+    /// `moved`, in as many files as say it.
+    pub(super) moved: Vec<&'d Entry>,
+    /// `import`, likewise.
+    pub(super) imports: Vec<&'d Entry>,
+    /// `removed`, likewise.
+    pub(super) removed: Vec<&'d Entry>,
     /// Blocks of each kind.
     pub(super) blocks: Kinds<'d>,
     /// Lookups of objects that nobody here manages, by kind.
@@ -107,6 +118,10 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "use" => gather(&mut merged.uses, entry, problems),
             "stacks" => gather(&mut merged.stacks, entry, problems),
             "data" => gather_data(registry, &mut merged.data, entry, problems),
+            "policy" => gather(&mut merged.policies, entry, problems),
+            "moved" => merged.moved.push(entry),
+            "import" => merged.imports.push(entry),
+            "removed" => merged.removed.push(entry),
             name => match registry.top_level().find(|kind| kind.name == name) {
                 Some(kind) => {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
@@ -200,12 +215,6 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
 
 fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
     let name = entry.key.as_str();
-    if NOT_YET.contains(&name) {
-        return Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
-            .at(entry.key_span, "")
-            .detail(format!("The language has `{name}`, but this version of stead does not act on it."))
-            .help("remove the block");
-    }
     let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").at(entry.key_span, "");
     if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
         return problem

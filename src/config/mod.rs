@@ -2,12 +2,14 @@
 
 mod budget;
 pub mod codes;
+pub mod declarations;
 pub mod discover;
 pub mod document;
 pub mod edit;
 pub mod kdl;
 pub mod load;
 pub mod lock;
+pub mod policy;
 pub mod source_dir;
 pub mod stack;
 pub mod syntax;

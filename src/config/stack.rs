@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::declarations::Declarations;
+use super::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, ReplaceOrder};
@@ -26,6 +28,10 @@ pub struct Stack {
     pub project: Option<Address>,
     /// The local ledger is refused.
     pub backend_required: bool,
+    /// What becomes of addresses and objects besides: `moved`, `import`, `removed`.
+    pub declarations: Declarations,
+    /// Rules that a plan must pass.
+    pub policies: Vec<Policy>,
     /// Digest of the resolved configuration, secrets by presence only: 16 hexadecimal digits.
     pub digest: String,
     /// Objects that are looked up, and that this stack does not manage.

@@ -40,7 +40,7 @@ pub struct Reference {
 }
 
 /// A CEL expression with everything bound that configuration knows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cel {
     /// The expression's text, without `${` and `}`.
     pub source: String,

@@ -14,6 +14,7 @@ use super::scope::Scope;
 use super::survey::{Adoption, Live, Subject, Survey, questioned};
 use super::verdict::{Act, Difference, Verdict, Want};
 use super::want;
+use crate::config::declarations::RemovedAction;
 use crate::config::stack::{OnRemove, Resource};
 use crate::model::address::Address;
 use crate::model::graph::Graph;
@@ -255,13 +256,18 @@ impl<'a> Judge<'_, 'a> {
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
+        let declared = self.survey.declared.removal(subject.address);
+        let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
         match subject.live {
             Live::Unseen(_) if !keep => {
                 guards::unread(subject, blocks);
                 Verdict::plain(Act::Frozen, Cause::Drift)
             }
             Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
-            _ if keep => Verdict::plain(Act::Forget, Cause::Config).because("it stays, as on_remove says"),
+            _ if keep => {
+                let word = if declared.is_some() { "removed" } else { "on_remove" };
+                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
+            }
             _ => {
                 let why = if self.survey.inputs.options.destroy {
                     "everything is destroyed"

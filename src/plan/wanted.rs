@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declared::{self, Declared};
 use super::make::Options;
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
@@ -24,6 +25,8 @@ pub fn wanted<'a>(
     ledger: &Ledger,
     options: &Options,
 ) -> (Wanted, BTreeSet<&'a str>) {
+    let ledger = &*Declared::new(stack, ledger).ledger(ledger);
+    let options = &*declared::options(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
     let mut wanted = Wanted { projects: projects(stack, ledger, options, &kinds), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
@@ -51,8 +54,12 @@ pub fn wanted<'a>(
         wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
     }
     for resource in stack.resources.values() {
-        let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));
-        wanted.parents.extend(parent.map(|owned| (resource.kind.name.into(), owned.id.clone())));
+        let id = |parent| {
+            let owned = ledger.entries.get(parent).and_then(current).map(|owned| &owned.id);
+            owned.or_else(|| options.adopt.get(parent))
+        };
+        let parent = resource.parent.as_ref().and_then(id);
+        wanted.parents.extend(parent.map(|id| (resource.kind.name.into(), id.clone())));
     }
     for intent in ledger.intents.values().chain(ledger.watched.values()) {
         wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));

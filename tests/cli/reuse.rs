@@ -29,7 +29,9 @@ fn a_stack_reads_what_another_gave() {
 }
 
 fn all_below(path: &std::path::Path) -> String {
-    let Ok(entries) = std::fs::read_dir(path) else { return std::fs::read_to_string(path).unwrap_or_default() };
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return std::fs::read_to_string(path).unwrap_or_default();
+    };
     entries.map(|entry| all_below(&entry.unwrap().path())).collect()
 }
 
@@ -61,9 +63,10 @@ fn modules_are_confined_and_addressed() {
     case.ok("ls").says(&["sites.north.vm.gate", "sites.south.vm.web"]);
     case.ok("get sites.north.vpc.own").says(&["10.41.0.0/16"]);
     case.ok("plan -e live").says(&["sites.north.vm.web", "std-2c-4g"]);
-    let other = Case::new()
-        .file("m/stead.yaml", "vars: { a: {} }\nvpc: { v: { cidr: $vars.a } }\n")
-        .file("s/stead.yaml", "stead: 1\nstack: s\nuse: { m: { source: ../m, with: { a: 10.0.0.0/33 } } }\n");
+    let other = Case::new().file("m/stead.yaml", "vars: { a: {} }\nvpc: { v: { cidr: $vars.a } }\n").file(
+        "s/stead.yaml",
+        "stead: 1\nstack: s\nuse: { m: { source: ../m, with: { a: 10.0.0.0/33 } } }\n",
+    );
     other.fails(1, "validate -C s").says(&["S0312", "--allow-outside"]);
     other.fails(1, "validate -C s --allow-outside").says(&["S0224", "m/stead.yaml:2", "used here as m"]);
     let shown = other.fails(1, "validate -C s --allow-outside --output json").json();
@@ -83,12 +86,19 @@ fn what_decided_a_value_is_told() {
     case.fails(1, "render --why sites.north.vm.web.plam").says(&["Did you mean sites.north.vm.web.plan?"]);
     let document = case.ok("render --output json").json();
     let values = document["values"].as_array().unwrap();
-    assert!(values.iter().any(|value| value["path"] == "vpc.hub.cidr" && value["value"] == "10.40.0.0/16"), "{document}");
+    assert!(
+        values.iter().any(|value| value["path"] == "vpc.hub.cidr" && value["value"] == "10.40.0.0/16"),
+        "{document}"
+    );
     assert_eq!(case.ok("eval 1+2").stdout, "3\n");
     assert_eq!(case.ok("eval $locals.plans.small").stdout, "std-1c-1g\n");
-    case.ok("eval $use.sites.north.address").says(&["$sites.north.vm.web.public_ipv4_address", "not known"]);
+    case.ok("eval $use.sites.north.address")
+        .says(&["$sites.north.vm.web.public_ipv4_address", "not known"]);
     case.fails(1, "eval $locals.plns").says(&["did you mean `plans`?"]);
-    case.write("secret.stead.yaml", "vars: { s: { type: secret, default: canary-5 } }\noutputs: { s: $vars.s }\n");
+    case.write(
+        "secret.stead.yaml",
+        "vars: { s: { type: secret, default: canary-5 } }\noutputs: { s: $vars.s }\n",
+    );
     for command in ["eval $vars.s", "eval --output json $vars.s", "render", "render --output json"] {
         let run = case.ok(command);
         assert!(!run.all().contains("canary-5") && run.all().contains("secret"), "{}", run.all());

@@ -78,7 +78,11 @@ async fn broken(
 ///
 /// # Errors
 /// When the place cannot be read.
-pub(super) async fn look(session: &Session, project: &Project, place: &Place) -> Result<Option<Held>, Failure> {
+pub(super) async fn look(
+    session: &Session,
+    project: &Project,
+    place: &Place,
+) -> Result<Option<Held>, Failure> {
     let stack = &project.stack;
     let looking = Looking {
         identity: &Identity::unborn(&stack.name, &stack.environment.name),

@@ -31,7 +31,7 @@ fn asked(record: &Record) -> Record {
 }
 
 fn moved(from: u8, to: u8) -> Record {
-    Record::Moved { from: address(from), to: address(to) }
+    Record::Moved { moves: [(address(from), address(to))].into() }
 }
 
 fn ids(ledger: &Ledger) -> BTreeSet<Name> {

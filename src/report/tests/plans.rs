@@ -57,6 +57,8 @@ pub(crate) fn empty() -> Plan {
         blocks: Vec::new(),
         outputs: [].into(),
         bookkeeping: Vec::new(),
+        policy: Vec::new(),
+        notes: Vec::new(),
         requests: RequestCount { sent: 12, pages: 9, limited: 0, waited_ms: 0 },
         fingerprint: "7f3a-c91e".into(),
     }
@@ -68,6 +70,7 @@ pub(crate) fn change(action: Action, at_address: &str) -> Change {
         kind: address.root().into(),
         address,
         id: None,
+        was: None,
         action,
         create_first: None,
         cause: Cause::Config,

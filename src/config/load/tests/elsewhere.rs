@@ -45,7 +45,12 @@ fn outputs() -> BTreeMap<Name, Attributes> {
 }
 
 /// Every attribute after the world was read, or every problem.
-fn settled(config: &Config, snapshot: &Snapshot, outputs: BTreeMap<Name, Attributes>, own: &[&str]) -> String {
+fn settled(
+    config: &Config,
+    snapshot: &Snapshot,
+    outputs: BTreeMap<Name, Attributes>,
+    own: &[&str],
+) -> String {
     let stack = config.stack();
     let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
     let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
@@ -57,7 +62,8 @@ fn settled(config: &Config, snapshot: &Snapshot, outputs: BTreeMap<Name, Attribu
                     format!("{}.{name}={}", resource.address, expression(&setting.expression))
                 })
             });
-            let outputs = settled.outputs.iter().map(|(name, o)| format!("{name}={}", expression(&o.expression)));
+            let outputs =
+                settled.outputs.iter().map(|(name, o)| format!("{name}={}", expression(&o.expression)));
             resources.chain(outputs).collect::<Vec<_>>().join("\n")
         }
     }

@@ -9,11 +9,13 @@
 
 mod bad;
 mod blocks;
+mod declarations;
 mod elsewhere;
 mod expressions;
 mod invented;
 mod laws;
 mod modules;
+mod policies;
 mod service;
 mod sources;
 mod variables;
