@@ -161,6 +161,14 @@ pub(super) static APP: Kind = Kind {
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],
     actions: ACTIONS,
+    other_fields: &[
+        "blob_key",
+        "monthly_price",
+        "next_run_at",
+        "price_per_hour",
+        "region",
+        "subscription_id",
+    ],
     ..Kind::PLAIN
 };
 

@@ -146,6 +146,10 @@ pub struct Kind {
     pub goes_with_parent: bool,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
+    /// Objects that the service itself brings along, known by an attribute's values: nobody's to manage.
+    pub provided: Option<(&'static str, &'static [&'static str])>,
+    /// Fields that answers may have and that no attribute carries.
+    pub other_fields: &'static [&'static str],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// Other operations and reads.
@@ -170,6 +174,8 @@ impl Kind {
         takes_along: &[],
         goes_with_parent: false,
         plain_entry: None,
+        provided: None,
+        other_fields: &[],
         shown_once: None,
         actions: &[],
     };

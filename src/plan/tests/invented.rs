@@ -56,6 +56,8 @@ const BASE: Kind = Kind {
     takes_along: &[],
     goes_with_parent: false,
     plain_entry: None,
+    provided: None,
+    other_fields: &[],
     shown_once: None,
     actions: &[],
 };

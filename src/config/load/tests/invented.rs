@@ -40,6 +40,8 @@ const fn kind(
         takes_along: &[],
         goes_with_parent: false,
         plain_entry: None,
+        provided: None,
+        other_fields: &[],
         shown_once: None,
         actions: &[],
     }
