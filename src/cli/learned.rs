@@ -34,13 +34,19 @@ impl Note {
 
     /// Returns it as a sentence.
     pub(super) fn in_words(&self) -> String {
-        let Learned { page_limit, rate } = &self.learned;
-        let pages = page_limit.map(|rows| format!("pages of {rows} rows"));
-        let rate = rate.map(|rate| format!("{rate} requests a second"));
-        let all: Vec<String> = pages.into_iter().chain(rate).collect();
+        let all = in_words(&self.learned);
         let what = if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") };
         format!("Of {} on {}: {what}.", self.origin, self.at.strftime("%Y-%m-%d"))
     }
+}
+
+/// Returns what was learned, each in a few words.
+pub(super) fn in_words(learned: &Learned) -> Vec<String> {
+    let pages = learned.page_limit.map(|rows| format!("pages of {rows} rows"));
+    let rate = learned.rate.map(|rate| format!("{rate} requests a second"));
+    let list = learned.list_key.as_ref().map(|key| format!("lists under {key}"));
+    let object = learned.object_key.as_ref().map(|key| format!("objects under {key}"));
+    [pages, rate, list, object].into_iter().flatten().collect()
 }
 
 /// Returns what was learned of the service at an address; `None` when nothing was.
@@ -120,7 +126,7 @@ mod tests {
             origin: "https://h".into(),
             profile: None,
             at: "2026-11-21T12:00:00Z".parse().unwrap(),
-            learned: Learned { page_limit, rate },
+            learned: Learned { page_limit, rate, ..Learned::default() },
         };
         let told = note(Some(50), Some(30)).in_words();
         assert_eq!(told, "Of https://h on 2026-11-21: pages of 50 rows, 30 requests a second.");

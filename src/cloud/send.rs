@@ -59,7 +59,10 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
             let (failure, reason) = match judge(self.send(request, None).await, request) {
-                Ok(found) => return Ok(found),
+                Ok((mut json, date)) => {
+                    self.learned.borrow().unwrap(&mut json);
+                    return Ok((json, date));
+                }
                 Err(Trouble::Final(error)) => return Err(error),
                 Err(Trouble::Again(failure, reason)) => (failure, reason),
             };

@@ -50,5 +50,6 @@ pub(super) static API_KEY: Kind = Kind {
     ],
     on_replace: &[Effect::LocksOut],
     shown_once: Some("secret"),
+    other_fields: &["project_accesses"],
     ..Kind::PLAIN
 };

@@ -170,6 +170,14 @@ pub(super) static APP: Kind = Kind {
         says: "its deployment failed, and it is deployed anew",
     }),
     actions: ACTIONS,
+    other_fields: &[
+        "blob_key",
+        "monthly_price",
+        "next_run_at",
+        "price_per_hour",
+        "region",
+        "subscription_id",
+    ],
     ..Kind::PLAIN
 };
 

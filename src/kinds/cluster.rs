@@ -112,6 +112,7 @@ pub(super) static CLUSTER: Kind = Kind {
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
     actions: ACTIONS,
+    other_fields: &["node_pools", "version"],
     ..Kind::PLAIN
 };
 

@@ -34,5 +34,6 @@ pub(super) static INVITATION: Kind = Kind {
                 .summary("The person's id, as `stead do members` lists it.")])
             .effects(&[Effect::LocksOut]),
     ],
+    other_fields: &["expires_at", "role_name", "role_slug"],
     ..Kind::PLAIN
 };

@@ -68,5 +68,6 @@ pub(super) static NODE_POOL: Kind = Kind {
     goes_with_parent: true,
     on_delete: &[Effect::Drain],
     on_replace: &[Effect::Drain],
+    other_fields: &["cluster_id"],
     ..Kind::PLAIN
 };

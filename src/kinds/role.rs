@@ -47,5 +47,7 @@ pub(super) static ROLE: Kind = Kind {
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
         .answer(Answer::Rows(&["permission"]))],
+    provided: Some(("slug", &["owner", "admin", "developer", "viewer"])),
+    other_fields: &["is_builtin"],
     ..Kind::PLAIN
 };

@@ -84,5 +84,6 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     .assumed()
     .secret()
     .answer(Answer::Record(&["blob_key", "expires_in_seconds"]))],
+    other_fields: &["blob_key", "region"],
     ..Kind::PLAIN
 };

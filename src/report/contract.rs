@@ -46,6 +46,8 @@ pub struct Report {
     pub service: String,
     /// Requests that were sent.
     pub requests: u32,
+    /// What later requests go by, each in a few words.
+    pub learned: Vec<String>,
     /// Rows of a page that are asked for from now on; `None` where nothing new was learned.
     pub page_limit: Option<usize>,
     /// Requests a second, where the service tells.
@@ -133,11 +135,10 @@ fn unseen(page: &mut Page, report: &Report, style: Style) {
 }
 
 fn learned(page: &mut Page, report: &Report) {
-    let pages = report.page_limit.map(|rows| format!("pages of {rows} rows"));
-    let rate = report.rate.map(|rate| format!("{rate} requests a second"));
-    let learned: Vec<String> = pages.into_iter().chain(rate).collect();
-    if !learned.is_empty() {
-        page.line(Line::indent(0).put(Role::Strong, "LEARNED").say(format!("  {}", learned.join(", "))));
+    if !report.learned.is_empty() {
+        page.line(
+            Line::indent(0).put(Role::Strong, "LEARNED").say(format!("  {}", report.learned.join(", "))),
+        );
     }
 }
 
@@ -157,6 +158,7 @@ mod tests {
         Report {
             service: "https://api.example.com".into(),
             requests: 40,
+            learned: vec!["pages of 50 rows".into(), "30 requests a second".into()],
             page_limit: Some(50),
             rate: Some(30),
             rows: vec![

@@ -33,20 +33,10 @@ fn good_surroundings_pass_and_nothing_but_gets_is_sent() {
     case.ok("apply --yes");
     let before = case.cloud().last();
     let run = case.ok("doctor");
-    run.says(&[
-        "program",
-        "service",
-        "STEAD_API_KEY",
-        "access",
-        "clock",
-        "shop/prod",
-        "ledger",
-        "Nobody has it",
-    ]);
+    run.says(&["program", "service", "STEAD_API_KEY", "access", "shop/prod", "ledger", "Nobody has it"]);
     assert!(!run.all().contains(&case.cloud().key), "the key is never shown");
     let told = case.ok("doctor --output json");
-    for name in ["service", "key", "access", "clock", "stack", "project", "ledger", "lock", "pinned names"]
-    {
+    for name in ["service", "key", "access", "stack", "project", "ledger", "lock", "pinned names"] {
         assert_eq!(verdict(&told, name), "ok", "{name}: {}", told.stdout);
     }
     case.run("doctor --api");
@@ -180,4 +170,43 @@ fn a_difference_is_told_with_how_and_what_was_learned_is_used() {
     assert_eq!(document["page_limit"], 50);
     through("plan").says(&["vpc.main", "create"]);
     through("doctor").says(&["learned", "pages of 50 rows"]);
+}
+
+#[test]
+fn what_a_key_may_do_is_told() {
+    let case = Case::new().emulator();
+    let roles = case.cloud().list("/api/v1/roles");
+    let admin = roles.iter().find(|role| role["slug"] == "admin").unwrap();
+    let body = json!({"name": "ci", "role_id": admin["id"]});
+    let made = case.cloud().control("POST", "/api/v1/api-keys", &body);
+    let secret = made["data"]["secret"].as_str().unwrap().to_owned();
+    let with = |name: &str, value: &str| {
+        let mut command = case.command("doctor");
+        command.env("STEAD_API_KEY", &secret).env(name, value);
+        Run::of(&command.output().unwrap())
+    };
+    let run = with("STEAD_QUIET", "1");
+    assert_eq!(run.code, 0, "{}", run.all());
+    run.says(&["key ci", "The key does not end", "Account role", "STEAD_READONLY_API_KEY"]);
+    assert!(!run.all().contains(&secret));
+    with("HTTPS_PROXY", "http://me:canary@proxy:3128").says(&["…@proxy:3128"]);
+    let run = with("HTTPS_PROXY", "me:canary@proxy:3128");
+    assert!(!run.all().contains("canary"), "{}", run.all());
+}
+
+#[test]
+fn what_nobody_manages_has_children_and_no_roles_of_the_services_own() {
+    let case = Case::example("shop").emulator();
+    case.ok("apply --yes");
+    let before = case.ok("ls --unmanaged --output json").json();
+    let of = |document: &Value, kind: &str| {
+        document["unmanaged"].as_array().unwrap().iter().filter(|row| row["kind"] == kind).count()
+    };
+    assert_eq!((of(&before, "role"), of(&before, "database_user")), (0, 0), "{before}");
+    let database = case.cloud().list("/api/v1/databases")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().control("POST", &format!("/api/v1/databases/{database}/users"), &json!({"name": "stray"}));
+    for flags in ["", "--kind database_user"] {
+        let after = case.ok(&format!("ls --unmanaged --output json {flags}")).json();
+        assert_eq!(of(&after, "database_user"), 1, "{after}");
+    }
 }

@@ -25,6 +25,9 @@ use crate::report::escape;
 use crate::report::json;
 use crate::report::list::{self, Listed};
 
+/// Parents whose children are read without being asked for, of one kind.
+const MOST_PARENTS: usize = 50;
+
 /// Lists.
 ///
 /// # Errors
@@ -42,7 +45,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
     let mut strangers = 0;
     let (key, table, nothing) = if args.unmanaged {
-        widen(session, &connection, plan.base.project.as_ref(), &args.kinds, &mut world).await?;
+        let of = plan.base.project.as_ref();
+        widen(session, &connection, of, &args.kinds, &mut world).await?;
+        add_children(session, &connection, of, &args.kinds, &mut world).await?;
         let mut rows = unmanaged(&ledger, &world, plan.base.project.as_ref());
         rows.retain(of_kind);
         strangers = rows.len();
@@ -84,7 +89,8 @@ async fn widen(
 ) -> Result<(), Failure> {
     let listed = world.snapshot.listed.clone();
     let more = REGISTRY.top_level().filter(|kind| {
-        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == kind.name);
+        let has = |name: &Name| REGISTRY.children(kind.name).any(|child| child.name == *name);
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == kind.name || has(name));
         is_wanted && kind.api.absent_when.is_none() && !listed.contains(kind.name)
     });
     let more: Vec<&'static Kind> = more.collect();
@@ -111,6 +117,48 @@ async fn widen(
         }
     }
     world.catalog.extend_with(catalog?);
+    Ok(())
+}
+
+/// Adds the children of every live object that can have some. Each parent costs a request: where there are
+/// very many, only those of a kind that is asked for are read, and that is told.
+async fn add_children(
+    session: &Session,
+    connection: &Connection,
+    project: Option<&Name>,
+    wanted: &[Name],
+    world: &mut World,
+) -> Result<(), Failure> {
+    let mut under: Vec<(&'static Kind, Name)> = Vec::new();
+    for kind in REGISTRY.kinds {
+        let Some((of, _)) = kind.child_of() else { continue };
+        let is_wanted = wanted.iter().any(|name| name == kind.name);
+        let here = |object: &&Object| {
+            object.project.is_none() || project.is_none() || object.project.as_ref() == project
+        };
+        let parents: Vec<Name> =
+            world.snapshot.of_kind(of).filter(here).map(|object| object.id.clone()).collect();
+        if parents.len() > MOST_PARENTS && !is_wanted {
+            let count = parents.len();
+            session
+                .ui
+                .say(&format!("note: {} of {count} objects is left out; --kind {0} reads it", kind.name));
+        } else if wanted.is_empty() || is_wanted {
+            under.extend(parents.into_iter().map(|parent| (*kind, parent)));
+        }
+    }
+    let lists =
+        join_all(under.iter().map(|(kind, parent)| connection.client.list(kind, Some(parent), None)));
+    for objects in lists.await {
+        match objects {
+            Ok(objects) => {
+                world.snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
+            }
+            // It went meanwhile, or the key may not look into it.
+            Err(ReadError::Refused { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(())
 }
 
@@ -157,12 +205,20 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<
         .snapshot
         .objects
         .values()
-        .filter(|object| !owned.contains(&object.key()) && !is_default(object))
+        .filter(|object| !owned.contains(&object.key()) && !is_default(object) && !is_provided(object))
         .filter(|object| {
             object.project.is_none() || project.is_none() || object.project.as_ref() == project
         })
         .map(|object| row(None, object, &prices))
         .collect()
+}
+
+/// Tells whether the service itself brought an object along.
+fn is_provided(object: &Object) -> bool {
+    let provided = REGISTRY.kind(&object.kind).and_then(|kind| kind.provided);
+    provided.is_some_and(|(attribute, values)| {
+        object.status(attribute).is_some_and(|value| values.contains(&value))
+    })
 }
 
 /// Returns the row of a live object.

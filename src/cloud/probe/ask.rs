@@ -1,5 +1,6 @@
 //! Asking: a bounded number of GETs that the registry names, through the usual limiter.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -38,8 +39,8 @@ impl Plan {
         Self { asked, path: path.into(), query: Vec::new(), project: None }
     }
 
-    fn limit(mut self, limit: impl ToString) -> Self {
-        self.query = vec![("limit", limit.to_string()), ("offset", "0".to_owned())];
+    fn limit(mut self, limit: &str) -> Self {
+        self.query = vec![("limit", limit.to_owned()), ("offset", "0".to_owned())];
         self
     }
 }
@@ -64,7 +65,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let kinds = self.registry.top_level();
         let lists = kinds.map(|kind| top_level(kind, page));
         let tables = self.registry.catalogs.iter().map(|table| Plan::new(Asked::Table(table), table.path));
-        self.ask_all(&mut evidence, lists.chain(tables.map(|plan| plan.limit(page))).collect()).await;
+        self.ask_all(
+            &mut evidence,
+            lists.chain(tables.map(|plan| plan.limit(&page.to_string()))).collect(),
+        )
+        .await;
         let found = found(&evidence, None);
         let mut plans: Vec<Plan> = found.iter().flat_map(|found| self.about(found)).collect();
         plans.extend(self.registry.kinds.iter().flat_map(|kind| without_object(kind)));
@@ -78,7 +83,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let mut plans: Vec<Plan> = children.iter().flat_map(|found| self.about(found)).collect();
         plans.extend(self.edges(&evidence));
         self.ask_all(&mut evidence, plans).await;
-        evidence.learned = Learned { page_limit: most_rows(&evidence), rate: rate(&evidence) };
+        evidence.learned = learned(&evidence);
         Ok(evidence)
     }
 
@@ -157,12 +162,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         if let Some((_, kind)) = of(false) {
             let path = kind.api.list.path;
             plans.push(Plan::new(Asked::NoLimit(kind), path));
-            plans.push(Plan::new(Asked::Large(kind), path).limit(LARGEST_PAGE));
+            plans.push(Plan::new(Asked::Large(kind), path).limit(&LARGEST_PAGE.to_string()));
             plans.push(Plan::new(Asked::BadLimit(kind), path).limit("many"));
         }
         if let Some((_, kind)) = of(true) {
             let project = Some(Name::new(self.random.uuid().to_string()));
-            let plan = Plan::new(Asked::Elsewhere(kind), kind.api.list.path).limit(evidence.page);
+            let plan =
+                Plan::new(Asked::Elsewhere(kind), kind.api.list.path).limit(&evidence.page.to_string());
             plans.push(Plan { project, ..plan });
         }
         plans
@@ -172,13 +178,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 fn top_level(kind: &'static Kind, page: usize) -> Plan {
     match kind.api.absent_when {
         Some(_) => Plan::new(Asked::Only(kind), kind.api.list.path),
-        None => Plan::new(Asked::List { kind, limit: page }, kind.api.list.path).limit(page),
+        None => Plan::new(Asked::List { kind, limit: page }, kind.api.list.path).limit(&page.to_string()),
     }
 }
 
 fn children_of(kind: &'static Kind, parent: &Name, page: usize) -> Option<Plan> {
     let path = fill(kind.api.list.path, None, Some(parent)).ok()?;
-    Some(Plan::new(Asked::List { kind, limit: page }, path).limit(page))
+    Some(Plan::new(Asked::List { kind, limit: page }, path).limit(&page.to_string()))
 }
 
 /// Returns the reads of a kind that need no object.
@@ -229,6 +235,39 @@ fn short_id(kind: &Kind, row: &Json) -> Option<String> {
     };
     let mut named = kind.attributes.iter().filter(given);
     named.find_map(|attribute| row.get(attribute.returned)?.as_str().filter(is_short).map(str::to_owned))
+}
+
+/// Returns what makes later requests fit the service.
+fn learned(evidence: &Evidence) -> Learned {
+    let lists = evidence.seen.iter().filter(|seen| matches!(seen.asked, Asked::List { .. }));
+    let reads = evidence.seen.iter().filter_map(|seen| {
+        let (Asked::Read { kind, .. } | Asked::Only(kind)) = seen.asked else { return None };
+        let own = kind.api.read.unwrap_or(kind.api.list).envelope.key()?;
+        seen.body().filter(|body| body.get(own).is_none())
+    });
+    Learned {
+        page_limit: most_rows(evidence),
+        rate: rate(evidence),
+        list_key: common_key(lists.filter_map(Seen::body), Json::is_array),
+        object_key: common_key(reads, Json::is_object),
+    }
+}
+
+/// Returns the only key under which all answers without `data` have what they should.
+fn common_key<'e>(bodies: impl Iterator<Item = &'e Json>, is_it: fn(&Json) -> bool) -> Option<String> {
+    let keys = |body: &'e Json| {
+        let map = body.as_object().filter(|map| !map.contains_key("data"))?;
+        let named = map.iter().filter(|(key, json)| is_it(json) && is_plain(key));
+        Some(named.map(|(key, _)| key.as_str()).collect::<BTreeSet<_>>())
+    };
+    let common = bodies.filter_map(keys).reduce(|common, keys| &common & &keys)?;
+    let mut common = common.into_iter();
+    common.next().filter(|_| common.next().is_none()).map(str::to_owned)
+}
+
+/// Tells whether a key is a plain word.
+fn is_plain(key: &str) -> bool {
+    (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Returns the most rows that a page had, where a list with more of them shows that it is the most.

@@ -39,7 +39,7 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
     let records = Records {
         rows: evidence.rows(kind),
         details: details.collect(),
-        nothing: format!("there is no {} to look at", kind.name),
+        nothing: format!("there is no {} to read", kind.name),
     };
     let place = format!("contract, 3, {}", kind.name);
     let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
@@ -150,10 +150,9 @@ fn look(attribute: &Attribute, records: &[Json]) -> Look {
             // What stands for the language's words may be any word of a passing state.
             let fit = if attribute.read_as.is_empty() { fit(ty, json) } else { fit(&STATE, json) };
             match fit {
-                None => {}
                 Some(Ok(())) => look.fitting += 1,
                 Some(Err(how)) if !look.misfits.contains(&how) => look.misfits.push(how),
-                Some(Err(_)) => {}
+                Some(Err(_)) | None => {}
             }
         }
     }
@@ -197,18 +196,18 @@ fn fit(ty: &Type, json: &Json) -> Option<Result<(), String>> {
             let is_known = known.iter().any(|(_, label)| Some(*label) == number.as_i64());
             Some(if is_known { Ok(()) } else { Err(format!("the unknown number {number}")) })
         }
-        (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => each(of, items.iter()),
-        (Type::Map(of), Json::Object(map)) => each(of, map.values()),
+        (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => Some(each(of, items.iter())),
+        (Type::Map(of), Json::Object(map)) => Some(each(of, map.values())),
         (Type::Record(_), Json::Object(_)) => Some(Ok(())),
         (_, other) => Some(Err(format!("{} in its place", kind_of(other)))),
     }
 }
 
 /// Says whether all values in one are of a type.
-fn each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Option<Result<(), String>> {
+fn each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
     match items.find_map(|item| fit(of, item)?.err()) {
-        Some(how) => Some(Err(format!("in it, {how}"))),
-        None => Some(Ok(())),
+        Some(how) => Err(format!("in it, {how}")),
+        None => Ok(()),
     }
 }
 
@@ -228,6 +227,7 @@ fn others(kind: &Kind, records: &Records) -> Verdict {
     let mut known: BTreeSet<&str> = COMMON.iter().copied().collect();
     known.extend([kind.api.id]);
     known.extend(kind.shown_once);
+    known.extend(kind.other_fields);
     for attribute in kind.attributes {
         known.extend([attribute.returned, attribute.wire]);
         known.extend(attribute.spread.iter().map(|(_, field)| *field));

@@ -1,6 +1,7 @@
 //! `Learned`: what a service showed of itself that makes later requests fit it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::cloud::client::{Client, ReadError};
 use crate::cloud::exchange::Cloud;
@@ -21,6 +22,24 @@ pub struct Learned {
     pub page_limit: Option<usize>,
     /// Requests a second that the key may send, where the service tells.
     pub rate: Option<u32>,
+    /// Where lists stand that do not stand under `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_key: Option<String>,
+    /// Where objects stand that stand neither under `data` nor under the key of their endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_key: Option<String>,
+}
+
+impl Learned {
+    /// Puts what a service has under a key of its own under `data`, where there is none.
+    pub(in crate::cloud) fn unwrap(&self, json: &mut Json) {
+        let Some(map) = json.as_object_mut().filter(|map| !map.contains_key("data")) else { return };
+        let list = self.list_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_array));
+        let object = self.object_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_object));
+        if let Some(found) = list.or(object).and_then(|key| map.remove(key)) {
+            map.insert("data".to_owned(), found);
+        }
+    }
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
@@ -28,6 +47,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     pub fn goes_by(&self, learned: &Learned) {
         let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
         self.page.set(legal.unwrap_or(USUAL_PAGE));
+        self.learned.replace(learned.clone());
         if let Some(rate) = learned.rate {
             self.keyed.start_at(rate);
         }

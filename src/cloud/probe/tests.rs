@@ -90,7 +90,7 @@ fn what_is_as_assumed_is_confirmed() {
     ] {
         assert_eq!(finding(&evidence, subject).verdict, Verdict::Confirmed, "{subject}");
     }
-    assert_eq!(evidence.learned, Learned { page_limit: Some(100), rate: None });
+    assert_eq!(evidence.learned, Learned { page_limit: Some(100), ..Learned::default() });
     assert!(matches!(finding(&evidence, "created").verdict, Verdict::NotSeen(_)));
 }
 
@@ -158,6 +158,8 @@ fn pages_and_envelopes_that_differ_are_told_and_learned() {
     });
     assert!(how(&evidence, "list envelope").contains("under items"));
     assert!(how(&evidence, "object envelope").contains("under items, not data"));
+    assert_eq!(evidence.learned.list_key.as_deref(), Some("items"));
+    assert_eq!(evidence.learned.object_key.as_deref(), Some("items"));
     let (evidence, _) = probe(|request| service(&Request { project: None, ..request.clone() }, 100));
     assert!(how(&evidence, "unknown project").contains("does not filter"));
 }
@@ -173,6 +175,23 @@ fn the_rate_is_learned_and_used() {
     let (client, _, _) = client(|request| service(request, 100));
     client.goes_by(&evidence.learned);
     assert_eq!((client.keyed.rate(), client.page.get()), (50, 100));
-    client.goes_by(&Learned { page_limit: Some(0), rate: Some(9_999_999) });
+    client.goes_by(&Learned { page_limit: Some(0), rate: Some(9_999_999), ..Learned::default() });
     assert_eq!((client.keyed.rate(), client.page.get()), (50, 100), "what cannot be is not gone by");
+}
+
+#[test]
+fn a_learned_envelope_is_opened_where_there_is_no_other() {
+    let learned =
+        Learned { list_key: Some("rows".into()), object_key: Some("item".into()), ..Learned::default() };
+    for (from, to) in [
+        (json!({"rows": [1], "errors": []}), json!({"data": [1], "errors": []})),
+        (json!({"item": {"id": 1}, "meta": {}}), json!({"data": {"id": 1}, "meta": {}})),
+        (json!({"rows": [1], "data": [2]}), json!({"rows": [1], "data": [2]})),
+        (json!({"rows": "none"}), json!({"rows": "none"})),
+        (json!([1]), json!([1])),
+    ] {
+        let mut body = from;
+        learned.unwrap(&mut body);
+        assert_eq!(body, to);
+    }
 }

@@ -164,6 +164,10 @@ pub struct Kind {
     pub plain_entry: Option<&'static str>,
     /// Another kind's block in which such children may be written too, named by their parent.
     pub also_in: Option<AlsoIn>,
+    /// Objects that the service itself brings along, known by an attribute's values: nobody's to manage.
+    pub provided: Option<(&'static str, &'static [&'static str])>,
+    /// Fields that answers may have and that no attribute carries.
+    pub other_fields: &'static [&'static str],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// What brings an object back that rests or has failed.
@@ -192,6 +196,8 @@ impl Kind {
         goes_with_parent: false,
         plain_entry: None,
         also_in: None,
+        provided: None,
+        other_fields: &[],
         shown_once: None,
         revival: None,
         actions: &[],

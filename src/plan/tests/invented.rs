@@ -58,6 +58,8 @@ const BASE: Kind = Kind {
     plain_entry: None,
     states_project: false,
     also_in: None,
+    provided: None,
+    other_fields: &[],
     shown_once: None,
     revival: None,
     actions: &[],

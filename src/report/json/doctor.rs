@@ -25,6 +25,7 @@ struct ContractDocument<'a> {
     requests: u32,
     page_limit: Option<usize>,
     requests_per_second: Option<u32>,
+    learned: &'a [String],
     assumptions: &'a [Row],
 }
 
@@ -37,6 +38,7 @@ pub fn contract(report: &Report) -> String {
         requests: report.requests,
         page_limit: report.page_limit,
         requests_per_second: report.rate,
+        learned: &report.learned,
         assumptions: &report.rows,
     })
 }

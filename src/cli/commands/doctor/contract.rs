@@ -54,6 +54,7 @@ fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
     Report {
         service,
         requests,
+        learned: learned::in_words(&evidence.learned),
         page_limit: evidence.learned.page_limit,
         rate: evidence.learned.rate,
         rows: evidence.findings(REGISTRY).into_iter().map(row).collect(),

@@ -16,6 +16,7 @@ use crate::ledger::lease::{Held, Standing};
 use crate::ledger::place::Place;
 use crate::plan::make;
 use crate::report::doctor::Check;
+use crate::report::words::counted;
 
 /// What stands in the directory.
 pub(super) enum Opened {
@@ -51,11 +52,11 @@ pub(super) fn parsed(opened: &Opened) -> Check {
         Opened::Stack(project) => {
             let stack = &project.stack;
             let detail = format!(
-                "{}/{}: {} resources, {} warnings.",
+                "{}/{}: {}, {}.",
                 stack.name,
                 stack.environment.name,
-                stack.resources.len(),
-                project.warnings.len()
+                counted(stack.resources.len(), "resource"),
+                counted(project.warnings.len(), "warning")
             );
             if project.warnings.is_empty() {
                 Check::ok(NAME, detail)
@@ -161,8 +162,8 @@ fn whole(ledger: &Ledger, place: &Place) -> String {
         // A probe writes: an apply makes it, and refuses a place that does not keep its word.
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
-    let (serial, entries) = (ledger.serial, ledger.entries.len());
-    format!("At {place}, whole up to record {serial}, with {entries} resources; {probed}.")
+    let (serial, entries) = (ledger.serial, counted(ledger.entries.len(), "resource"));
+    format!("At {place}, whole up to record {serial}, with {entries}; {probed}.")
 }
 
 /// Requests whose outcome is open.

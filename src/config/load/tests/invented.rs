@@ -42,6 +42,8 @@ const fn kind(
         plain_entry: None,
         states_project: false,
         also_in: None,
+        provided: None,
+        other_fields: &[],
         shown_once: None,
         revival: None,
         actions: &[],
