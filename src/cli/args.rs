@@ -475,7 +475,7 @@ pub struct Doctor {
 /// `emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
+    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
 )]
 pub struct Emulator {
     /// Port; 0 takes a free one

@@ -78,7 +78,7 @@ fn top_level<C, K, R>(
     let mut lists = Vec::new();
     for kind in client.registry.top_level().filter(is_wanted) {
         match &wanted.projects {
-            Some(projects) if kind.scope == Scope::Project => {
+            Some(projects) if kind.scope == Scope::Project && !wanted.everywhere.contains(kind.name) => {
                 let each: BTreeSet<_> = projects.iter().cloned().collect();
                 lists.extend(each.into_iter().map(|project| (kind, None, Some(project))));
             }

@@ -90,7 +90,9 @@ fn check_rule(check: &Check, has: &dyn Fn(&str)) {
         Check::Offered { attribute, table, within } => {
             assert!(REGISTRY.catalog(table).unwrap().advisory);
             has(attribute);
-            within.into_iter().for_each(|(by, _)| has(by));
+            if let Some((by, _)) = within {
+                has(by);
+            }
         }
         Check::NotUsed { by } => {
             let refers =

@@ -182,7 +182,8 @@ pub(super) fn ends<'s>(
 /// Tells whether something new runs in the end, or more of it.
 pub(super) fn rolls_out(verdict: &Verdict<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
-    verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
+    let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));
+    verdict.is_new() || anew || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }
 
 fn record<'a>(

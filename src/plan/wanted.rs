@@ -28,13 +28,13 @@ pub fn wanted<'a>(
     let ledger = &*Declared::new(stack, ledger).ledger(ledger);
     let options = &*declared::options(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
-    let mut wanted = Wanted { projects: projects(stack, ledger, options, &kinds), ..Wanted::default() };
+    let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
     // Who destroys looks nothing up.
-    if !options.destroy {
-        wanted.kinds.extend(stack.data.values().map(|lookup| Name::new(lookup.kind.name)));
-    }
+    let looked_up = stack.data.values().filter(|_| !options.destroy).map(|lookup| lookup.kind.name);
+    let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
+    wanted.kinds.extend(looked_up.iter().cloned());
     if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
         wanted.kinds.insert(PROJECT.into());
     }
@@ -67,24 +67,50 @@ pub fn wanted<'a>(
     adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();
-    wanted.everywhere = everywhere(stack, ledger, &kinds);
+    wanted.everywhere = everywhere(stack, ledger, options, &kinds);
+    wanted.everywhere.extend(looked_up);
     let mut tables = tables(&kinds);
     tables.extend(offers(stack));
     (wanted, tables)
 }
 
-/// Returns the kinds of children of which a new one must not be like any other, wherever it stands.
-fn everywhere(stack: &Stack, ledger: &Ledger, kinds: &[&'static Kind]) -> BTreeSet<Name> {
-    let alone = |kind: &&&Kind| {
-        let overall = kind.rules.iter().any(|rule| matches!(rule.check, Check::UniqueOverall { .. }));
-        overall && kind.child_of().is_some()
+/// Returns the kinds that matter whatever project they are in: those whose networks must not overlap,
+/// those that may hold what goes, and those of which a new one must not be like any other.
+fn everywhere(
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+    kinds: &[&'static Kind],
+) -> BTreeSet<Name> {
+    let going = going(stack, ledger, options);
+    let is_new = |resource: &&Resource| ledger.entries.get(&resource.address).and_then(current).is_none();
+    let made: BTreeSet<&str> =
+        stack.resources.values().filter(is_new).map(|resource| resource.kind.name).collect();
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NoOverlap { .. } => drop(found.insert(kind.name)),
+                Check::NotUsed { by } if going.contains(kind.name) => {
+                    found.extend(by.iter().map(|(kind, _)| *kind));
+                }
+                Check::UniqueOverall { .. } if made.contains(kind.name) => {
+                    found.insert(kind.name);
+                    found.extend(kind.child_of().map(|(of, _)| of));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.into_iter().map(Name::new_static).collect()
+}
+
+/// Returns the kinds of which something is not wanted any more.
+fn going<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&'l str> {
+    let goes = |(address, entry): &(&_, &Entry)| {
+        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
     };
-    let alone: BTreeSet<&str> = kinds.iter().filter(alone).map(|kind| kind.name).collect();
-    let is_new = |resource: &&Resource| {
-        alone.contains(resource.kind.name)
-            && ledger.entries.get(&resource.address).and_then(current).is_none()
-    };
-    stack.resources.values().filter(is_new).map(|resource| Name::new_static(resource.kind.name)).collect()
+    ledger.entries.iter().filter(goes).map(|(_, entry)| entry.kind.as_str()).collect()
 }
 
 /// Returns the tables that tell what may be written in some attribute that is written.
@@ -117,10 +143,7 @@ fn kinds_in_use(
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     used.extend(sent.map(|intent| intent.kind.as_str()));
-    let going = |(address, entry): &(&_, &Entry)| {
-        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
-    };
-    let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
+    let going = going(stack, ledger, options);
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
             matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
@@ -177,19 +200,8 @@ fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wa
     }
 }
 
-/// Returns the projects to read, where all of them are known and no rule looks over the whole account.
-fn projects(
-    stack: &Stack,
-    ledger: &Ledger,
-    options: &Options,
-    kinds: &[&'static Kind],
-) -> Option<Vec<Name>> {
-    let everywhere =
-        |kind: &&&Kind| kind.rules.iter().any(|rule| matches!(rule.check, Check::NoOverlap { .. }));
-    let looked_up = stack.data.values().any(|lookup| lookup.kind.scope == Scope::Project);
-    if looked_up || kinds.iter().find(everywhere).is_some() {
-        return None;
-    }
+/// Returns the projects to read, where all of them are known.
+fn projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Name>> {
     let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());
     let mut found = BTreeSet::new();
     found.insert(match (&stack.project, &options.project) {
@@ -200,6 +212,10 @@ fn projects(
     for entry in ledger.entries.values() {
         found.extend(entry.current.iter().chain(&entry.deposed).filter_map(|owned| owned.project.clone()));
     }
+    // What is in a project matters when it goes.
+    let own = ledger.entries.values().filter(|entry| entry.kind == PROJECT);
+    found
+        .extend(own.flat_map(|entry| entry.current.iter().chain(&entry.deposed)).map(|own| own.id.clone()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     found.extend(sent.filter_map(|intent| intent.project.clone()));
     for resource in stack.resources.values().filter(|resource| resource.kind.scope == Scope::Project) {

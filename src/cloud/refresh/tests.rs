@@ -105,14 +105,18 @@ fn reads_lists_details_and_proofs_of_absence() {
 fn lists_can_be_kept_to_projects() {
     let mut world = world();
     world.get_mut("/api/v1/vms").unwrap().push(json!({"id": "vm-x", "project_id": "p9"}));
+    world.get_mut("/api/v1/volumes").unwrap().push(json!({"id": "vol-x", "project_id": "p9"}));
     let (client, clock, log) = client(|request| serve(&world, request, &[]));
     let projects = Some(vec!["p1".into(), "p1".into()]);
     let wanted = Wanted { kinds: names(&["vm", "ssh_key"]), projects, ..Wanted::default() };
     // There are no SSH keys in this world: 404, and so an error, never "none".
     assert!(run(&clock, client.refresh(&wanted)).is_err());
-    let wanted = Wanted { kinds: names(&["vm"]), ..wanted };
+    let everywhere = names(&["volume", "database_user"]);
+    let wanted = Wanted { kinds: names(&["vm", "volume", "database"]), everywhere, ..wanted };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(snapshot.of_kind("vm").count(), 3, "a service that ignores the filter widens nothing");
+    assert_eq!(snapshot.of_kind("volume").count(), 3, "wherever they are");
+    assert_eq!(snapshot.of_kind("database_user").count(), 1, "whoever owns the database");
     let log = log.borrow();
     let filter =
         |path: &str| log.iter().rfind(|(_, r)| r.path == path).and_then(|(_, r)| r.project.clone());

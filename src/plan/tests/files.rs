@@ -151,7 +151,8 @@ fn children_are_read_under_their_parents_and_networks_over_the_whole_account() {
     let (wanted, tables) = read(&world);
     assert_eq!(names(&wanted.kinds), ["backup_schedule", "database", "project", "vm", "volume", "vpc"]);
     assert_eq!(wanted.parents, [("database_user".into(), world.id("database.main"))].into());
-    assert_eq!(wanted.projects, None);
+    assert_eq!(wanted.projects, Some(vec![world.id("project.shop")]));
+    assert_eq!(names(&wanted.everywhere), ["vpc"]);
     assert_eq!(tables, ["database", "template", "vm", "volume"]);
     assert_eq!(wanted.owned.len(), world.ledger.entries.len());
 }
