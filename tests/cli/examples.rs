@@ -7,9 +7,13 @@ const EXAMPLES: &[&str] = &["minimal", "minimal-kdl", "regions", "regions-kdl", 
 #[test]
 fn every_example_goes_there_and_back() {
     for name in EXAMPLES {
-        for environment in
-            if name.starts_with("shop") { &["staging", "prod"][..] } else if name.starts_with("regions") { &["test"][..] } else { &["default"][..] }
-        {
+        for environment in if name.starts_with("shop") {
+            &["staging", "prod"][..]
+        } else if name.starts_with("regions") {
+            &["test"][..]
+        } else {
+            &["default"][..]
+        } {
             let case = Case::example(name).emulator();
             let flags = if *environment == "default" { String::new() } else { format!("-e {environment}") };
             case.ok(&format!("validate {flags}"));

@@ -14,8 +14,10 @@ pub struct Render {
 
 /// `eval`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead eval '$locals.host'\n  stead eval -e prod 'vars.nodes.size() + 1'\n  \
-    stead eval 'values(vm.web).map(v, v.name)'\n\nUnknown and secret values are shown as such.")]
+#[command(
+    after_help = "Examples:\n  stead eval '$locals.host'\n  stead eval -e prod 'vars.nodes.size() + 1'\n  \
+    stead eval 'values(vm.web).map(v, v.name)'\n\nUnknown and secret values are shown as such."
+)]
 pub struct Eval {
     /// A reference ($vars.x), or an expression with or without ${ and }
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]

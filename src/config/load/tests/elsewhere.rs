@@ -45,7 +45,12 @@ fn outputs() -> BTreeMap<Name, Attributes> {
 }
 
 /// Every attribute after the world was read, or every problem.
-fn settled(config: &Config, snapshot: &Snapshot, outputs: BTreeMap<Name, Attributes>, own: &[&str]) -> String {
+fn settled(
+    config: &Config,
+    snapshot: &Snapshot,
+    outputs: BTreeMap<Name, Attributes>,
+    own: &[&str],
+) -> String {
     let stack = config.stack();
     let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
     let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
@@ -57,7 +62,8 @@ fn settled(config: &Config, snapshot: &Snapshot, outputs: BTreeMap<Name, Attribu
                     format!("{}.{name}={}", resource.address, expression(&setting.expression))
                 })
             });
-            let outputs = settled.outputs.iter().map(|(name, o)| format!("{name}={}", expression(&o.expression)));
+            let outputs =
+                settled.outputs.iter().map(|(name, o)| format!("{name}={}", expression(&o.expression)));
             resources.chain(outputs).collect::<Vec<_>>().join("\n")
         }
     }
@@ -181,4 +187,22 @@ fn every_mistake_of_a_lookup_has_one_message() {
     S0201 4:15 there is no lookup of this name | No block declares stacks.nat. | did you mean `$stacks.net`?
     S0320 4:33 a reference is incomplete | name an output of a stack: `$stacks.NAME.OUTPUT`
     "#);
+}
+
+#[test]
+fn both_syntaxes_look_up_alike() {
+    let kdl = yaml("").without_yaml().shared("stacks/net/stead.yaml", "").file(
+        "a.stead.kdl",
+        "stead 1\nstack test\ndata {\n yard {\n  far cidr=\"10.9.0.0/16\"\n  named name=$locals.n\n }\n}\nstacks net=\"../net\"\nlocals {\n n deep\n later $data.yard.far.fence\n}\ncrane a yard=$data.yard.far note=\"at ${data.yard.named.cidr + stacks.net.zone}\"\ncrane b tons=$stacks.net.tons note=$locals.later\noutputs {\n id $data.yard.named\n zone $stacks.net.zone\n}\n",
+    );
+    assert_eq!(config().stack().digest, kdl.stack().digest);
+    let lookups = |config: &Config| {
+        let stack = config.stack();
+        let data = stack.data.iter().map(|(address, lookup)| format!("{address} {:?}", lookup.fields));
+        let stacks = stack.stacks.iter().map(|(name, other)| {
+            format!("{name} {} {:?}", other.directory, other.reads.keys().collect::<Vec<_>>())
+        });
+        data.chain(stacks).collect::<Vec<_>>()
+    };
+    assert_eq!(lookups(&config()), lookups(&kdl));
 }
