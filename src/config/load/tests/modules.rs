@@ -418,8 +418,15 @@ fn what_a_module_knows_early_may_decide_what_exists() {
     let m = "vars: { n: { type: list(string) }, at: { default: '' } }\nyard: { own: { cidr: 10.1.0.0/16 } }\noutputs: { keys: $vars.n, fence: $yard.own.fence }";
     let config = shop("use: { m: { source: ../../m, with: { n: [a, b] } } }\nlocals: { k: $use.m.keys }\ncrane: { c: { for_each: $use.m.keys, when: \"${size(locals.k) > 1}\", note: $each.key } }")
         .shared("m/stead.yaml", m);
-    insta::assert_snapshot!(config.resolved(), @"");
+    insta::assert_snapshot!(config.resolved(), @r#"
+    crane.c.a name=c-a note=a
+    crane.c.b name=c-b note=b
+    m.yard.own cidr=10.1.0.0/16 name=m-own
+    "#);
     let later = shop("use: { m: { source: ../../m, with: { n: [a], at: $yard.y.fence } } }\nyard: { y: { cidr: 10.2.0.0/16 } }\ncrane: { c: { for_each: $use.m.keys }, d: { for_each: [$use.n.fence] } }\nlocals: { later: $use.m.keys }")
         .shared("m/stead.yaml", m);
-    insta::assert_snapshot!(later.problems(), @"");
+    insta::assert_snapshot!(later.problems(), @r#"
+    S0208 5:25 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
+    S0317 5:61 there is no module of this name | No `use` block declares `n`. | there is: m
+    "#);
 }
