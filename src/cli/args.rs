@@ -181,6 +181,8 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Check key, service, clock, stack, ledger and lock, with a remedy for each trouble
+    Doctor(Doctor),
     /// Show plans, templates and prices; pin their names anew
     Catalog(Catalog),
     /// Do something once: restart, restore, rotate, look closer
@@ -443,6 +445,20 @@ pub struct Login {
     pub key_stdin: bool,
 }
 
+/// `doctor`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "It sends nothing but GETs, works without a stack, and exits with 1 when a check failed.\n--api exits with 1 when the service differs from what stead assumes; what it learns (the largest page,\nthe rate) is kept for this service and profile, and used from then on.\n\nExamples:\n  stead doctor\n  stead doctor --fix\n  stead doctor --api -p work\n  stead doctor --api --output json > contract.json"
+)]
+pub struct Doctor {
+    /// Compare what the service shows with what stead assumes of it
+    #[arg(long, conflicts_with = "fix")]
+    pub api: bool,
+    /// Mend what can be mended without harm: the modes of stead's own files
+    #[arg(long)]
+    pub fix: bool,
+}
+
 /// `emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
@@ -461,7 +477,7 @@ pub struct Emulator {
     /// Where its data is [default: .stead, the cloud that --cloud local uses]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Fill a new cloud: objects=N, or an export's file
+    /// Fill a new cloud: shop, objects=N, or an export's file
     #[arg(long, value_name = "SPEC")]
     pub seed: Option<String>,
     /// Inject failures: 'POST /vms=503:10%'; repeatable

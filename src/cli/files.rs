@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 
 use super::credentials;
 use super::profile::Profiles;
@@ -305,6 +305,32 @@ pub(super) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
     let bytes = read_bounded(file, text::MAX_BYTES).map_err(fail)?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text"))?;
     Ok(Profiles::parse(&place, &text)?)
+}
+
+/// Returns who else may use a file, as bits of `chmod`; `None` when there is none. A link is looked at
+/// itself.
+pub(super) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
+    let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(data.mode() & forbidden)
+}
+
+/// Takes rights of a file away, of the user's own and not through a link; returns the mode that it had.
+///
+/// # Errors
+/// When it is a link, another user's, or cannot be changed.
+pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
+    let attempt = || {
+        let (folder, name) = parent_of(path)?;
+        let file = folder.open(&name, OFlags::RDONLY)?;
+        let data = file.metadata()?;
+        if data.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        let mode = data.mode() & 0o7777;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & !forbidden))?;
+        Ok(mode)
+    };
+    attempt().map_err(|error| about(&error, "change the mode of", path))
 }
 
 /// Reads a line from the terminal without showing it.

@@ -18,6 +18,7 @@ pub mod hush;
 mod interrupt;
 mod key_command;
 mod keys;
+mod learned;
 mod local;
 mod origin;
 pub mod profile;

@@ -23,6 +23,8 @@ pub(super) struct Session {
     pub(super) settings: Settings,
     /// Its voice.
     pub(super) ui: Ui,
+    /// What is wrong with the user's settings file, for the command that tells of it.
+    pub(super) slip: Option<String>,
     /// `user@host`, and the job in CI, for locks and journals.
     pub(super) who: String,
     /// The commit that the CI job says it checked out.

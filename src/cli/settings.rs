@@ -48,6 +48,8 @@ pub struct Settings {
     pub key_command: Option<Vec<String>>,
     /// What that program sees of the environment.
     pub helper_env: Variables,
+    /// What the variables of proxies say, without passwords.
+    pub proxies: Variables,
     /// The user's directory of settings and keys; `None` where nothing says which.
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
@@ -140,6 +142,17 @@ impl Settings {
     }
 }
 
+/// Returns the variables that send requests through a proxy, or keep them from one.
+fn proxies(variables: &Variables) -> Variables {
+    let is_one = |name: &str| {
+        ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
+    };
+    let set = variables.iter().filter(|(name, value)| is_one(name) && !value.is_empty());
+    let shown =
+        |value: &str| value.rsplit_once('@').map_or(value.to_owned(), |(_, host)| format!("…@{host}"));
+    set.map(|(name, value)| (name.clone(), shown(value))).collect()
+}
+
 fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     let named = set("KUBECONFIG").and_then(|list| list.split(':').find(|path| !path.is_empty()));
@@ -185,6 +198,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
             .collect(),
+        proxies: proxies(variables),
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
         ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),

@@ -85,6 +85,11 @@ codes! {
     DATA = "S0319", "A `data` lookup is wrong.";
     STACKS = "S0320", "A `stacks` entry is wrong.";
     LOOKED_UP = "S0321", "What is looked up elsewhere is not there, or not to be read.";
+    EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
+    EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";
+    EDIT_COMPUTED = "S0373", "An edit would replace a value that is computed.";
+    EDIT_SHARED = "S0374", "An edit would change a value that an alias or a merge repeats.";
+    EDIT_UNSURE = "S0375", "An edit would not give just what was asked for.";
 }
 
 #[cfg(test)]

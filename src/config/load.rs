@@ -13,7 +13,7 @@ use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
+use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -236,7 +236,7 @@ fn parse(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<Parsed, (Vec<Diagnostic>, SourceId)> {
-    let (gathered, mut problems) = match gather(registry, sources, read) {
+    let (mut gathered, mut problems) = match gather(registry, sources, read) {
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (super::modules::gather::Gathered::default(), problems),
     };
@@ -249,6 +249,9 @@ fn parse(
             Ok(document) => vars.push((Name::new(path), document)),
             Err(found) => problems.extend(found),
         }
+    }
+    for unit in &mut gathered.units {
+        problems.extend(also_in::write_out(&mut unit.documents, &registry));
     }
     if !problems.is_empty() {
         return Err((problems, first_of_vars));

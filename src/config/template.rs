@@ -81,18 +81,26 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Tells whether nothing is to be filled in.
+    pub(super) fn is_text(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+}
+
 fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     &text[..end]
 }
 
-fn is_path(text: &str) -> bool {
+/// Tells whether a text behind a `$` is a dotted path.
+pub(super) fn is_path(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 /// Returns where the `}` stands that closes the expression, outside of quotes and inner braces.
-fn closing(body: &str) -> Option<usize> {
+pub(super) fn closing(body: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote = None;
     let mut chars = body.char_indices();

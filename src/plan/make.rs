@@ -136,7 +136,7 @@ fn assemble(
         drifts.extend(drift(survey, subject, &verdict));
         corrections.extend(bookkeeping(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
-        let facts = Facts { steps, cost, effects: effects(subject, &verdict, &linked) };
+        let facts = Facts { steps, effects: effects(subject, &verdict, &linked, &cost), cost };
         match line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None => unchanged += usize::from(subject.resource.is_some()),

@@ -23,6 +23,7 @@ mod order;
 mod project;
 pub mod recovery;
 mod replace;
+mod revive;
 mod rules;
 pub mod saved;
 mod scope;

@@ -60,7 +60,42 @@ pub fn wanted<'a>(
     adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();
-    (wanted, tables(&kinds))
+    wanted.everywhere = everywhere(stack, ledger, &kinds);
+    let mut tables = tables(&kinds);
+    tables.extend(offers(stack));
+    (wanted, tables)
+}
+
+/// Returns the kinds of children of which a new one must not be like any other, wherever it stands.
+fn everywhere(stack: &Stack, ledger: &Ledger, kinds: &[&'static Kind]) -> BTreeSet<Name> {
+    let alone = |kind: &&&Kind| {
+        let overall = kind.rules.iter().any(|rule| matches!(rule.check, Check::UniqueOverall { .. }));
+        overall && kind.child_of().is_some()
+    };
+    let alone: BTreeSet<&str> = kinds.iter().filter(alone).map(|kind| kind.name).collect();
+    let is_new = |resource: &&Resource| {
+        alone.contains(resource.kind.name)
+            && ledger.entries.get(&resource.address).and_then(current).is_none()
+    };
+    stack.resources.values().filter(is_new).map(|resource| Name::new_static(resource.kind.name)).collect()
+}
+
+/// Returns the tables that tell what may be written in some attribute that is written.
+fn offers<'a>(stack: &Stack) -> BTreeSet<&'a str> {
+    let of = |resource: &Resource| {
+        resource
+            .kind
+            .rules
+            .iter()
+            .filter_map(|rule| match rule.check {
+                Check::Offered { attribute, table, .. } => {
+                    resource.attributes.contains_key(attribute).then_some(table)
+                }
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    stack.resources.values().flat_map(of).collect()
 }
 
 /// Kinds with a block or an entry, and kinds whose objects can be linked to one that goes: what stays
@@ -75,7 +110,9 @@ fn kinds_in_use(
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     used.extend(sent.map(|intent| intent.kind.as_str()));
-    let going = |(address, _): &(&_, &Entry)| options.destroy || !stack.resources.contains_key(*address);
+    let going = |(address, entry): &(&_, &Entry)| {
+        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
+    };
     let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
@@ -95,6 +132,10 @@ fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> 
         for rule in kind.rules {
             match rule.check {
                 Check::NotWhile { kind, .. } => drop(kinds.insert(kind)),
+                Check::NotFilled if going.contains(kind.name) => {
+                    let inside = registry.top_level().filter(|kind| kind.scope == Scope::Project);
+                    kinds.extend(inside.map(|kind| kind.name));
+                }
                 Check::NotUsed { by } if going.contains(kind.name) => {
                     kinds.extend(by.iter().map(|(kind, _)| *kind));
                 }

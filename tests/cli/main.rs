@@ -19,6 +19,7 @@ mod case;
 mod catalog;
 mod change;
 mod console;
+mod doctor;
 mod examples;
 mod first_steps;
 mod hostile;

@@ -5,6 +5,7 @@ pub(super) mod apply;
 pub(super) mod catalog;
 pub(super) mod completions;
 pub(super) mod destroy;
+pub(super) mod doctor;
 pub(super) mod drift;
 pub(super) mod emulator;
 pub(super) mod eval;

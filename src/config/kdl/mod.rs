@@ -8,5 +8,6 @@ mod shape;
 mod slips;
 mod text;
 mod tokens;
+pub(in crate::config) mod tree;
 
 pub use read::parse;

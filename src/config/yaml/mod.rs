@@ -8,5 +8,6 @@ mod lines;
 mod messages;
 mod read;
 mod slips;
+pub(in crate::config) mod tree;
 
 pub use read::parse;

@@ -8,6 +8,7 @@ mod invented;
 mod laws;
 mod promises;
 mod recovery;
+mod revive;
 mod words;
 mod world;
 

@@ -1,0 +1,237 @@
+//! Edits by table, in both syntaxes: what comes out, to the byte.
+
+use super::*;
+use crate::config::edit::Literal;
+use crate::kinds::REGISTRY;
+
+fn run(path: &str, text: &str, edits: &[Edit]) -> Result<String, String> {
+    let source = Source::new(path, text);
+    edit(&File { source: &source, registry: &REGISTRY }, edits)
+        .map_err(|refusal| format!("{} {}", refusal.0.code, refusal.0.help.unwrap_or_default()))
+}
+
+fn set(path: &str, literal: Literal) -> Edit {
+    Edit::Set(Path::of(path), literal)
+}
+
+fn number(text: &str) -> Literal {
+    Literal::Number(text.into())
+}
+
+fn remove(path: &str) -> Edit {
+    Edit::Remove(Path::of(path))
+}
+
+#[track_caller]
+fn yaml(text: &str, edits: &[Edit], wanted: &str) {
+    assert_eq!(run("a.yaml", text, edits).as_deref(), Ok(wanted));
+    // The same with other line ends.
+    let (text, wanted) = (text.replace('\n', "\r\n"), wanted.replace('\n', "\r\n"));
+    assert_eq!(run("a.yaml", &text, edits).as_deref(), Ok(wanted.as_str()));
+}
+
+#[track_caller]
+fn kdl(text: &str, edits: &[Edit], wanted: &str) {
+    assert_eq!(run("a.kdl", text, edits).as_deref(), Ok(wanted));
+    let (text, wanted) = (text.replace('\n', "\r\n"), wanted.replace('\n', "\r\n"));
+    assert_eq!(run("a.kdl", &text, edits).as_deref(), Ok(wanted.as_str()));
+}
+
+#[test]
+fn a_value_is_replaced_in_its_own_quotes() {
+    let size = |n| set("volume.media.size", number(n));
+    yaml(
+        "volume:\n  media:\n    size:  100   # GB\n",
+        &[size("200")],
+        "volume:\n  media:\n    size:  200   # GB\n",
+    );
+    yaml(
+        "volume: { media: { size: 100, name: 'a b' } }",
+        &[size("7"), set("volume.media.name", Literal::text("it's"))],
+        "volume: { media: { size: 7, name: 'it''s' } }",
+    );
+    yaml(
+        "a: \"x\"\nb: x\n",
+        &[set("a", Literal::text("y")), set("b", Literal::text("no"))],
+        "a: \"y\"\nb: \"no\"\n",
+    );
+    yaml("a:\nb: 1\n", &[set("a", number("2"))], "a: 2\nb: 1\n");
+    yaml("a: |\n  x\n  y\n# c\nb: 1\n", &[set("a", Literal::text("z"))], "a: z\n# c\nb: 1\n");
+    yaml("a: &n 1\nb: 2\n", &[set("a", number("3"))], "a: &n 3\nb: 2\n");
+    kdl(
+        "volume media size=100 name=\"a\" // GB\n",
+        &[size("200"), set("volume.media.name", Literal::text("b"))],
+        "volume media size=200 name=\"b\" // GB\n",
+    );
+    kdl("volume media {\n  size 100\n}\n", &[size("7")], "volume media {\n  size 7\n}\n");
+    kdl("vm web tags=1", &[set("vm.web.tags", Literal::Boolean(true))], "vm web tags=#true");
+}
+
+#[test]
+fn collections_are_replaced_in_their_own_style() {
+    let list = |words: &[&str]| Literal::List(words.iter().map(|word| Literal::text(*word)).collect());
+    let hosts = |words: &[&str]| set("database.main.public_allowlist", list(words));
+    yaml(
+        "database:\n  main:\n    public_allowlist:\n      - 10.0.0.0/8 # a\n      - b\n    plan: c\n",
+        &[hosts(&["x", "z"])],
+        "database:\n  main:\n    public_allowlist:\n      - x\n      - z\n    plan: c\n",
+    );
+    yaml(
+        "database: { main: { public_allowlist: [a], plan: c } }\n",
+        &[hosts(&["x", "z"])],
+        "database: { main: { public_allowlist: [x, z], plan: c } }\n",
+    );
+    yaml("a:\n  b: 1\nc: 2\n", &[set("a", number("1"))], "a: 1\nc: 2\n");
+    yaml("a:\n  b: 1\nc: 2\n", &[set("a", list(&[]))], "a: []\nc: 2\n");
+    kdl(
+        "database main {\n  public_allowlist a b\n  plan c\n}\n",
+        &[hosts(&["x"])],
+        "database main {\n  public_allowlist x\n  plan c\n}\n",
+    );
+    kdl("locals {\n  a 1 2\n}\n", &[set("locals.a", list(&["x"]))], "locals {\n  a {\n    - x\n  }\n}\n");
+    kdl(
+        "database main public_access=#true\n",
+        &[set("database.main.public_access", list(&["x", "y"]))],
+        "database main {\n  public_access x y\n}\n",
+    );
+}
+
+#[test]
+fn entries_are_added_where_their_like_stand() {
+    let port = || set("app.web.port", number("80"));
+    yaml(
+        "app:\n  web:\n    type: web # c\n    # foot\n\nvm: {}\n",
+        &[port()],
+        "app:\n  web:\n    type: web # c\n    port: 80\n    # foot\n\nvm: {}\n",
+    );
+    yaml("app:\n  web: { type: web }", &[port()], "app:\n  web: { type: web, port: 80 }");
+    yaml("app:\n  web:\n# end", &[port()], "app:\n  web:\n    port: 80\n# end");
+    yaml("app: {}\n", &[port()], "app: { web: { port: 80 } }\n");
+    yaml("a: 1\nstead: 1", &[port()], "a: 1\nstead: 1\napp:\n  web:\n    port: 80");
+    assert_eq!(run("a.yaml", "", &[port()]).as_deref(), Ok("app:\n  web:\n    port: 80\n"));
+    kdl("app web type=web // c\n", &[port()], "app web type=web port=80 // c\n");
+    kdl("app web {\n    type web\n}\n", &[port()], "app web {\n    type web\n    port 80\n}\n");
+    kdl("app web { type web }\n", &[port()], "app web { type web; port 80 }\n");
+    kdl(
+        "app web\n",
+        &[set("app.web.env_vars", Literal::map([("A", Literal::text("b"))]))],
+        "app web {\n  env_vars A=b\n}\n",
+    );
+    kdl("stead 1\n", &[port()], "stead 1\napp web port=80\n");
+    kdl(
+        "vars {\n  a type=int\n}\n",
+        &[set("vars.b", Literal::map([("type", Literal::text("int"))]))],
+        "vars {\n  a type=int\n  b type=int\n}\n",
+    );
+}
+
+#[test]
+fn what_is_removed_takes_its_comments_along() {
+    yaml(
+        "# head\nvm:\n  # about a\n  a: 1 # a\n\n  # about b\n  b: 2\n  c: 3\n",
+        &[remove("vm.b")],
+        "# head\nvm:\n  # about a\n  a: 1 # a\n\n  c: 3\n",
+    );
+    yaml("vm:\n  a: 1\nvpc:\n  b: 2\n", &[remove("vm.a")], "vpc:\n  b: 2\n");
+    yaml("a:\n  b:\n    c: 1 # x\n  d: 2\n", &[remove("a.b.c")], "a:\n  b: {}\n  d: 2\n");
+    yaml("a: { b: 1, c: 2, d: 3 }\n", &[remove("a.b"), remove("a.d")], "a: { c: 2 }\n");
+    yaml("a:\n  - b: 1\n    c: 2\n", &[Edit::Remove(Path::of("a").item(0).key("b"))], "a:\n  - c: 2\n");
+    yaml(
+        "moved:\n  - from: a\n  - from: b\n",
+        &[Edit::Remove(Path::of("moved").item(0))],
+        "moved:\n  - from: b\n",
+    );
+    yaml("a: 1\nmoved: [{ from: a }]\n", &[Edit::Remove(Path::of("moved").item(0))], "a: 1\n");
+    kdl(
+        "// head\nvm a // x\n// about b\nvm b {\n  c 1\n}\nvm d\n",
+        &[remove("vm.b")],
+        "// head\nvm a // x\nvm d\n",
+    );
+    kdl(
+        "vm a x=1 y=2 {\n  z { p; q; r }\n}\n",
+        &[remove("vm.a.x"), remove("vm.a.z.q")],
+        "vm a y=2 {\n  z { p; r }\n}\n",
+    );
+    kdl("vm a {\n  b 1 2\n}\n", &[Edit::Remove(Path::of("vm.a.b").item(0))], "vm a {\n  b 2\n}\n");
+    kdl(
+        "moved from=a to=b\nmoved from=c to=d\nstead 1\n",
+        &[Edit::Remove(Path::of("moved").item(1))],
+        "moved from=a to=b\nstead 1\n",
+    );
+    kdl("vars { a; b }\nstead 1\n", &[remove("vars.a"), remove("vars.b")], "stead 1\n");
+}
+
+#[test]
+fn names_and_references_move_together() {
+    let edits = [
+        Edit::Rename(Path::of("vm.web"), "front".into()),
+        Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
+    ];
+    yaml(
+        "vm:\n  web: { plan: a } # $vm.web\nvolume:\n  v: { vm: $vm.web, depends_on: [vm.web] }\noutputs:\n  o: \"${vm.web.ip + 'vm.web'}\"\n",
+        &edits,
+        "vm:\n  front: { plan: a } # $vm.web\nvolume:\n  v: { vm: $vm.front, depends_on: [vm.front] }\noutputs:\n  o: \"${vm.front.ip + 'vm.web'}\"\n",
+    );
+    kdl(
+        "vm web plan=a // $vm.web\nvolume v vm=$vm.web { depends_on vm.web }\noutputs { o \"${vm.web.ip + 'vm.web'}\"; p #\"${vm.web[\"ip\"]}\"# }\n",
+        &edits,
+        "vm front plan=a // $vm.web\nvolume v vm=$vm.front { depends_on vm.front }\noutputs { o \"${vm.front.ip + 'vm.web'}\"; p #\"${vm.front[\"ip\"]}\"# }\n",
+    );
+}
+
+#[test]
+fn items_are_appended() {
+    let moved = Edit::Append(
+        Path::of("moved"),
+        Literal::map([("from", Literal::text("vm.a")), ("to", Literal::text("vm.b"))]),
+    );
+    yaml("stead: 1\n", std::slice::from_ref(&moved), "stead: 1\nmoved:\n  - from: vm.a\n    to: vm.b\n");
+    yaml(
+        "moved: [{ from: vm.x, to: vm.y }]\n",
+        std::slice::from_ref(&moved),
+        "moved: [{ from: vm.x, to: vm.y }, { from: vm.a, to: vm.b }]\n",
+    );
+    yaml(
+        "moved:\n- from: vm.x\n  to: vm.y # c\nvm: {}\n",
+        std::slice::from_ref(&moved),
+        "moved:\n- from: vm.x\n  to: vm.y # c\n- from: vm.a\n  to: vm.b\nvm: {}\n",
+    );
+    kdl("stead 1\n", std::slice::from_ref(&moved), "stead 1\nmoved from=vm.a to=vm.b\n");
+    kdl(
+        "moved from=vm.x to=vm.y // c\nvm a\n",
+        std::slice::from_ref(&moved),
+        "moved from=vm.x to=vm.y // c\nmoved from=vm.a to=vm.b\nvm a\n",
+    );
+    kdl(
+        "vars { n { default a } }\n",
+        &[Edit::Append(Path::of("vars.n.default"), Literal::text("b"))],
+        "vars { n { default a b } }\n",
+    );
+}
+
+#[test]
+fn what_cannot_be_done_safely_is_refused() {
+    let refused = |path, text, edit| run(path, text, &[edit]).unwrap_err();
+    for (text, path, code) in [
+        ("vm: { a: { plan: $vars.size } }", "vm.a.plan", "S0373 change the variable `size`"),
+        ("vm: { a: { plan: \"x-${env}\" } }", "vm.a.plan", "S0373"),
+        ("x: &n { plan: 1 }\nvm: { a: *n }", "vm.a.plan", "S0374"),
+        ("x: &n { plan: 1 }\nvm: { a: { <<: *n } }", "vm.a.plan", "S0374"),
+        ("x: &n { plan: 2 }\nvm: { a: *n }", "x.plan", "S0375"),
+        ("vm: { a: b }", "vm.a.plan", "S0371"),
+    ] {
+        let refusal = refused("a.yaml", text, set(path, number("1")));
+        assert!(refusal.starts_with(code), "{text}: {refusal}");
+    }
+    assert!(
+        refused("a.kdl", "vm a plan=$locals.p.q", set("vm.a.plan", number("1")))
+            .starts_with("S0373 change the local `p.q`")
+    );
+    assert!(
+        refused("a.kdl", "vm a\nvm b", Edit::Rename(Path::of("vm.a"), "b".into())).starts_with("S0372")
+    );
+    assert!(refused("a.yaml", "a: 1", remove("b")).starts_with("S0371"));
+    assert!(refused("a.yaml", "a: [", remove("a")).starts_with("S01"));
+    let redirect = Edit::Redirect(vec![("vm.web.a".into(), "vm.web.b".into())]);
+    assert!(refused("a.yaml", "o: ${vm.web[vars.x].ip}", redirect).starts_with("S0375"));
+}

@@ -1,0 +1,485 @@
+//! Edits of KDL: which bytes to replace.
+
+use std::ops::Range;
+
+use super::lines::{Lines, Patch};
+use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
+use super::references::{Renames, redirected};
+use super::refusals::{self, Refusal};
+use super::request::{Edit, File, Path, Step};
+use super::yaml::is_computed;
+use crate::config::kdl::tree::{Block, Entry, Node, Tree, Value};
+use crate::config::syntax::span;
+use crate::config::words;
+use crate::model::address::Name;
+use crate::model::source::{SourceId, Span};
+
+/// Top-level words whose nodes are the items of one list.
+const LISTS: [&str; 3] = ["moved", "import", "removed"];
+
+/// The longest line that a property is added to.
+const WIDEST: usize = 100;
+
+/// A text to edit.
+pub(super) struct Editor<'t> {
+    lines: Lines<'t>,
+    tree: &'t Tree,
+    file: &'t File<'t>,
+}
+
+/// Where a path leads.
+#[derive(Clone, Copy)]
+enum Site<'t> {
+    /// A node; with `labelled`, its first argument is its name.
+    Node { node: &'t Node, siblings: &'t [Node], block: Option<&'t Block>, labelled: bool },
+    /// A property of a node.
+    Property(&'t Node, &'t Entry),
+    /// One of several arguments.
+    Argument(&'t Node, &'t Entry),
+}
+
+impl<'t> Editor<'t> {
+    /// Returns an editor of a text.
+    pub(super) fn new(text: &'t str, tree: &'t Tree, file: &'t File<'t>) -> Self {
+        Self { lines: Lines { text, comments: &tree.comments }, tree, file }
+    }
+
+    /// Returns the bytes to replace for an edit.
+    pub(super) fn patches(&self, edit: &Edit) -> Result<Vec<Patch>, Refusal> {
+        match edit {
+            Edit::Set(path, literal) => self.set(path, literal),
+            Edit::Append(path, literal) => self.append(path, literal),
+            Edit::Remove(path) => self.remove(path),
+            Edit::Rename(path, to) => self.rename(path, to),
+            Edit::Redirect(renames) => {
+                let mut patches = Vec::new();
+                let renames = Renames::new(renames);
+                self.redirect(&self.tree.nodes, &renames, &mut Vec::new(), &mut patches)?;
+                Ok(patches)
+            }
+        }
+    }
+
+    fn span(range: &Range<usize>) -> Span {
+        span(SourceId(0), range.start, range.end)
+    }
+
+    fn of_node(node: &'t Node, siblings: &'t [Node], block: Option<&'t Block>, labelled: bool) -> Site<'t> {
+        Site::Node { node, siblings, block, labelled }
+    }
+
+    /// Returns the sites along a path, as far as it is written; of a block, the one that names it counts
+    /// for both its steps.
+    fn locate(&self, path: &Path) -> (Option<Site<'t>>, usize) {
+        let nodes = self.tree.nodes.as_slice();
+        let (Some(Step::Key(word)), second) = (path.0.first(), path.0.get(1)) else { return (None, 0) };
+        let mut named = nodes.iter().filter(|node| node.name == *word);
+        let (mut site, mut used) = match second {
+            Some(Step::Item(n)) if LISTS.contains(&word.as_str()) => match named.nth(*n) {
+                Some(node) => (Self::of_node(node, nodes, None, false), 2),
+                None => return (None, 1),
+            },
+            Some(Step::Key(name)) => {
+                let blocks: Vec<_> = named.collect();
+                let labelled =
+                    blocks.iter().find(|node| self.label(node).is_some_and(|(label, _)| label == *name));
+                let plain = blocks.iter().find(|node| self.label(node).is_none());
+                match (labelled, plain) {
+                    (Some(node), _) => (Self::of_node(node, nodes, None, true), 2),
+                    (None, Some(node)) => (Self::of_node(node, nodes, None, false), 1),
+                    (None, None) => return (None, usize::from(!blocks.is_empty())),
+                }
+            }
+            _ => match named.next() {
+                Some(node) => (Self::of_node(node, nodes, None, false), 1),
+                None => return (None, 0),
+            },
+        };
+        for step in &path.0[used..] {
+            let Some(inner) = Self::inner(site, step) else { break };
+            site = inner;
+            used += 1;
+        }
+        (Some(site), used)
+    }
+
+    fn inner(site: Site<'t>, step: &Step) -> Option<Site<'t>> {
+        let Site::Node { node, labelled, .. } = site else { return None };
+        let children = node.children();
+        let child = |child| Self::of_node(child, children, node.block.as_ref(), false);
+        match step {
+            Step::Key(key) => match node.property(key) {
+                Some(entry) => Some(Site::Property(node, entry)),
+                None => children.iter().find(|child| child.name == *key).map(child),
+            },
+            Step::Item(n) if children.iter().any(|child| child.name == "-") => children.get(*n).map(child),
+            Step::Item(n) => {
+                node.arguments().nth(n + usize::from(labelled)).map(|entry| Site::Argument(node, entry))
+            }
+        }
+    }
+
+    /// Returns the name of a top-level block, and where it stands.
+    fn label(&self, node: &'t Node) -> Option<(&'t str, &'t Range<usize>)> {
+        let mut arguments = node.arguments();
+        let (first, second) = (arguments.next()?, arguments.next());
+        let has_body = node.block.is_some() || node.entries.iter().any(|entry| entry.key.is_some());
+        let named = second.is_none()
+            && (has_body || self.file.is_kind(&node.name))
+            && !LISTS.contains(&node.name.as_str());
+        match &first.value {
+            Value::Text(text) if named => Some((text, &first.at)),
+            Value::Number if named => Some((&self.lines.text[first.at.clone()], &first.at)),
+            _ => None,
+        }
+    }
+
+    /// Returns the site of a path that is written.
+    fn find(&self, path: &Path) -> Result<Site<'t>, Refusal> {
+        match self.locate(path) {
+            (Some(site), used) if used == path.0.len() => Ok(site),
+            _ => Err(refusals::missing(&path.to_string())),
+        }
+    }
+
+    fn set(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+        let (site, used) = self.locate(path);
+        let Some(keys) = path.keys_from(used) else { return Err(refusals::missing(&path.to_string())) };
+        match (site, keys.split_first()) {
+            (Some(site), None) => self.replace(site, path, literal),
+            (Some(Site::Node { node, labelled, .. }), Some((key, inner))) => {
+                if node.arguments().nth(usize::from(labelled)).is_some() {
+                    return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
+                }
+                self.add(node, path, key, &literal.clone().below(inner))
+            }
+            (Some(Site::Property(_, entry) | Site::Argument(_, entry)), Some(_)) => {
+                Err(refusals::no_map(Self::span(&entry.at)))
+            }
+            (None, _) => Ok(vec![self.add_at_top(path, literal)]),
+        }
+    }
+
+    /// Refuses what is computed.
+    fn check_plain(value: &Value, at: &Range<usize>) -> Result<(), Refusal> {
+        match value {
+            Value::Text(text) if is_computed(text) => Err(refusals::computed(text, Self::span(at))),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_node(node: &Node, skip: usize) -> Result<(), Refusal> {
+        let values = node.entries.iter().skip(skip);
+        values.into_iter().try_for_each(|entry| Self::check_plain(&entry.value, &entry.at))?;
+        node.children().iter().try_for_each(|child| Self::check_node(child, 0))
+    }
+
+    fn replace(&self, site: Site<'t>, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+        match site {
+            Site::Property(node, entry) => {
+                Self::check_plain(&entry.value, &entry.at)?;
+                if literal.is_scalar() {
+                    return Ok(vec![Patch::new(entry.at.clone(), self.requoted(&entry.at, literal))]);
+                }
+                let mut patches = vec![self.without(node, entry)];
+                let Some(Step::Key(key)) = path.0.last() else { return Ok(patches) };
+                patches.push(self.add_child(node, path, key, literal));
+                Ok(patches)
+            }
+            Site::Argument(_, entry) => {
+                Self::check_plain(&entry.value, &entry.at)?;
+                Ok(vec![Patch::new(entry.at.clone(), self.requoted(&entry.at, literal))])
+            }
+            Site::Node { node, labelled, .. } => {
+                Self::check_node(node, usize::from(labelled))?;
+                if let (Some(only), true) = (node.entries.first(), literal.is_scalar())
+                    && !labelled
+                    && node.entries.len() == 1
+                    && node.block.is_none()
+                    && only.key.is_none()
+                {
+                    return Ok(vec![Patch::new(only.at.clone(), self.requoted(&only.at, literal))]);
+                }
+                let from = if labelled {
+                    node.entries.first().map_or(node.name_at.end, |label| label.at.end)
+                } else {
+                    node.name_at.end
+                };
+                let indent = self.lines.indent(node.start());
+                let head = &self.lines.text[node.start()..from];
+                let tail = kdl_tail(head, literal, self.file.is_list(path), &indent, self.lines.layout());
+                Ok(vec![Patch::new(from..node.end.max(from), tail)])
+            }
+        }
+    }
+
+    /// Returns a scalar, a text in quotes where the old one had them.
+    fn requoted(&self, old: &Range<usize>, literal: &Literal) -> String {
+        match literal {
+            Literal::Text(text) if self.lines.text[old.clone()].starts_with('"') => words::kdl_quoted(text),
+            literal => kdl_word(literal),
+        }
+    }
+
+    /// Adds an entry to a node: a property where the line has room, or a child.
+    fn add(
+        &self,
+        node: &'t Node,
+        path: &Path,
+        key: &Name,
+        literal: &Literal,
+    ) -> Result<Vec<Patch>, Refusal> {
+        if node.children().iter().any(|child| child.name == "-") {
+            return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
+        }
+        if literal.is_scalar() && node.block.is_none() {
+            let property = format!(" {}={}", words::kdl(key), kdl_word(literal));
+            let line = node.end - self.lines.start(node.start());
+            if line + property.len() <= WIDEST {
+                let behind = node.entries.last().map_or(node.name_at.end, |entry| entry.at.end);
+                return Ok(vec![Patch::at(behind, property)]);
+            }
+        }
+        Ok(vec![self.add_child(node, path, key, literal)])
+    }
+
+    fn add_child(&self, node: &'t Node, path: &Path, key: &Name, literal: &Literal) -> Patch {
+        let layout = self.lines.layout();
+        let outer = self.lines.indent(node.start());
+        let inner = format!("{outer}{}", layout.step);
+        let listed = self.file.is_list(path);
+        let Some(block) = &node.block else {
+            let child = kdl_node(key, literal, listed, &inner, layout);
+            let end = layout.end;
+            return Patch::at(node.end, format!(" {{{end}{inner}{child}{end}{outer}}}"));
+        };
+        self.in_block(block, &outer, |indent| kdl_node(key, literal, listed, indent, layout))
+    }
+
+    /// Adds a node to a block.
+    fn in_block(&self, block: &Block, outer: &str, child: impl Fn(&str) -> String) -> Patch {
+        let layout = self.lines.layout();
+        let inner = format!("{outer}{}", layout.step);
+        let text = &self.lines.text[block.at.clone()];
+        let close = block.at.end - 1;
+        match block.nodes.last() {
+            None if text.trim_matches(['{', '}']).trim().is_empty() => {
+                let end = layout.end;
+                Patch::new(block.at.clone(), format!("{{{end}{inner}{}{end}{outer}}}", child(&inner)))
+            }
+            Some(last) if !self.lines.is_first(last.start()) => match last.semicolon {
+                Some(semicolon) => Patch::at(semicolon, format!(" {}", child(outer))),
+                None => Patch::at(last.end, format!("; {}", child(outer))),
+            },
+            last => {
+                let indent = block.nodes.first().filter(|first| self.lines.is_first(first.start()));
+                let indent = indent.map_or(inner, |first| self.lines.indent(first.start()));
+                let line = format!("{indent}{}", child(&indent));
+                let behind = last.map_or(block.at.start + 1, |last| last.semicolon.unwrap_or(last.end));
+                let at = self.lines.below(behind, &outer_of(&indent));
+                if at >= close || !self.lines.is_first(close) {
+                    let end = layout.end;
+                    return Patch::at(close, format!("{end}{line}{end}{outer}"));
+                }
+                self.lines.add(at, &line)
+            }
+        }
+    }
+
+    /// Adds a whole block to the end of the file.
+    fn add_at_top(&self, path: &Path, literal: &Literal) -> Patch {
+        let layout = self.lines.layout();
+        let keys = path.keys_from(0).unwrap_or_default();
+        let node = match keys.as_slice() {
+            [kind, name, inner @ ..] if self.file.is_kind(kind) => {
+                let head = format!("{} {}", words::kdl(kind), words::kdl(name));
+                let body = literal.clone().below(inner);
+                let tail = match &body {
+                    Literal::Map(none) if none.is_empty() => String::new(),
+                    body => kdl_tail(&head, body, false, "", layout),
+                };
+                format!("{head}{tail}")
+            }
+            [word, inner @ ..] => {
+                kdl_node(word, &literal.clone().below(inner), self.file.is_list(path), "", layout)
+            }
+            [] => String::new(),
+        };
+        self.at_end(&node)
+    }
+
+    fn at_end(&self, node: &str) -> Patch {
+        let text = self.lines.text;
+        let patch = self.lines.add(text.len(), node);
+        if text.is_empty() || text.ends_with('\n') {
+            patch
+        } else {
+            Patch { text: format!("{}{}", patch.text, self.lines.layout().end), ..patch }
+        }
+    }
+
+    fn append(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+        let layout = self.lines.layout();
+        if let [Step::Key(word)] = path.0.as_slice()
+            && LISTS.contains(&word.as_str())
+        {
+            let last = self.tree.nodes.iter().rfind(|node| node.name == *word);
+            let node = kdl_node(word, literal, false, "", layout);
+            return Ok(vec![match last {
+                Some(last) if self.lines.is_first(last.start()) => {
+                    let at = self.lines.below(last.semicolon.unwrap_or(last.end), "");
+                    self.lines.add(at, &node)
+                }
+                _ => self.at_end(&node),
+            }]);
+        }
+        let whole = Literal::List(vec![literal.clone()]);
+        match self.locate(path) {
+            (Some(Site::Node { node, labelled: false, .. }), used) if used == path.0.len() => {
+                let items = node.children().iter().any(|child| child.name == "-");
+                if let (Some(block), true) = (&node.block, items) {
+                    let outer = self.lines.indent(node.start());
+                    let child = |indent: &str| kdl_node("-", literal, false, indent, layout);
+                    return Ok(vec![self.in_block(block, &outer, child)]);
+                }
+                match node.entries.last() {
+                    Some(last) if last.key.is_none() && literal.is_scalar() => {
+                        Ok(vec![Patch::at(last.at.end, format!(" {}", kdl_word(literal)))])
+                    }
+                    None if node.children().is_empty() => self.set(path, &whole),
+                    _ => Err(refusals::no_map(Self::span(&(node.start()..node.end)))),
+                }
+            }
+            (Some(Site::Property(_, entry)), used) if used == path.0.len() => {
+                Err(refusals::no_map(Self::span(&entry.at)))
+            }
+            _ => self.set(path, &whole),
+        }
+    }
+
+    fn remove(&self, path: &Path) -> Result<Vec<Patch>, Refusal> {
+        if let [Step::Key(word)] = path.0.as_slice() {
+            let nodes = self.tree.nodes.iter().filter(|node| node.name == *word);
+            let patches: Vec<_> =
+                nodes.map(|node| self.without_node(node, &self.tree.nodes, None)).collect();
+            return if patches.is_empty() { Err(refusals::missing(word)) } else { Ok(patches) };
+        }
+        Ok(vec![match self.find(path)? {
+            Site::Property(node, entry) | Site::Argument(node, entry) => self.without(node, entry),
+            Site::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
+        }])
+    }
+
+    /// Removes an argument or a property with the space before it.
+    fn without(&self, node: &Node, entry: &Entry) -> Patch {
+        let position = node.entries.iter().position(|other| std::ptr::eq(other, entry)).unwrap_or_default();
+        let before = position.checked_sub(1).map_or(node.name_at.end, |before| node.entries[before].at.end);
+        let gap = &self.lines.text[before..entry.start()];
+        let from = if gap.trim().is_empty() { before } else { before + gap.trim_end().len() };
+        Patch::new(from..entry.at.end, "")
+    }
+
+    fn without_node(&self, node: &Node, siblings: &[Node], block: Option<&Block>) -> Patch {
+        let end = node.semicolon.unwrap_or(node.end);
+        if let (Some(block), [_]) = (block, siblings) {
+            return Patch::new(block.at.clone(), "{}");
+        }
+        let position = siblings.iter().position(|other| std::ptr::eq(other, node)).unwrap_or_default();
+        let at_top = block.is_none() && position == 0;
+        if let Some(whole) = self.lines.whole(node.start()..end, at_top) {
+            return Patch::new(whole, "");
+        }
+        let before = position.checked_sub(1).map(|before| &siblings[before]);
+        let same_line = |from: usize, to: usize| !self.lines.text[from..to].contains('\n');
+        match (siblings.get(position + 1), before) {
+            (Some(next), _) if same_line(end, next.start()) => Patch::new(node.start()..next.start(), ""),
+            (_, Some(before)) if same_line(before.end, node.start()) => Patch::new(before.end..end, ""),
+            _ => Patch::new(node.start()..end, ""),
+        }
+    }
+
+    fn rename(&self, path: &Path, to: &Name) -> Result<Vec<Patch>, Refusal> {
+        let sibling = Path([&path.0[..path.0.len().saturating_sub(1)], &[Step::Key(to.clone())]].concat());
+        if let Ok(Site::Node { node, .. }) = self.find(&sibling) {
+            return Err(refusals::taken(to, Self::span(&node.name_at)));
+        }
+        if let Ok(Site::Property(_, entry)) = self.find(&sibling) {
+            return Err(refusals::taken(to, Self::span(&entry.at)));
+        }
+        let at = match self.find(path)? {
+            Site::Property(_, Entry { key: Some((_, at)), .. }) => at,
+            Site::Node { node, labelled: true, .. } => self.label(node).map_or(&node.name_at, |(_, at)| at),
+            Site::Node { node, .. } => &node.name_at,
+            Site::Property(..) | Site::Argument(..) => return Err(refusals::missing(&path.to_string())),
+        };
+        let quoted = self.lines.text[at.clone()].starts_with('"');
+        Ok(vec![Patch::new(at.clone(), if quoted { words::kdl_quoted(to) } else { words::kdl(to) })])
+    }
+
+    /// Leads the references of every value elsewhere. The recursion is as deep as the tree.
+    fn redirect(
+        &self,
+        nodes: &'t [Node],
+        renames: &Renames<'_>,
+        keys: &mut Vec<&'t str>,
+        patches: &mut Vec<Patch>,
+    ) -> Result<(), Refusal> {
+        for node in nodes {
+            self.setting(keys, &node.name, &node.name_at, renames, patches);
+            keys.push(node.name.as_str());
+            for entry in &node.entries {
+                if let Some((key, at)) = &entry.key {
+                    self.setting(keys, key, at, renames, patches);
+                }
+                let Value::Text(text) = &entry.value else { continue };
+                let plain = keys.contains(&"depends_on")
+                    || entry.key.as_ref().is_some_and(|(key, _)| key == "depends_on");
+                let new = redirected(text, renames, plain)
+                    .map_err(|_| refusals::indexed(Self::span(&entry.at)))?;
+                if let Some(new) = new {
+                    patches
+                        .push(Patch::new(entry.at.clone(), self.rewritten(&entry.at, text, &new, renames)));
+                }
+            }
+            self.redirect(node.children(), renames, keys, patches)?;
+            keys.pop();
+        }
+        Ok(())
+    }
+
+    /// `environments { prod { set { "database.main.storage_gb" 80 } } }`.
+    fn setting(
+        &self,
+        keys: &[&str],
+        key: &str,
+        at: &Range<usize>,
+        renames: &Renames<'_>,
+        patches: &mut Vec<Patch>,
+    ) {
+        let in_set = matches!(keys, ["environments", _, "set"]);
+        if let Some(new) = in_set.then(|| renames.path(key)).flatten() {
+            let quoted = self.lines.text[at.clone()].starts_with('"');
+            patches.push(Patch::new(
+                at.clone(),
+                if quoted { words::kdl_quoted(&new) } else { words::kdl(&new) },
+            ));
+        }
+    }
+
+    /// Returns a text's new form in the style of the old one.
+    fn rewritten(&self, at: &Range<usize>, old: &str, new: &str, renames: &Renames<'_>) -> String {
+        let raw = &self.lines.text[at.clone()];
+        if raw == old {
+            words::kdl(new)
+        } else if raw.len() == old.len() + 2 && !new.contains(['"', '\\']) {
+            format!("\"{new}\"")
+        } else {
+            redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| words::kdl_quoted(new))
+        }
+    }
+}
+
+/// Returns an indentation that is smaller by one.
+fn outer_of(indent: &str) -> String {
+    indent.get(..indent.len().saturating_sub(1)).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,200 @@
+//! The lines around a part of a text: what belongs to it, how far it is indented, how lines end.
+
+use std::ops::Range;
+
+use super::literal::Layout;
+
+/// A text with its comments.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'t> {
+    /// The text.
+    pub(super) text: &'t str,
+    /// Its comments in order.
+    pub(super) comments: &'t [Range<usize>],
+}
+
+/// A part of a text and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Patch {
+    /// The bytes to replace.
+    pub(super) range: Range<usize>,
+    /// What takes their place.
+    pub(super) text: String,
+}
+
+impl Patch {
+    /// Returns a replacement.
+    pub(super) fn new(range: Range<usize>, text: impl Into<String>) -> Self {
+        Self { range, text: text.into() }
+    }
+
+    /// Returns an insertion.
+    pub(super) fn at(at: usize, text: impl Into<String>) -> Self {
+        Self::new(at..at, text)
+    }
+}
+
+impl<'t> Lines<'t> {
+    /// Returns where the line of an offset begins.
+    pub(super) fn start(self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(0, |n| n + 1)
+    }
+
+    /// Returns where the line of an offset ends, its line end not included.
+    pub(super) fn end(self, at: usize) -> usize {
+        let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
+        if end > at && self.text[..end].ends_with('\r') { end - 1 } else { end }
+    }
+
+    /// Returns where the next line begins, or the end of the text.
+    pub(super) fn next(self, at: usize) -> usize {
+        self.text[at..].find('\n').map_or(self.text.len(), |n| at + n + 1)
+    }
+
+    /// Tells whether nothing but white space stands before an offset on its line.
+    pub(super) fn is_first(self, at: usize) -> bool {
+        self.text[self.start(at)..at].trim().is_empty()
+    }
+
+    /// Returns the indentation that puts a line's text below an offset.
+    pub(super) fn indent(self, at: usize) -> String {
+        let before = &self.text[self.start(at)..at];
+        let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
+        before.trim_start_matches('\u{feff}').chars().map(blank).collect()
+    }
+
+    /// Returns how the file is laid out.
+    pub(super) fn layout(self) -> Layout<'t> {
+        let end = match self.text.find('\n') {
+            Some(n) if self.text[..n].ends_with('\r') => "\r\n",
+            _ => "\n",
+        };
+        let indented = self.text.lines().take(1000).find_map(|line| {
+            let text = line.trim_start_matches([' ', '\t']);
+            let width = line.len() - text.len();
+            let counts = !text.is_empty() && !text.starts_with(['#', '/', '*']) && (1..=8).contains(&width);
+            counts.then(|| &line[..width])
+        });
+        Layout { step: indented.unwrap_or("  "), end }
+    }
+
+    /// Returns where the comment behind an offset on its line ends, or the offset.
+    pub(super) fn behind(self, at: usize) -> usize {
+        let next = self.comments.partition_point(|comment| comment.start < at);
+        let comment = self.comments.get(next).filter(|comment| {
+            let gap = &self.text[at..comment.start];
+            gap.trim().is_empty()
+                && !gap.contains('\n')
+                && self.text[comment.end..self.end(comment.end)].trim().is_empty()
+        });
+        comment.map_or(at, |comment| comment.end)
+    }
+
+    /// Returns where the comment lines directly above a line begin that stand as far right as it.
+    fn above(self, line: usize, indent: &str) -> usize {
+        let mut from = line;
+        while from > 0 {
+            let before = &self.text[..from - 1];
+            let end = before.trim_end_matches([' ', '\t', '\r']).len();
+            let last = self.comments.partition_point(|comment| comment.end < end);
+            let Some(comment) = self.comments.get(last).filter(|comment| comment.end == end) else { break };
+            if !self.is_first(comment.start) || self.indent(comment.start) != indent {
+                break;
+            }
+            from = self.start(comment.start);
+        }
+        from
+    }
+
+    /// Returns the whole lines of a part, with the comments above and behind it and, between two blank
+    /// lines, one of them; `None` when something else stands on its lines. With `bare`, comments above
+    /// are not its own.
+    pub(super) fn whole(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
+        let after = self.behind(part.end);
+        if !self.is_first(part.start) || !self.text[after..self.end(after)].trim().is_empty() {
+            return None;
+        }
+        let first = self.start(part.start);
+        let from = if bare { first } else { self.above(first, &self.indent(part.start)) };
+        let to =
+            if after > part.start && self.text[..after].ends_with('\n') { after } else { self.next(after) };
+        if to == self.text.len() && !self.text.ends_with('\n') {
+            let before = self.text[..from].strip_suffix('\n').map_or(from, str::len);
+            let before = self.text[..before].strip_suffix('\r').map_or(before, str::len);
+            return Some(before..to);
+        }
+        let blank = |line: &str| line.trim().is_empty();
+        let blank_before = from == 0 || blank(&self.text[self.start(from - 1)..from]);
+        let next = self.next(to);
+        if blank_before && next > to && blank(&self.text[to..next]) {
+            return Some(from..next);
+        }
+        Some(from..to)
+    }
+
+    /// Returns where a line can be added behind a part and what is indented deeper: the end of a line,
+    /// or the beginning of one.
+    pub(super) fn below(self, end: usize, indent: &str) -> usize {
+        let mut at = self.end(self.behind(end));
+        loop {
+            let next = self.next(at);
+            let line = self.text[next..].split('\n').next().unwrap_or_default();
+            let inner = line.trim_start();
+            let deeper = line.len() - inner.len() > indent.len();
+            let is_comment =
+                self.comments.binary_search_by_key(&(next + line.len() - inner.len()), |c| c.start);
+            match is_comment {
+                Ok(comment) if deeper && next > at => at = self.end(self.comments[comment].end),
+                _ => return at,
+            }
+        }
+    }
+
+    /// Returns the patch that adds a line at such a place.
+    pub(super) fn add(self, at: usize, line: &str) -> Patch {
+        let end = self.layout().end;
+        let starts = at == 0 || self.text[..at].ends_with('\n');
+        Patch::at(at, if starts { format!("{line}{end}") } else { format!("{end}{line}") })
+    }
+}
+
+/// Returns a text with its patches made; `None` when two of them overlap.
+pub(super) fn patched(text: &str, mut patches: Vec<Patch>) -> Option<String> {
+    patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for patch in patches {
+        out.push_str(text.get(at..patch.range.start)?);
+        out.push_str(&patch.text);
+        at = patch.range.end;
+    }
+    out.push_str(text.get(at..)?);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_blank_lines_go_with_their_lines() {
+        let text = "a: 1\n\n# one\n# two\nb: 2 # three\n\nc: 3";
+        let comments: Vec<_> = ["# one", "# two", "# three"]
+            .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())
+            .into();
+        let lines = Lines { text, comments: &comments };
+        let b = text.find("b: 2").unwrap();
+        let whole = lines.whole(b..b + 4, false).unwrap();
+        assert_eq!(&text[whole], "# one\n# two\nb: 2 # three\n\n");
+        let c = text.find("c: 3").unwrap();
+        assert_eq!(&text[lines.whole(c..c + 4, false).unwrap()], "\nc: 3");
+        assert_eq!(lines.whole(b + 3..b + 4, false), None);
+    }
+
+    #[test]
+    fn patches_do_not_overlap() {
+        let patch = |range, text: &str| Patch::new(range, text);
+        assert_eq!(patched("abcd", vec![patch(2..3, "X"), patch(0..1, "")]).unwrap(), "bXd");
+        assert_eq!(patched("abcd", vec![patch(0..2, "X"), patch(1..3, "")]), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! `Literal`: a value to write, and its text in each syntax.
+
+use crate::config::words;
+use crate::model::address::Name;
+use crate::model::value::Value;
+
+/// The longest line that properties are added to.
+const WIDEST: usize = 100;
+
+/// A value as a file writes it; texts may hold `$paths` and `${…}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Literal {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// Decimal digits.
+    Number(Name),
+    /// A text, or an expression in it.
+    Text(Name),
+    /// A list.
+    List(Vec<Literal>),
+    /// A map in the order written.
+    Map(Vec<(Name, Literal)>),
+}
+
+impl Literal {
+    /// Returns what a file must say to mean a value; `None` of secrets and of what is not known.
+    #[must_use]
+    pub fn of(value: &Value) -> Option<Self> {
+        Some(match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Boolean(*value),
+            Value::Integer(_) | Value::Decimal(_) => Self::Number(value.to_string().into()),
+            Value::Text(text) => Self::Text(text.replace('$', "$$").into()),
+            Value::List(items) => Self::List(items.iter().map(Self::of).collect::<Option<_>>()?),
+            Value::Map(map) => Self::Map(
+                map.iter()
+                    .map(|(key, value)| Some((key.clone(), Self::of(value)?)))
+                    .collect::<Option<_>>()?,
+            ),
+            Value::Secret(_) | Value::Unknown(_) => return None,
+        })
+    }
+
+    /// Returns a text.
+    #[must_use]
+    pub fn text(text: impl Into<Name>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Returns a map.
+    #[must_use]
+    pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Literal)>) -> Self {
+        Self::Map(entries.into_iter().map(|(key, value)| (Name::new(key), value)).collect())
+    }
+
+    /// Tells whether it is no collection.
+    pub(super) fn is_scalar(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Map(_))
+    }
+
+    /// Returns a literal below keys: `[a, b]` gives `{ a: { b: … } }`.
+    pub(super) fn below(self, keys: &[Name]) -> Self {
+        keys.iter().rev().fold(self, |value, key| Self::Map(vec![(key.clone(), value)]))
+    }
+}
+
+/// Returns a literal on one line of YAML.
+pub(super) fn yaml_inline(literal: &Literal, flow: bool) -> String {
+    let each = |literal: &Literal| yaml_inline(literal, true);
+    match literal {
+        Literal::Null => "null".to_owned(),
+        Literal::Boolean(value) => value.to_string(),
+        Literal::Number(number) => number.to_string(),
+        Literal::Text(text) => words::yaml(text, flow),
+        Literal::List(items) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
+        Literal::Map(entries) if entries.is_empty() => "{}".to_owned(),
+        Literal::Map(entries) => {
+            let entry =
+                |(key, value): &(Name, Literal)| format!("{}: {}", words::yaml(key, true), each(value));
+            format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// How lines of YAML or KDL are laid out in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout<'l> {
+    /// What a level is indented by.
+    pub(super) step: &'l str,
+    /// What ends a line.
+    pub(super) end: &'l str,
+}
+
+/// Returns a YAML entry, its further lines indented as far as its first.
+pub(super) fn yaml_entry(key: &str, literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
+    let key = words::yaml(key, false);
+    match literal {
+        Literal::Map(entries) if !entries.is_empty() => {
+            let inner = format!("{indent}{}", layout.step);
+            format!("{key}:{}{inner}{}", layout.end, yaml_lines(literal, &inner, layout))
+        }
+        Literal::List(items) if items.iter().any(|item| !item.is_scalar()) => {
+            let inner = format!("{indent}{}", layout.step);
+            format!("{key}:{}{inner}{}", layout.end, yaml_lines(literal, &inner, layout))
+        }
+        inline => format!("{key}: {}", yaml_inline(inline, false)),
+    }
+}
+
+/// Returns a collection as lines of YAML; the first without its indentation.
+pub(super) fn yaml_lines(literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
+    let between = format!("{}{indent}", layout.end);
+    match literal {
+        Literal::Map(entries) if !entries.is_empty() => {
+            let entry = |(key, value): &(Name, Literal)| yaml_entry(key, value, indent, layout);
+            entries.iter().map(entry).collect::<Vec<_>>().join(&between)
+        }
+        Literal::List(items) if !items.is_empty() => {
+            let inner = format!("{indent}  ");
+            let item = |item| format!("- {}", yaml_lines(item, &inner, layout));
+            items.iter().map(item).collect::<Vec<_>>().join(&between)
+        }
+        inline => yaml_inline(inline, false),
+    }
+}
+
+/// Returns a scalar in KDL.
+pub(super) fn kdl_word(literal: &Literal) -> String {
+    match literal {
+        Literal::Boolean(value) => format!("#{value}"),
+        Literal::Number(number) => number.to_string(),
+        Literal::Text(text) => words::kdl(text),
+        Literal::Null | Literal::List(_) | Literal::Map(_) => "#null".to_owned(),
+    }
+}
+
+/// Returns what follows a name in KDL, a space before it. `listed`: one value alone is a list there.
+pub(super) fn kdl_tail(
+    head: &str,
+    literal: &Literal,
+    listed: bool,
+    indent: &str,
+    layout: Layout<'_>,
+) -> String {
+    match literal {
+        Literal::List(items) if items.is_empty() && listed => String::new(),
+        Literal::List(items) if items.is_empty() => " \"${[]}\"".to_owned(),
+        Literal::List(items) if items.iter().all(Literal::is_scalar) && (listed || items.len() > 1) => [""]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(items.iter().map(kdl_word))
+            .collect::<Vec<_>>()
+            .join(" "),
+        Literal::List(items) => {
+            let inner = format!("{indent}{}", layout.step);
+            let item = |item| format!("-{}", kdl_tail("-", item, false, &inner, layout));
+            kdl_block(&items.iter().map(item).collect::<Vec<_>>(), indent, layout)
+        }
+        Literal::Map(entries) => kdl_map(head, entries, indent, layout),
+        scalar => format!(" {}", kdl_word(scalar)),
+    }
+}
+
+/// Scalars as properties while the line has room for them, the rest as a block.
+fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout<'_>) -> String {
+    if entries.is_empty() {
+        return " {}".to_owned();
+    }
+    let (mut properties, mut children) = (String::new(), Vec::new());
+    let inner = format!("{indent}{}", layout.step);
+    for (key, value) in entries {
+        let property = format!(" {}={}", words::kdl(key), kdl_word(value));
+        let room = indent.len() + head.len() + properties.len() + property.len() <= WIDEST;
+        if value.is_scalar() && room && children.is_empty() {
+            properties.push_str(&property);
+        } else {
+            children.push(kdl_node(key, value, false, &inner, layout));
+        }
+    }
+    if children.is_empty() {
+        properties
+    } else {
+        format!("{properties}{}", kdl_block(&children, indent, layout))
+    }
+}
+
+/// Returns a node of KDL, its further lines indented as far as its first.
+pub(super) fn kdl_node(
+    key: &str,
+    literal: &Literal,
+    listed: bool,
+    indent: &str,
+    layout: Layout<'_>,
+) -> String {
+    let name = words::kdl(key);
+    let tail = kdl_tail(&name, literal, listed, indent, layout);
+    format!("{name}{tail}")
+}
+
+fn kdl_block(nodes: &[String], indent: &str, layout: Layout<'_>) -> String {
+    let Layout { step, end } = layout;
+    let lines = nodes.join(&format!("{end}{indent}{step}"));
+    format!(" {{{end}{indent}{step}{lines}{end}{indent}}}")
+}

@@ -1,0 +1,19 @@
+//! Minimal edits: a file's text and what shall change → the new text, all else byte for byte as it was.
+//!
+//! `request` says what can be asked for, `yaml` and `kdl` find the bytes to replace, `apply` replaces
+//! them and reads the result again: what it then means must be what was asked for, or nothing is done.
+
+mod apply;
+mod kdl;
+mod lines;
+mod literal;
+mod meaning;
+mod references;
+mod refusals;
+mod request;
+mod yaml;
+
+pub use apply::edit;
+pub use literal::Literal;
+pub use refusals::Refusal;
+pub use request::{Edit, File, Path, Step};

@@ -1,0 +1,154 @@
+//! What can be asked of a file, and where.
+
+use std::fmt;
+
+use super::literal::Literal;
+use crate::config::document::Syntax;
+use crate::config::syntax::syntax_of;
+use crate::model::address::Name;
+use crate::model::schema::{Registry, Type};
+use crate::model::source::Source;
+
+/// A file to edit.
+#[derive(Clone, Copy)]
+pub struct File<'a> {
+    /// Its text, and its path, whose ending names the syntax.
+    pub source: &'a Source,
+    /// The kinds: which words name blocks, and where a value alone is a list.
+    pub registry: &'a Registry,
+}
+
+/// The way to a value from the top of a file: `database.main.storage_gb`, as addresses have it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Path(pub Vec<Step>);
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The entry of a map.
+    Key(Name),
+    /// The item of a list, from 0.
+    Item(usize),
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// Writes a value: in place of the one that is there, or as a new entry, its parents with it.
+    Set(Path, Literal),
+    /// Adds an item to the end of a list, which is made if it is not there. `moved`, `import` and
+    /// `removed` are lists.
+    Append(Path, Literal),
+    /// Removes an entry or item with the comments that belong to it; the last one of a top-level word
+    /// takes the word with it.
+    Remove(Path),
+    /// Gives an entry another key: a block its name, an instance of a written map its key.
+    Rename(Path, Name),
+    /// Lets every reference lead elsewhere: `$from…`, `from…` inside `${…}` and in `depends_on`. Each
+    /// pair is a dotted path and what takes its place.
+    Redirect(Vec<(Name, Name)>),
+}
+
+impl Path {
+    /// Returns the path of a dotted text; numbers are keys.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(text.split('.').map(|part| Step::Key(Name::new(part))).collect())
+    }
+
+    /// Returns this path and one more key.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Name>) -> Self {
+        self.0.push(Step::Key(key.into()));
+        self
+    }
+
+    /// Returns this path and the item of a list.
+    #[must_use]
+    pub fn item(mut self, item: usize) -> Self {
+        self.0.push(Step::Item(item));
+        self
+    }
+
+    /// Returns the keys from a step on, unless an item is among them.
+    pub(super) fn keys_from(&self, step: usize) -> Option<Vec<Name>> {
+        let key = |step: &Step| match step {
+            Step::Key(key) => Some(key.clone()),
+            Step::Item(_) => None,
+        };
+        self.0[step..].iter().map(key).collect()
+    }
+
+    /// Returns its first steps.
+    pub(super) fn first(&self, steps: usize) -> Self {
+        Self(self.0[..steps].to_vec())
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if n == 0 => f.write_str(key)?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Item(item) => write!(f, "[{item}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl File<'_> {
+    /// Returns the file's syntax.
+    pub(super) fn syntax(&self) -> Syntax {
+        syntax_of(&self.source.path).unwrap_or(Syntax::Yaml)
+    }
+
+    /// Tells whether a top-level word names blocks.
+    pub(super) fn is_kind(&self, word: &str) -> bool {
+        self.registry.top_level().any(|kind| kind.name == word)
+    }
+
+    /// Tells whether one value alone is a list at a path.
+    pub(super) fn is_list(&self, path: &Path) -> bool {
+        path.keys_from(0).is_some_and(|keys| is_list(self.registry, &keys))
+    }
+}
+
+/// Tells whether the schema wants a list at a path of keys.
+pub(in crate::config) fn is_list(registry: &Registry, keys: &[Name]) -> bool {
+    let [kind, _, rest @ ..] = keys else { return false };
+    match kind.as_str() {
+        "vars" => return rest.first().is_some_and(|word| word == "one_of"),
+        "environments" => return false,
+        _ => {}
+    }
+    let Some(mut kind) = registry.top_level().find(|known| known.name == kind) else { return false };
+    let mut rest = rest;
+    loop {
+        let [first, more @ ..] = rest else { return false };
+        if let Some(child) = registry.child(kind.name, first) {
+            let [_, more @ ..] = more else { return child.plain_entry.is_some() };
+            (kind, rest) = (child, more);
+            continue;
+        }
+        return match kind.attribute(first) {
+            Some(attribute) => typed(&attribute.ty, more),
+            None => {
+                first == "depends_on"
+                    || (first == "lifecycle" && more.first().is_some_and(|word| word == "ignore_drift"))
+            }
+        };
+    }
+}
+
+fn typed(ty: &Type, rest: &[Name]) -> bool {
+    match (ty, rest.split_first()) {
+        (Type::List(_) | Type::Set { .. }, None) => true,
+        (Type::Map(of), Some((_, rest))) => typed(of, rest),
+        (Type::Record(fields), Some((first, rest))) => {
+            fields.iter().any(|(name, ty)| name == first && typed(ty, rest))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,360 @@
+//! KDL text as its author laid it out: every node, value, property and block with its place.
+//!
+//! `read` gives what a text means; this gives where each part of it stands, for editing and writing it
+//! anew. It is made of texts that `read` has accepted.
+
+use std::ops::Range;
+
+use super::tokens::{Kind, Token, Tokens};
+use crate::model::address::Name;
+use crate::model::source::SourceId;
+
+/// A node: a name, what follows it on its line, and its block.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Node {
+    /// What its name says.
+    pub(in crate::config) name: Name,
+    /// Where its name stands, with its quotes.
+    pub(in crate::config) name_at: Range<usize>,
+    /// Arguments and properties in the order written.
+    pub(in crate::config) entries: Vec<Entry>,
+    /// Its block.
+    pub(in crate::config) block: Option<Block>,
+    /// One past its last character, without what ends it.
+    pub(in crate::config) end: usize,
+    /// One past the semicolon that ends it.
+    pub(in crate::config) semicolon: Option<usize>,
+}
+
+/// An argument or a property.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Entry {
+    /// The property's key and where it stands.
+    pub(in crate::config) key: Option<(Name, Range<usize>)>,
+    /// Its value.
+    pub(in crate::config) value: Value,
+    /// Where the value stands, with its quotes.
+    pub(in crate::config) at: Range<usize>,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) enum Value {
+    /// `#null`.
+    Null,
+    /// `#true`, `#false`.
+    Boolean(bool),
+    /// As it is written.
+    Number,
+    /// What a text says.
+    Text(Name),
+}
+
+/// What stands between two braces.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Block {
+    /// With its braces.
+    pub(in crate::config) at: Range<usize>,
+    /// Its nodes.
+    pub(in crate::config) nodes: Vec<Node>,
+}
+
+/// A text's tree and what is not in it.
+#[derive(Debug)]
+pub(in crate::config) struct Tree {
+    /// The top level.
+    pub(in crate::config) nodes: Vec<Node>,
+    /// Every comment and everything that is commented out, in order.
+    pub(in crate::config) comments: Vec<Range<usize>>,
+}
+
+impl Entry {
+    /// Returns where it begins.
+    pub(in crate::config) fn start(&self) -> usize {
+        self.key.as_ref().map_or(self.at.start, |(_, at)| at.start)
+    }
+}
+
+impl Node {
+    /// Returns where it begins.
+    pub(in crate::config) fn start(&self) -> usize {
+        self.name_at.start
+    }
+
+    /// Returns its arguments.
+    pub(in crate::config) fn arguments(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.key.is_none())
+    }
+
+    /// Returns a property.
+    pub(in crate::config) fn property(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key.as_ref().is_some_and(|(key, _)| key == name))
+    }
+
+    /// Returns the nodes of its block.
+    pub(in crate::config) fn children(&self) -> &[Node] {
+        self.block.as_ref().map(|block| block.nodes.as_slice()).unwrap_or_default()
+    }
+}
+
+/// Reads the layout of a text; `None` when it is no KDL.
+pub(in crate::config) fn tree(text: &str) -> Option<Tree> {
+    let mut reader = Reader { tokens: Tokens::new(SourceId(0), text), at: 0, comments: Vec::new() };
+    let nodes = reader.nodes()?;
+    if !reader.tokens.problems.is_empty() {
+        return None;
+    }
+    let mut comments = reader.comments;
+    comments.sort_by_key(|at| at.start);
+    Some(Tree { nodes, comments })
+}
+
+struct Reader<'t> {
+    tokens: Tokens<'t>,
+    /// Where the last token ended.
+    at: usize,
+    comments: Vec<Range<usize>>,
+}
+
+impl Reader<'_> {
+    /// Takes the next token, and keeps the comments before it.
+    fn take(&mut self) -> Option<Token> {
+        let token = self.tokens.next().ok()?;
+        if token.start > self.at {
+            comments(self.tokens.text, self.at..token.start, &mut self.comments);
+        }
+        if token.kind == Kind::Line {
+            // Line ends are one token, comments between them included.
+            comments(self.tokens.text, token.start..token.end, &mut self.comments);
+        }
+        self.at = self.at.max(token.end);
+        Some(token)
+    }
+
+    fn put_back(&mut self, token: Token) {
+        self.tokens.put_back(token);
+    }
+
+    /// Takes the next token that is no line end.
+    fn take_in_block(&mut self) -> Option<Token> {
+        loop {
+            let token = self.take()?;
+            if !matches!(token.kind, Kind::Line | Kind::Semicolon) {
+                return Some(token);
+            }
+        }
+    }
+
+    /// Reads nodes up to a closing brace or the end, which stays to be read.
+    fn nodes(&mut self) -> Option<Vec<Node>> {
+        let mut nodes = Vec::new();
+        loop {
+            let token = self.take_in_block()?;
+            match token.kind {
+                Kind::End | Kind::CloseBrace => {
+                    self.put_back(token);
+                    return Some(nodes);
+                }
+                Kind::SlashDash => {
+                    let known = self.comments.len();
+                    let name = self.take_in_block()?;
+                    let node = self.node(name)?;
+                    self.dropped(token.start..node.semicolon.unwrap_or(node.end), known);
+                }
+                _ => nodes.push(self.node(token)?),
+            }
+        }
+    }
+
+    /// Keeps what is commented out in place of the comments in it.
+    fn dropped(&mut self, at: Range<usize>, known: usize) {
+        let behind: Vec<_> =
+            self.comments.split_off(known).into_iter().filter(|c| c.start >= at.end).collect();
+        self.comments.push(at);
+        self.comments.extend(behind);
+    }
+
+    /// Reads a node behind its name.
+    fn node(&mut self, name: Token) -> Option<Node> {
+        let Kind::Text { text, .. } = name.kind else { return None };
+        let mut node = Node {
+            name: text,
+            name_at: name.start..name.end,
+            entries: Vec::new(),
+            block: None,
+            end: name.end,
+            semicolon: None,
+        };
+        loop {
+            let token = self.take()?;
+            match token.kind {
+                Kind::Line => return Some(node),
+                Kind::Semicolon => {
+                    node.semicolon = Some(token.end);
+                    return Some(node);
+                }
+                Kind::End | Kind::CloseBrace => {
+                    self.put_back(token);
+                    return Some(node);
+                }
+                Kind::SlashDash => {
+                    let known = self.comments.len();
+                    let next = self.take_in_block()?;
+                    let end = self.part(next)?.end();
+                    self.dropped(token.start..end, known);
+                    node.end = end;
+                }
+                _ => match self.part(token)? {
+                    Part::Entry(entry) => {
+                        node.end = entry.at.end;
+                        node.entries.push(entry);
+                    }
+                    Part::Block(block) => {
+                        node.end = block.at.end;
+                        node.block = Some(block);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Reads an argument, a property or a block.
+    fn part(&mut self, token: Token) -> Option<Part> {
+        if token.kind == Kind::OpenBrace {
+            let nodes = self.nodes()?;
+            let close = self.take()?;
+            let whole = close.kind == Kind::CloseBrace;
+            return whole.then_some(Part::Block(Block { at: token.start..close.end, nodes }));
+        }
+        let at = token.start..token.end;
+        if let Kind::Text { text, .. } = &token.kind {
+            let next = self.take()?;
+            if next.kind == Kind::Equals {
+                let value = self.take()?;
+                let at_value = value.start..value.end;
+                return Some(Part::Entry(Entry {
+                    key: Some((text.clone(), at)),
+                    value: scalar(value)?,
+                    at: at_value,
+                }));
+            }
+            self.put_back(next);
+        }
+        Some(Part::Entry(Entry { key: None, value: scalar(token)?, at }))
+    }
+}
+
+enum Part {
+    Entry(Entry),
+    Block(Block),
+}
+
+impl Part {
+    fn end(&self) -> usize {
+        match self {
+            Self::Entry(entry) => entry.at.end,
+            Self::Block(block) => block.at.end,
+        }
+    }
+}
+
+fn scalar(token: Token) -> Option<Value> {
+    match token.kind {
+        Kind::Text { text, .. } => Some(Value::Text(text)),
+        Kind::Number => Some(Value::Number),
+        Kind::Boolean(value) => Some(Value::Boolean(value)),
+        Kind::Null => Some(Value::Null),
+        _ => None,
+    }
+}
+
+/// Finds the comments in a part of a text without tokens.
+fn comments(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let mut at = within.start;
+    while let Some(start) = text[at..within.end].find('/').map(|n| at + n) {
+        let rest = &text[start..within.end];
+        let length = if rest.starts_with("/*") {
+            multi_line(rest)
+        } else {
+            rest.find(['\n', '\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'])
+                .unwrap_or(rest.len())
+        };
+        found.push(start..start + length);
+        at = start + length.max(1);
+    }
+}
+
+/// Returns how long a `/* … */` is, others inside it included.
+fn multi_line(text: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(n) = text[at..].find(['/', '*']) {
+        at += n;
+        if text[at..].starts_with("/*") {
+            depth += 1;
+            at += 2;
+        } else if text[at..].starts_with("*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(text: &str) -> Vec<String> {
+        fn walk(text: &str, nodes: &[Node], out: &mut Vec<String>) {
+            for node in nodes {
+                let entries: Vec<_> =
+                    node.entries.iter().map(|entry| &text[entry.start()..entry.at.end]).collect();
+                out.push(format!("{}|{}|{}", node.name, entries.join(","), &text[node.start()..node.end]));
+                walk(text, node.children(), out);
+            }
+        }
+        let mut out = Vec::new();
+        walk(text, &tree(text).unwrap().nodes, &mut out);
+        out
+    }
+
+    #[test]
+    fn every_node_has_its_place() {
+        assert_eq!(
+            nodes("// h\nvpc main cidr=\"10.0.0.0/8\" // c\nusers { a; b x=1 { c #true } }\r\n"),
+            [
+                "vpc|main,cidr=\"10.0.0.0/8\"|vpc main cidr=\"10.0.0.0/8\"",
+                "users||users { a; b x=1 { c #true } }",
+                "a||a",
+                "b|x=1|b x=1 { c #true }",
+                "c|#true|c #true"
+            ]
+        );
+        assert_eq!(nodes("a 1 \\\n  b=2\nc"), ["a|1,b=2|a 1 \\\n  b=2", "c||c"]);
+    }
+
+    #[test]
+    fn comments_and_what_is_commented_out_are_kept() {
+        let text = "// one\na /* two */ 1 /-2 // three\n/- b { // in\n  c }\n/* four\n /* five */ */\nd {\n  // six\n}\n// seven";
+        let read = tree(text).unwrap();
+        let comments: Vec<_> = read.comments.iter().map(|at| &text[at.clone()]).collect();
+        assert_eq!(
+            comments,
+            [
+                "// one",
+                "/* two */",
+                "/-2",
+                "// three",
+                "/- b { // in\n  c }",
+                "/* four\n /* five */ */",
+                "// six",
+                "// seven"
+            ]
+        );
+    }
+}

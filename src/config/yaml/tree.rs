@@ -1,0 +1,356 @@
+//! YAML text as its author laid it out: every entry, dash, anchor and alias with its place.
+//!
+//! `read` gives what a text means; this gives where each part of it stands, for editing and writing it
+//! anew. It is made of texts that `read` has accepted.
+
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, ScalarStyle, StrInput, StructureStyle, options};
+
+use crate::model::address::Name;
+
+/// A value and where it stands, its anchor included.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Node {
+    /// From its anchor, or its first character, to its last.
+    pub(in crate::config) range: Range<usize>,
+    /// `&name`.
+    pub(in crate::config) anchor: Option<Range<usize>>,
+    /// What it is.
+    pub(in crate::config) content: Content,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub(in crate::config) enum Content {
+    /// `*name`.
+    Alias,
+    /// A word or text; nothing at all is an empty plain one.
+    Scalar {
+        /// What it says.
+        text: Name,
+        /// How it is written.
+        style: ScalarStyle,
+        /// Where it stands without its anchor, the header of a block included.
+        at: Range<usize>,
+    },
+    /// `[a, b]` or lines with dashes.
+    Sequence(Collection),
+    /// `{ a: b }` or lines with keys.
+    Mapping(Collection),
+}
+
+/// The entries or items of a collection.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Collection {
+    /// In brackets.
+    pub(in crate::config) flow: bool,
+    /// In the order written.
+    pub(in crate::config) items: Vec<Item>,
+}
+
+/// An entry of a mapping or an item of a sequence.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Item {
+    /// Where its key, question mark or dash begins; in brackets, where its value does.
+    pub(in crate::config) start: usize,
+    /// Its key, in a mapping.
+    pub(in crate::config) key: Option<Key>,
+    /// Its value.
+    pub(in crate::config) value: Node,
+}
+
+/// A key.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Key {
+    /// What it says.
+    pub(in crate::config) text: Name,
+    /// Where it stands, with its quotes.
+    pub(in crate::config) at: Range<usize>,
+    /// One past its colon, where it has one.
+    pub(in crate::config) colon: Option<usize>,
+    /// Written without quotes.
+    pub(in crate::config) plain: bool,
+}
+
+/// A text's tree and its comments.
+#[derive(Debug)]
+pub(in crate::config) struct Tree {
+    /// The top level; `None` of an empty text.
+    pub(in crate::config) root: Option<Node>,
+    /// Every comment, with its `#`, in order.
+    pub(in crate::config) comments: Vec<Range<usize>>,
+}
+
+impl Item {
+    /// Returns where it ends.
+    pub(in crate::config) fn end(&self) -> usize {
+        let key = self.key.as_ref().map_or(0, |key| key.colon.unwrap_or(key.at.end));
+        self.value.range.end.max(key)
+    }
+}
+
+impl Node {
+    /// Tells whether nothing is written.
+    pub(in crate::config) fn is_nothing(&self) -> bool {
+        self.anchor.is_none() && self.range.is_empty()
+    }
+
+    /// Returns the collection, if it is one.
+    pub(in crate::config) fn collection(&self) -> Option<&Collection> {
+        match &self.content {
+            Content::Sequence(collection) | Content::Mapping(collection) => Some(collection),
+            Content::Alias | Content::Scalar { .. } => None,
+        }
+    }
+}
+
+/// Reads the layout of a text; `None` when it is no YAML.
+pub(in crate::config) fn tree(text: &str) -> Option<Tree> {
+    let options = options! {
+        emit_comments: true,
+        emit_unresolved_aliases: true,
+        emit_anchor_events: true,
+    };
+    let (mut events, mut comments) = (Vec::new(), Vec::new());
+    for event in Parser::<StrInput>::new_from_str_with_options(text, options) {
+        let (event, marks) = event.ok()?;
+        let range = marks.byte_range().unwrap_or_default();
+        match event {
+            Event::Comment(..) => comments.push(range),
+            Event::StreamStart | Event::StreamEnd | Event::DocumentStart(..) | Event::DocumentEnd => {}
+            event => events.push((event, range)),
+        }
+    }
+    let mut at = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
+    // Directives and the mark of a document's beginning stand before the tree.
+    if let Some((_, first)) = events.first()
+        && let Some(mark) = text[at..first.start.max(at)].rfind("---")
+        && text[..at + mark].ends_with(['\n', '\u{feff}'])
+    {
+        at += mark + 3;
+    } else if text[at..].starts_with("---") {
+        at += 3;
+    }
+    let mut reader = Reader { text, events: &events, next: 0, at };
+    let root = if events.is_empty() { None } else { Some(reader.node(false)?) };
+    Some(Tree { root, comments })
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    events: &'t [(Event<'t>, Range<usize>)],
+    next: usize,
+    /// How far the text was read.
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn take(&mut self) -> Option<&'t (Event<'t>, Range<usize>)> {
+        let events = self.events;
+        let event = events.get(self.next)?;
+        self.next += 1;
+        Some(event)
+    }
+
+    fn peek(&self) -> Option<&'t Event<'t>> {
+        Some(&self.events.get(self.next)?.0)
+    }
+
+    /// Returns where the next character is that is no white space and no comment.
+    fn ahead(&self) -> usize {
+        ahead(self.text, self.at)
+    }
+
+    /// Reads a value. The recursion is as deep as the tree, which `read` has bounded.
+    fn node(&mut self, flow: bool) -> Option<Node> {
+        let (event, range) = self.take()?;
+        let anchor = match self.events.get(self.next) {
+            Some((Event::Anchor(..), at)) => {
+                self.next += 1;
+                self.at = at.end;
+                Some(at.clone())
+            }
+            _ => None,
+        };
+        let content = match event {
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                self.at = range.end;
+                (Content::Alias, range.clone())
+            }
+            Event::Scalar(text, style, ..) => {
+                let at = self.scalar(*style, range);
+                (Content::Scalar { text: Name::new(text), style: *style, at: at.clone() }, at)
+            }
+            Event::SequenceStart(style, ..) => {
+                self.collection(*style == StructureStyle::Flow, range, false, flow)?
+            }
+            Event::MappingStart(style, ..) => {
+                self.collection(*style == StructureStyle::Flow, range, true, flow)?
+            }
+            _ => return None,
+        };
+        let (content, at) = content;
+        let range = anchor.as_ref().map_or(at.clone(), |anchor| anchor.start..at.end.max(anchor.end));
+        Some(Node { range, anchor, content })
+    }
+
+    /// Returns where a scalar stands, and reads on behind it.
+    fn scalar(&mut self, style: ScalarStyle, range: &Range<usize>) -> Range<usize> {
+        let at = match style {
+            ScalarStyle::Plain if range.is_empty() => self.at..self.at,
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let start = self.ahead();
+                let header = self.text[start..].split('\n').next().unwrap_or_default();
+                let written = &self.text[start..range.end.max(start)];
+                let keeps = header.split('#').next().is_some_and(|header| header.contains('+'));
+                let end = if keeps { written.trim_end_matches([' ', '\t']) } else { written.trim_end() };
+                let header_end = header.trim_end().len();
+                start..start + end.len().max(header_end)
+            }
+            _ => range.clone(),
+        };
+        self.at = at.end;
+        at
+    }
+
+    fn collection(
+        &mut self,
+        flow: bool,
+        range: &Range<usize>,
+        mapping: bool,
+        in_flow: bool,
+    ) -> Option<(Content, Range<usize>)> {
+        // `[a: b]` holds a mapping without braces of its own.
+        let brackets = flow && self.text[range.start..].starts_with(['{', '[']);
+        if brackets {
+            self.at = range.end;
+        }
+        let mut items: Vec<Item> = Vec::new();
+        let end = loop {
+            match self.peek()? {
+                Event::SequenceEnd | Event::MappingEnd => break self.take()?.1.end,
+                _ => items.push(self.item(flow || in_flow, mapping)?),
+            }
+        };
+        let start =
+            if brackets { range.start } else { items.first().map_or(range.start, |item| item.start) };
+        let end = if brackets { end } else { items.last().map_or(start, Item::end) };
+        self.at = end;
+        let collection = Collection { flow, items };
+        let content = if mapping { Content::Mapping(collection) } else { Content::Sequence(collection) };
+        Some((content, start..end))
+    }
+
+    fn item(&mut self, flow: bool, mapping: bool) -> Option<Item> {
+        let mut start = self.ahead();
+        if flow && self.text[start..].starts_with(',') {
+            self.at = start + 1;
+            start = self.ahead();
+        }
+        if !mapping {
+            if !flow {
+                // Its dash.
+                self.at = start + 1;
+            }
+            let value = self.node(flow)?;
+            return Some(Item { start, key: None, value });
+        }
+        if self.text[start..].starts_with('?')
+            && matches!(self.text.as_bytes().get(start + 1), None | Some(b' ' | b'\n' | b'\r' | b'\t'))
+        {
+            self.at = start + 1;
+        }
+        let key = self.node(flow)?;
+        let Content::Scalar { text, style, at } = key.content else { return None };
+        let next = self.ahead();
+        let colon = self.text[next..].starts_with(':').then_some(next + 1);
+        self.at = colon.unwrap_or(self.at);
+        let value = self.node(flow)?;
+        let key = Key { text, at, colon, plain: style == ScalarStyle::Plain };
+        Some(Item { start, key: Some(key), value })
+    }
+}
+
+/// Returns where the next character from an offset on is that is no white space and no comment.
+fn ahead(text: &str, mut at: usize) -> usize {
+    loop {
+        let rest = &text[at..];
+        at += rest.len() - rest.trim_start().len();
+        if !text[at..].starts_with('#') {
+            return at;
+        }
+        at += text[at..].find('\n').unwrap_or(text.len() - at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every item's text, a line each, in the order of the tree.
+    fn items(text: &str) -> Vec<String> {
+        fn walk(text: &str, node: &Node, out: &mut Vec<String>) {
+            for item in node.collection().map(|all| all.items.as_slice()).unwrap_or_default() {
+                let key = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or("-");
+                out.push(format!(
+                    "{key}|{}|{}",
+                    &text[item.start..item.end()],
+                    &text[item.value.range.clone()]
+                ));
+                walk(text, &item.value, out);
+            }
+        }
+        let mut out = Vec::new();
+        walk(text, tree(text).unwrap().root.as_ref().unwrap(), &mut out);
+        out
+    }
+
+    #[test]
+    fn every_item_has_its_place() {
+        assert_eq!(
+            items("# h\na: 1 # x\nb:\n  # in\n  - c\n  -\n  - - d\n"),
+            [
+                "a|a: 1|1",
+                "b|b:\n  # in\n  - c\n  -\n  - - d|- c\n  -\n  - - d",
+                "-|- c|c",
+                "-|-|",
+                "-|- - d|- d",
+                "-|- d|d"
+            ]
+        );
+        assert_eq!(
+            items("---\na: &n { b: c, \"d\": [1, e: 2], f }\ng: *n\n"),
+            [
+                "a|a: &n { b: c, \"d\": [1, e: 2], f }|&n { b: c, \"d\": [1, e: 2], f }",
+                "b|b: c|c",
+                "d|\"d\": [1, e: 2]|[1, e: 2]",
+                "-|1|1",
+                "-|e: 2|e: 2",
+                "e|e: 2|2",
+                "f|f|",
+                "g|g: *n|*n",
+            ]
+        );
+        assert_eq!(
+            items("a: |\n  x\n\n  y\n\n# c\nb: &t >+\n  z\n\nc:\nd: x\n  y\n"),
+            [
+                "a|a: |\n  x\n\n  y||\n  x\n\n  y",
+                "b|b: &t >+\n  z\n\n|&t >+\n  z\n\n",
+                "c|c:|",
+                "d|d: x\n  y|x\n  y"
+            ]
+        );
+        assert_eq!(
+            items("a:\n- x\n- y # c\n? k\n: v\n"),
+            ["a|a:\n- x\n- y|- x\n- y", "-|- x|x", "-|- y|y", "k|? k\n: v|v"]
+        );
+    }
+
+    #[test]
+    fn an_empty_text_has_comments_only() {
+        let read = tree("# a\r\n\r\n# b").unwrap();
+        assert!(read.root.is_none());
+        assert_eq!(read.comments, [0..3, 7..10]);
+    }
+}
