@@ -76,7 +76,7 @@ fn modules_are_confined_and_addressed() {
     other.fails(1, "validate -C s").says(&["S0312", "`--allow-"]);
     other.fails(1, "validate -C s --allow-outside").says(&["S0224", "m/stead.yaml:2", "used here as m"]);
     let shown = other.fails(1, "validate -C s --allow-outside --output json").json();
-    assert_eq!(shown["diagnostics"][0]["labels"][0]["text"], "used here as m", "{shown}");
+    assert_eq!(shown["diagnostics"][0]["labels"][1]["text"], "used here as m", "{shown}");
 }
 
 #[test]
