@@ -30,6 +30,9 @@ pub(super) async fn settle<'p>(
     snapshot: &Snapshot,
 ) -> Result<Cow<'p, Stack>, Failure> {
     let stack = &project.stack;
+    if stack.data.is_empty() && stack.stacks.is_empty() {
+        return Ok(Cow::Borrowed(stack));
+    }
     let mut outputs = BTreeMap::new();
     for (name, other) in &stack.stacks {
         if let Some(given) = given(project, name, other).await? {

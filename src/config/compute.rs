@@ -401,10 +401,10 @@ impl<'d> Resolver<'d> {
 }
 
 /// Returns the names of segments; a computed one has none.
-fn names_of(segments: &[Segment]) -> Vec<Option<&Name>> {
-    let name = |segment| match segment {
-        &Segment::Name(ref name) => Some(name),
-        &Segment::Computed(_) => None,
+fn names_of<'s>(segments: &'s [Segment]) -> Vec<Option<&'s Name>> {
+    let name = |segment: &'s Segment| match segment {
+        Segment::Name(name) => Some(name),
+        Segment::Computed(_) => None,
     };
     segments.iter().map(name).collect()
 }

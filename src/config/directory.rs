@@ -44,7 +44,7 @@ impl<'d> Resolver<'d> {
         let path = match self.path_of(&path) {
             Ok(path) => path,
             Err(outside) => {
-                self.problem(frame, outside.first_at(span));
+                self.problem(frame, (*outside).first_at(span));
                 return (broken(), None);
             }
         };
@@ -101,16 +101,17 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns a directory's path from the stack's own: a module's sources stand below the module.
-    fn path_of(&self, path: &Name) -> Result<Name, Diagnostic> {
+    fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
         if self.scope.files.is_none() || super::files::refused(path).is_some() {
             return Ok(path.clone());
         }
         let here = Place::new(self.read.place());
         let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
         if way.is_empty() || way.starts_with("..") {
-            return Err(Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
+            let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
                 .detail("The module stands outside of the stack's directory, and what is uploaded lies below it.")
-                .help("put the sources, or the module, below the stack's directory"));
+                .help("put the sources, or the module, below the stack's directory");
+            return Err(Box::new(problem));
         }
         Ok(Name::new(way))
     }

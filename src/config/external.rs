@@ -15,7 +15,7 @@ use crate::model::address::{Address, Name};
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
-use crate::model::schema::{Kind, Type};
+use crate::model::schema::{Attribute, Kind, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
@@ -85,27 +85,7 @@ impl<'d> Resolver<'d> {
         let instance = Instance { address, key: None };
         let frame = Frame { each: None, instance: Some(instance), early: Some("a lookup") };
         for field in entries {
-            let value = match field.key.as_str() {
-                "id" | "project" => self.untyped(&field.value, frame),
-                name => match kind.attribute(name).filter(|attribute| !attribute.secret) {
-                    Some(attribute) => {
-                        // A live object holds ids: catalog names are compared as they are written.
-                        let ty = match attribute.ty {
-                            Type::Catalog(_) | Type::Reference(_) => None,
-                            ref ty => Some(ty),
-                        };
-                        match ty {
-                            Some(ty) => self.typed(ty, &field.value, frame),
-                            None => self.untyped(&field.value, frame),
-                        }
-                    }
-                    None => {
-                        self.problem(frame, no_field(kind, field));
-                        continue;
-                    }
-                },
-            };
-            let Some(value) = value else { continue };
+            let Some(value) = self.field(kind, field, frame) else { continue };
             if value.expression.known().is_none_or(Value::is_secret) {
                 self.problem(
                     frame,
@@ -128,6 +108,23 @@ impl<'d> Resolver<'d> {
             );
         }
         fields
+    }
+
+    /// Resolves one attribute that an object is found by.
+    fn field(&self, kind: &'static Kind, field: &'d Entry, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        if field.key == "id" || field.key == "project" {
+            return self.untyped(&field.value, frame);
+        }
+        let attribute = kind.attribute(&field.key);
+        let Some(attribute) = attribute.filter(|attribute| is_seen(attribute) && !attribute.secret) else {
+            self.problem(frame, no_field(kind, field));
+            return None;
+        };
+        match &attribute.ty {
+            // A live object holds ids: what is written is compared with them as it is.
+            Type::Catalog(_) | Type::Reference(_) => self.untyped(&field.value, frame),
+            ty => self.typed(ty, &field.value, frame),
+        }
     }
 
     /// Declares the other stacks whose outputs are read.
@@ -250,10 +247,14 @@ impl<'d> Resolver<'d> {
                 return None;
             };
             let attribute = rest.first().cloned();
-            if let Some(name) = attribute.as_ref()
-                && !self.has_attribute(lookup.kind, name, span, frame)
-            {
-                return None;
+            if let Some(name) = attribute.as_ref() {
+                if !self.has_attribute(lookup.kind, name, span, frame) {
+                    return None;
+                }
+                if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
+                    self.problem(frame, not_seen(lookup.kind, name, span));
+                    return None;
+                }
             }
             let used = 2 + usize::from(attribute.is_some());
             return Some((Reference { address, attribute }, used));
@@ -311,11 +312,25 @@ impl<'d> Resolver<'d> {
     }
 }
 
+/// Tells whether the service's lists show an attribute: nothing else is read of what is looked up.
+fn is_seen(attribute: &Attribute) -> bool {
+    attribute.listed && attribute.is_readable()
+}
+
+fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::DATA, "a lookup does not show this attribute")
+        .at(span, "")
+        .detail(format!("The service's list of every {} leaves `{name}` out.", kind.name))
+        .help(
+            "give the value by a variable, or read it from an output of the stack that manages the object",
+        )
+}
+
 fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
     let known: Vec<&str> = kind
         .attributes
         .iter()
-        .filter(|attribute| !attribute.secret)
+        .filter(|attribute| is_seen(attribute) && !attribute.secret)
         .map(|attribute| attribute.name)
         .chain(["id", "project"])
         .collect();

@@ -16,14 +16,15 @@ use crate::model::value::Value;
 
 /// Locals and calls in an order in which each comes after those that it uses.
 pub(super) struct Ordered<'d> {
-    /// Locals that can be computed at once.
-    pub(super) early: Vec<&'d Entry>,
-    /// What reads live objects, itself or through others.
-    pub(super) late: Vec<Late<'d>>,
+    /// What can be computed at once: what it gives may decide what exists.
+    pub(super) early: Vec<Step<'d>>,
+    /// What reads live objects, itself or through others: it comes once all blocks are declared.
+    pub(super) late: Vec<Step<'d>>,
 }
 
-/// What is resolved once all blocks are declared.
-pub(super) enum Late<'d> {
+/// What is resolved in turn.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'d> {
     /// A local.
     Local(&'d Entry),
     /// A module that is used.
@@ -76,13 +77,13 @@ impl<'d> Resolver<'d> {
         let mut ordered = Ordered { early: Vec::new(), late: Vec::new() };
         for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
             let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
-            let is_call = name.0 == "use";
-            if is_call || uses.live || uses.named.iter().any(|used| late.contains(used)) {
+            let step = if name.0 == "use" { Step::Call(entry) } else { Step::Local(entry) };
+            if uses.live || uses.named.iter().any(|used| late.contains(used)) {
                 late.insert(name.clone());
                 self.put(name, LocalValue::Later);
-                ordered.late.push(if is_call { Late::Call(entry) } else { Late::Local(entry) });
+                ordered.late.push(step);
             } else {
-                ordered.early.push(entry);
+                ordered.early.push(step);
             }
         }
         ordered

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -232,13 +233,11 @@ fn fill(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>
             }
             None => false,
         },
-        Expression::Text(parts) | Expression::List(parts) => {
-            parts.iter_mut().fold(false, |any, part| fill(part, value) || any)
-        }
-        Expression::Map(map) => map.values_mut().fold(false, |any, part| fill(part, value) || any),
+        Expression::Text(parts) | Expression::List(parts) => fill_all(parts.iter_mut(), value),
+        Expression::Map(map) => fill_all(map.values_mut(), value),
         Expression::Cel(cel) => {
             let mut filled = cel.waiting.clone();
-            if !filled.values_mut().fold(false, |any, part| fill(part, value) || any) {
+            if !fill_all(filled.values_mut(), value) {
                 return false;
             }
             // The objects are bound by what waits for them.
@@ -251,6 +250,18 @@ fn fill(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>
             true
         }
     }
+}
+
+/// Fills every part, also after the first that had something to fill.
+fn fill_all<'e>(
+    parts: impl Iterator<Item = &'e mut Expression>,
+    value: &dyn Fn(&Reference) -> Option<Value>,
+) -> bool {
+    let mut any = false;
+    for part in parts {
+        any |= fill(part, value);
+    }
+    any
 }
 
 /// Checks a value that is known now against its attribute's type.
@@ -284,5 +295,9 @@ fn digest(stack: &Stack, found: &BTreeMap<Address, &Object>, read: &Read<'_>) ->
         })
         .collect();
     let text = serde_json::to_vec(&(objects, outputs)).unwrap_or_default();
-    Sha256::digest(&text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(&text)[..8].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

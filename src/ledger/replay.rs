@@ -360,9 +360,7 @@ impl Ledger {
             | Record::Account { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
             Record::Ended { run, plan, complete, at, tally, outputs } => {
-                if let Some(outputs) = outputs {
-                    self.outputs = Some(outputs.clone());
-                }
+                self.outputs = outputs.clone().or(self.outputs.take());
                 self.applied_plans.insert(*plan);
                 if *complete {
                     self.last_applied = Some(*at);

@@ -22,10 +22,16 @@ fn a_stack_reads_what_another_gave() {
     case.ok("plan -C shop --exit-code");
     let fingerprint = |plan: &Value| plan["fingerprint"].as_str().unwrap().to_owned();
     assert!(!fingerprint(&plan).is_empty());
-    case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpc");
-    case.fails(1, "plan -C shop").says(&["no such output", "did you mean `$stacks.net.vpc_id`?"]);
-    case.edit("shop/stead.yaml", "$stacks.net.vpc", "$stacks.net.token");
-    case.fails(1, "plan -C shop").says(&["secret", "fingerprint"]);
+    for place in ["file:books", "file:./others"] {
+        case.fails(1, &format!("plan -C shop --backend {place}")).says(&["was not applied yet"]);
+    }
+    case.ok("state migrate -C network --to file:books --yes");
+    case.fails(4, "plan -C shop --backend file:books").says(&["exists already"]);
+    case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpcid");
+    case.fails(1, "plan -C shop --backend file:books")
+        .says(&["no such output", "did you mean `$stacks.net.vpc_id`?"]);
+    case.edit("shop/stead.yaml", "$stacks.net.vpcid", "$stacks.net.token");
+    case.fails(1, "plan -C shop --backend file:books").says(&["secret", "fingerprint"]);
 }
 
 fn all_below(path: &std::path::Path) -> String {
@@ -62,15 +68,15 @@ fn modules_are_confined_and_addressed() {
     case.ok("apply --yes");
     case.ok("ls").says(&["sites.north.vm.gate", "sites.south.vm.web"]);
     case.ok("get sites.north.vpc.own").says(&["10.41.0.0/16"]);
-    case.ok("plan -e live").says(&["sites.north.vm.web", "std-2c-4g"]);
+    case.fails(4, "plan -e live").says(&["sites.north.vm.web", "std-2c-4g"]);
     let other = Case::new().file("m/stead.yaml", "vars: { a: {} }\nvpc: { v: { cidr: $vars.a } }\n").file(
         "s/stead.yaml",
         "stead: 1\nstack: s\nuse: { m: { source: ../m, with: { a: 10.0.0.0/33 } } }\n",
     );
-    other.fails(1, "validate -C s").says(&["S0312", "--allow-outside"]);
+    other.fails(1, "validate -C s").says(&["S0312", "`--allow-"]);
     other.fails(1, "validate -C s --allow-outside").says(&["S0224", "m/stead.yaml:2", "used here as m"]);
     let shown = other.fails(1, "validate -C s --allow-outside --output json").json();
-    assert_eq!(shown["diagnostics"][0]["labels"][0]["text"], "used here as m", "{shown}");
+    assert_eq!(shown["diagnostics"][0]["labels"][1]["text"], "used here as m", "{shown}");
 }
 
 #[test]
@@ -103,4 +109,41 @@ fn what_decided_a_value_is_told() {
         let run = case.ok(command);
         assert!(!run.all().contains("canary-5") && run.all().contains("secret"), "{}", run.all());
     }
+}
+
+#[test]
+fn a_stack_has_several_projects() {
+    let stack = "stead: 1\nstack: two\nproject: { a: {}, b: {} }\nuse: { m: { for_each: { a: $project.a, b: $project.b }, source: ./m, with: { project: $each.value, cidr: \"${each.key == 'a' ? '10.1.0.0/16' : '10.2.0.0/16'}\" } } }\n";
+    let module = "vars: { project: {}, cidr: { type: cidr } }\nvpc: { v: { cidr: $vars.cidr, project: $vars.project } }\n";
+    let case = Case::new().emulator().file("stead.yaml", stack).file("m/stead.yaml", module);
+    case.ok("apply --yes");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    let projects: std::collections::BTreeSet<String> =
+        case.cloud().list("/api/v1/vpcs").iter().map(|vpc| vpc["project_id"].to_string()).collect();
+    assert_eq!(projects.len(), 2, "{projects:?}");
+    case.edit("m/stead.yaml", ", project: $vars.project", "");
+    case.fails(1, "validate").says(&["S0275", "does not say its project", "used here as m.a"]);
+}
+
+#[test]
+fn a_strangers_stack_reaches_no_further_than_the_repository() {
+    let case = Case::new()
+        .emulator()
+        .file(".git", "")
+        .file("network/stead.yaml", NETWORK)
+        .file("shared/x.stead.yaml", "locals: { cidr: 10.5.0.0/16 }\n")
+        .file("shared/.env", "canary-9")
+        .file("shop/stead.yaml", "stead: 1\nstack: shop\ninclude: [../shared/x.stead.yaml]\nvpc: { v: { cidr: $locals.cidr } }\n");
+    case.ok("plan -C shop --untrusted").says(&["10.5.0.0/16"]);
+    case.edit("shop/stead.yaml", "x.stead.yaml", ".env");
+    let refused = case.fails(1, "plan -C shop --untrusted --allow-outside");
+    assert!(!refused.all().contains("canary-9"), "{}", refused.all());
+    case.edit("shop/stead.yaml", ".env", "x.stead.yaml");
+    case.ok("apply -C network --yes");
+    case.edit(
+        "shop/stead.yaml",
+        "vpc: {",
+        "stacks: { net: ../network }\noutputs: { c: $stacks.net.cidr }\nvpc: {",
+    );
+    case.fails(1, "plan -C shop --untrusted").says(&["--untrusted reads no other stack's ledger"]);
 }

@@ -7,6 +7,7 @@ use crate::cli::args::Eval;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
 use crate::report::escape;
@@ -32,7 +33,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Eval) -> Result<Exit, Failur
     let expression = session.evaluated(&args.expression)?;
     let value = shown(&expression);
     let known = matches!(&expression, Expression::Value(value) if !value.is_unknown());
-    let waits_for: Vec<&str> = expression.addresses().into_iter().map(|address| address.as_str()).collect();
+    let waits_for: Vec<&str> = expression.addresses().into_iter().map(Address::as_str).collect();
     let ui = &session.ui;
     if ui.json {
         let document =

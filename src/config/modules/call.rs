@@ -9,7 +9,7 @@ use crate::config::attributes::unknown_key;
 use crate::config::codes;
 use crate::config::document::{Entry, Node};
 use crate::config::index::{Each, State};
-use crate::config::locals::Late;
+use crate::config::locals::Step;
 use crate::config::merge::{Merged, named_entries, not_a_block};
 use crate::config::problems::Instance;
 use crate::config::resolver::{Frame, Local, LocalValue, Nothing, ROOTS, Resolver, Scope};
@@ -40,22 +40,26 @@ impl<'d> Resolver<'d> {
     /// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources.
     pub(in crate::config) fn resolve_unit(&mut self, merged: &Merged<'d>) {
         let ordered = self.order_values(&merged.locals, &merged.uses);
-        for entry in ordered.early {
-            self.resolve_local(entry);
+        for step in ordered.early {
+            self.resolve_step(step);
         }
         self.scope.first_block = self.index.blocks().len();
         self.declare_data(&merged.data);
         self.declare(merged);
         let own = self.scope.first_block..self.index.blocks().len();
-        for late in ordered.late {
-            match late {
-                Late::Local(entry) => self.resolve_local(entry),
-                Late::Call(entry) => self.call(entry),
-            }
+        for step in ordered.late {
+            self.resolve_step(step);
         }
         let resources = self.resources(own);
         self.made.extend(resources);
         self.resolve_data(&merged.data);
+    }
+
+    fn resolve_step(&mut self, step: Step<'d>) {
+        match step {
+            Step::Local(entry) => self.resolve_local(entry),
+            Step::Call(entry) => self.call(entry),
+        }
     }
 
     fn call(&mut self, entry: &'d Entry) {

@@ -9,6 +9,7 @@ use crate::config::merge::{Entries, named_entries};
 use crate::config::resolver::{Frame, Nothing, Resolved, Resolver};
 use crate::config::scalar::Mismatch;
 use crate::config::variable_type::VariableType;
+use crate::config::variables::Declaration;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
@@ -64,38 +65,55 @@ impl<'d> Resolver<'d> {
         mut inputs: BTreeMap<Name, Input>,
         call: &'d Entry,
     ) {
-        for (name, entry) in declared {
-            let value = self.module_variable(name, entry, inputs.remove(name), call);
+        let mut missing = Vec::new();
+        for (name, &entry) in declared {
+            let Some(declaration) = self.declaration(entry) else {
+                self.scope.vars.insert(name.clone(), None);
+                continue;
+            };
+            let value = match inputs.remove(name) {
+                Some(input) => self.module_variable(name, &declaration, input),
+                None if Self::has_default(&declaration) => {
+                    self.by_itself(name, &declaration).map(Expression::Value)
+                }
+                None => {
+                    missing.push((entry, format!("`{name}` takes {}.", declaration.ty.name())));
+                    None
+                }
+            };
             let known = value.as_ref().and_then(|value| value.evaluate(&Nothing).ok());
             self.scope.var_values.insert(name.clone(), known.unwrap_or_default());
             self.scope.vars.insert(name.clone(), value);
         }
+        missing.retain(|(entry, _)| !misspelt(&entry.key, call));
+        self.missing_inputs(&missing, call);
+    }
+
+    fn missing_inputs(&self, missing: &[(&'d Entry, String)], call: &'d Entry) {
+        let names: Vec<String> = missing.iter().map(|(entry, _)| format!("{}: …", entry.key)).collect();
+        if names.is_empty() {
+            return;
+        }
+        let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
+        let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module is not given what it needs")
+            .at(call.key_span, "")
+            .detail(takes.join(" "))
+            .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
+        let declared = "declared here without a default";
+        self.problems.push(
+            missing
+                .iter()
+                .take(5)
+                .fold(problem, |problem, (entry, _)| problem.at(entry.key_span, declared)),
+        );
     }
 
     fn module_variable(
         &mut self,
         name: &Name,
-        entry: &'d Entry,
-        input: Option<Input>,
-        call: &'d Entry,
+        declaration: &Declaration<'d>,
+        input: Input,
     ) -> Option<Expression> {
-        let declaration = self.declaration(entry)?;
-        let Some(input) = input else {
-            if Self::has_default(&declaration) {
-                return self.by_itself(name, &declaration).map(Expression::Value);
-            }
-            if misspelt(name, call) {
-                return None;
-            }
-            self.problems.push(
-                Diagnostic::error(codes::MISSING_VARIABLE, "a module is not given what it needs")
-                    .at(call.key_span, "")
-                    .at(entry.key_span, "declared here without a default")
-                    .detail(format!("`{name}` takes {}.", declaration.ty.name()))
-                    .help(format!("add it to the call: `with: {{ {name}: … }}`")),
-            );
-            return None;
-        };
         let given = match &input.origin {
             Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
             None => format!("vars.{name}, given by {}", input.by),
@@ -103,7 +121,7 @@ impl<'d> Resolver<'d> {
         self.scope.var_origins.insert(name.clone(), Name::new(given));
         match input.value? {
             Expression::Value(value) if !value.is_unknown() => {
-                self.checked(name, &declaration, value, &input.by, input.span).map(Expression::Value)
+                self.checked(name, declaration, value, &input.by, input.span).map(Expression::Value)
             }
             waiting => Some(waiting),
         }

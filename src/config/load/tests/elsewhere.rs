@@ -188,3 +188,21 @@ fn every_mistake_of_a_lookup_has_one_message() {
     S0320 4:33 a reference is incomplete | name an output of a stack: `$stacks.NAME.OUTPUT`
     "#);
 }
+
+#[test]
+fn both_syntaxes_look_up_alike() {
+    let kdl = yaml("").without_yaml().shared("stacks/net/stead.yaml", "").file(
+        "a.stead.kdl",
+        "stead 1\nstack test\ndata {\n yard {\n  far cidr=\"10.9.0.0/16\"\n  named name=$locals.n\n }\n}\nstacks net=\"../net\"\nlocals {\n n deep\n later $data.yard.far.fence\n}\ncrane a yard=$data.yard.far note=\"at ${data.yard.named.cidr + stacks.net.zone}\"\ncrane b tons=$stacks.net.tons note=$locals.later\noutputs {\n id $data.yard.named\n zone $stacks.net.zone\n}\n",
+    );
+    assert_eq!(config().stack().digest, kdl.stack().digest);
+    let lookups = |config: &Config| {
+        let stack = config.stack();
+        let data = stack.data.iter().map(|(address, lookup)| format!("{address} {:?}", lookup.fields));
+        let stacks = stack.stacks.iter().map(|(name, other)| {
+            format!("{name} {} {:?}", other.directory, other.reads.keys().collect::<Vec<_>>())
+        });
+        data.chain(stacks).collect::<Vec<_>>()
+    };
+    assert_eq!(lookups(&config()), lookups(&kdl));
+}

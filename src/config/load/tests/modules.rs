@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
+use proptest::prelude::*;
+
 use super::{Config, Files, Listed, Listing, Name, yaml};
 
 /// A repository in memory, with the stack at `stacks/shop`.
@@ -156,7 +158,7 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
         .shared("bad/stead.yaml", bad);
     insta::assert_snapshot!(config.problems(), @r#"
     S0254 3:45 a variable's value is not allowed [1:32 this check fails] [3:8 used here as one] | vars.n, set by use.one, is `1`.
-    S0251 3:52 a module is not given what it needs [1:9 declared here without a default] | `n` takes a whole number. | add it to the call: `with: { n: … }`
+    S0251 3:52 a module is not given what it needs [1:9 declared here without a default] | `n` takes a whole number. | add to the call: `with: { n: … }`
     S0252 3:86 this variable is not declared [3:67 by this module] | The module declares no variable `m`. | it takes: n
     S0317 4:30 there is no output of this name | The module `one` gives nothing: its `when` is false, or it has no `outputs`.
     S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`.
@@ -244,7 +246,7 @@ fn every_mistake_of_a_module_has_one_message() {
     S0313 3:8 a `use` does not say its module | add `source: ../modules/NAME`, a directory
     S0313 3:21 this directory is no module | `../../none` cannot be read: entity not found. | a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`
     S0312 3:21 a path leaves the root | `../../../x` leads out of what this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`
-    S0251 3:8 a module is not given what it needs [1:9 declared here without a default] | `size` takes a text. | add it to the call: `with: { size: … }`
+    S0251 3:8 a module is not given what it needs [1:9 declared here without a default] | `size` takes a text. | add to the call: `with: { size: … }`
     S0252 3:38 this variable is not declared [3:21 by this module] | The module declares no variable `sise`. | did you mean `size`? | fix: size
     S0220 3:30 this key is not known | There is no `wiht` here. | did you mean `with`? | fix: with
     S0313 3:8 a module cannot have this name | `crane` means something else at the beginning of an address. | write `crane_module`, for example
@@ -341,5 +343,90 @@ outputs: { size: $use.m.size }";
     S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
     S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
     S0222 3:43 this value has the wrong type | It takes a whole number (t), and this is `many`.
+    "#);
+}
+
+#[test]
+fn a_module_that_needs_two_things_says_both() {
+    let config =
+        shop("use: { m: { source: ../../m } }").shared("m/stead.yaml", "vars: { a: {}, b: { type: int } }");
+    insta::assert_snapshot!(config.problems(), @r#"
+    S0251 3:8 a module is not given what it needs [1:9 declared here without a default] [1:16 declared here without a default] | `a` takes a text. `b` takes a whole number. | add to the call: `with: { a: …, b: … }`
+    "#);
+}
+
+#[test]
+fn a_whole_resource_can_be_given_and_looked_into() {
+    let config = shop("crane: { c: {} }\nuse: { m: { source: ../../m, with: { it: $crane.c, many: [$crane.c.address, x] } } }")
+        .shared("m/stead.kdl", "vars {\n it\n many type=\"list(string)\"\n}\ncrane c note=$vars.it.address next=$vars.it\ncrane d note=\"${vars.it.address + vars.many[1]}\"\n");
+    insta::assert_snapshot!(config.resolved(), @r#"
+    crane.c name=c
+    m.crane.c name=m-c next=$crane.c note=$crane.c:address
+    m.crane.d name=m-d note=cel(vars.it.address + vars.many[1] | vars: { } | crane.c vars.it=$crane.c vars.many=list($crane.c:address, x))
+    "#);
+    let wrong = shop("crane: { c: {} }\nuse: { m: { source: ../../m, with: { it: $crane.c } } }")
+        .shared("m/stead.kdl", "vars {\n it\n}\ncrane c yard=$vars.it tons=$vars.it.adress\n");
+    insta::assert_snapshot!(wrong.problems(), @r#"
+    S0203 4:14 a reference leads to the wrong thing [3:10 crane.c is declared here] [4:8 used here as m] | It takes a reference to a yard, and crane.c is a crane.
+    S0202 4:37 there is no attribute of this name [4:8 used here as m] | A crane has no `adress`. | did you mean `address`? | fix: address
+    "#);
+}
+
+#[test]
+fn secrets_that_are_given_to_modules_are_in_no_excerpt() {
+    let config = shop("use: { m: { source: ../../m, with: { s: canary-7, n: x } } }")
+        .shared("m/stead.yaml", "vars: { s: { type: secret, default: canary-8 }, n: { type: int } }");
+    let (_, problems, sources) = config.load();
+    assert!(!problems.is_empty());
+    assert!(sources.iter().all(|(_, source)| !source.text.contains("canary")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn where_a_block_stands_is_no_meaning(
+        here in proptest::collection::vec(any::<bool>(), 6),
+        order in Just(vec![0usize, 1, 2, 3, 4, 5]).prop_shuffle(),
+    ) {
+        let blocks = [
+            "yard: { main: { cidr: 10.0.0.0/16 } }",
+            "crane: { one: { yard: $yard.main, note: '${use.m2.words + locals.l}' } }",
+            "use: { m: { for_each: $locals.k, source: /M, with: { tons: 3, at: $yard.main } }, m2: { source: /M, with: { at: $yard.main } } }",
+            "locals: { l: z, k: [] }",
+            "outputs: { o: $crane.one.address }",
+            "vars: { spare: { default: x } }",
+        ];
+        let text = |inside: bool, up: &str| -> String {
+            let chosen = order.iter().filter(|n| here[**n] == inside);
+            chosen.map(|n| blocks[*n].replace("/M", up) + "\n").collect()
+        };
+        let whole: String = blocks
+            .iter()
+            .map(|block| block.replace("/M", "../../m") + "\n")
+            .collect();
+        let one = shop(&whole).shared("m/stead.yaml", BERTH).stack();
+        let split = shop(&format!("include: [../../deep/er/a.stead.yaml]\n{}", text(true, "../../m")))
+            .shared("deep/er/a.stead.yaml", &text(false, "../../m"))
+            .shared("m/stead.yaml", BERTH)
+            .stack();
+        prop_assert_eq!(one.digest, split.digest);
+    }
+}
+
+#[test]
+fn what_a_module_knows_early_may_decide_what_exists() {
+    let m = "vars: { n: { type: list(string) }, at: { default: '' } }\nyard: { own: { cidr: 10.1.0.0/16 } }\noutputs: { keys: $vars.n, fence: $yard.own.fence }";
+    let config = shop("use: { m: { source: ../../m, with: { n: [a, b] } } }\nlocals: { k: $use.m.keys }\ncrane: { c: { for_each: $use.m.keys, when: \"${size(locals.k) > 1}\", note: $each.key } }")
+        .shared("m/stead.yaml", m);
+    insta::assert_snapshot!(config.resolved(), @r#"
+    crane.c.a name=c-a note=a
+    crane.c.b name=c-b note=b
+    m.yard.own cidr=10.1.0.0/16 name=m-own
+    "#);
+    let later = shop("use: { m: { source: ../../m, with: { n: [a], at: $yard.y.fence } } }\nyard: { y: { cidr: 10.2.0.0/16 } }\ncrane: { c: { for_each: $use.m.keys }, d: { for_each: [$use.n.fence] } }\nlocals: { later: $use.m.keys }")
+        .shared("m/stead.yaml", m);
+    insta::assert_snapshot!(later.problems(), @r#"
+    S0208 5:25 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
+    S0317 5:61 there is no module of this name | No `use` block declares `n`. | there is: m
     "#);
 }
