@@ -69,7 +69,8 @@ fn run() -> Exit {
 fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     let online = match command {
         Command::Init(args) => return commands::init::run(session, args),
-        Command::Validate => return commands::validate::run(session),
+        Command::Fmt(args) => return commands::fmt::run(session, args),
+        Command::Convert(args) => return commands::convert::run(session, args),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
@@ -81,6 +82,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(anyhow::Error::from)?;
     let ended = runtime.block_on(async {
         match online {
+            Command::Validate(args) => commands::validate::run(session, args).await,
             Command::Plan(args) => commands::plan::run(session, args).await,
             Command::Apply(args) => commands::apply::run(session, args).await,
             Command::Destroy(args) => commands::destroy::run(session, args).await,
@@ -98,7 +100,8 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
-            | Command::Validate
+            | Command::Fmt(_)
+            | Command::Convert(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)

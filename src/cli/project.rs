@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Below, Trust};
+use super::files::{self, Below, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -28,8 +28,15 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
+        Self::of(settings, files::read_stack(&settings.dir)?)
+    }
+
+    /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub(super) fn of(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
         let directory = settings.dir.clone();
-        let files = files::read_stack(&directory)?;
         if !files.diagnostics.is_empty() {
             let rejected = Rejected { sources: files.sources, diagnostics: files.diagnostics };
             return Err(Box::new(rejected).into());

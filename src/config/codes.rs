@@ -73,6 +73,7 @@ codes! {
     SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
     LOCK = "S0280", "`stead.lock` cannot be read.";
     FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
+    FOREIGN = "S0370", "Another tool's file is not what it was said to be.";
     EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
     EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";
     EDIT_COMPUTED = "S0373", "An edit would replace a value that is computed.";

@@ -7,6 +7,7 @@ pub mod check;
 pub mod diagnostics;
 pub mod diff;
 pub mod drift;
+pub mod edits;
 pub mod escape;
 pub mod history;
 pub mod json;

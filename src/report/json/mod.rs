@@ -2,6 +2,7 @@
 
 mod check;
 mod diagnostics;
+mod formatted;
 mod history;
 mod list;
 mod plan;
@@ -12,6 +13,7 @@ mod write;
 
 pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
+pub use formatted::formatted;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};
