@@ -20,6 +20,7 @@ mod catalog;
 mod change;
 mod console;
 mod examples;
+mod files;
 mod first_steps;
 mod hostile;
 mod ledgers;

@@ -85,7 +85,11 @@ impl Meaning {
             (Self::Map(a), Self::Map(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
-            (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
+            (Self::List(a), Self::List(b)) => {
+                // An item with a dash stands alone, and one among arguments does not.
+                let same = |(a, b): (&Self, &Self)| a.is(b) || alone(a).is(&alone(b));
+                a.len() == b.len() && a.iter().zip(b).all(same)
+            }
             (Self::List(a), word @ Self::Word { sole: true, .. }) => match a.as_slice() {
                 [only @ (Self::Wanted(_) | Self::Word { .. })] => only.is(&alone(word)),
                 _ => false,

@@ -16,14 +16,30 @@ use crate::model::source::Source;
 /// # Errors
 /// When the file has syntax errors, or its canonical form would not say the same.
 pub fn format(file: &File<'_>) -> Result<String, Refusal> {
+    let unsettled = || unsure("its canonical form");
     let before = meaning(file, file.source)?;
-    let syntax = syntax_of(&file.source.path).unwrap_or(Syntax::Yaml);
-    let outline = read(file, syntax).ok_or_else(|| unsure("its canonical form"))?;
-    let text = written(&outline, syntax, true, file.registry, &BTreeSet::new());
-    let text = with_ends(&text, &file.source.text);
-    let source = Source::new(file.source.path.as_str(), text.as_str());
-    let after = meaning(file, &source).map_err(|_| unsure("its canonical form"))?;
-    if before == after { Ok(text) } else { Err(unsure("its canonical form")) }
+    let mut text = file.source.text.to_string();
+    for _ in 0..MOST_ROUNDS {
+        let source = Source::new(file.source.path.as_str(), text.as_str());
+        let file = File { source: &source, ..*file };
+        let new = laid_out(&file).ok_or_else(unsettled)?;
+        if new == text {
+            return Ok(text);
+        }
+        let source = Source::new(file.source.path.as_str(), new.as_str());
+        if meaning(&file, &source).map_err(|_| unsettled())? != before {
+            return Err(unsettled());
+        }
+        text = new;
+    }
+    Err(unsettled())
+}
+
+/// Returns a file's text laid out once more.
+fn laid_out(file: &File<'_>) -> Option<String> {
+    let syntax = syntax_of(&file.source.path)?;
+    let text = written(&read(file, syntax)?, syntax, true, file.registry, &BTreeSet::new());
+    Some(with_ends(&text, &file.source.text))
 }
 
 /// Returns a file's text in a syntax, comments included, and how many aliases were written out.
@@ -117,6 +133,9 @@ pub fn write(syntax: Syntax, entries: &[(Name, Literal)], registry: &Registry) -
     }
     written(&outline, syntax, false, registry, &BTreeSet::new())
 }
+
+/// How often a text is laid out until it stays as it is: comments in unusual places may move once more.
+const MOST_ROUNDS: usize = 4;
 
 fn read(file: &File<'_>, syntax: Syntax) -> Option<Outline> {
     match syntax {
