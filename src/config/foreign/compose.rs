@@ -200,7 +200,7 @@ fn interpolated(value: Option<&str>, key: &str, draft: &mut Draft) -> Literal {
         if out.is_empty() && rest.is_empty() {
             only = Some(format!("${path}"));
         }
-        out.push_str(&format!("${{{path}}}"));
+        out.extend(["${", path.as_str(), "}"]);
     }
     out.push_str(rest);
     Literal::text(only.unwrap_or(out))

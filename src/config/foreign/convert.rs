@@ -64,9 +64,9 @@ pub fn convert(
     let (entries, left_out) = draft.finish(stack, registry);
     let mut text = String::new();
     if !left_out.is_empty() {
-        text.push_str(&format!("{mark} Not carried over:\n"));
+        text.extend([mark, " Not carried over:\n"]);
         for note in &left_out {
-            text.push_str(&format!("{mark} - {}\n", note.replace(char::is_control, " ")));
+            text.extend([mark, " - ", &note.replace(char::is_control, " "), "\n"]);
         }
         text.push('\n');
     }

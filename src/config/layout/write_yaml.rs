@@ -175,7 +175,7 @@ impl Writer<'_> {
             }
             Kind::Scalar { raw: Raw::Lines(lines), .. } if self.own => {
                 self.out.push(' ');
-                self.out.push_str(&self.continued(lines, indent + 2));
+                self.out.push_str(&Self::continued(lines, indent + 2));
             }
             Kind::Scalar { text, class: Class::Text, raw }
                 if fits_a_block(text) && !(self.own && matches!(raw, Raw::Inline(_))) =>
@@ -212,7 +212,7 @@ impl Writer<'_> {
     }
 
     /// Returns a scalar of several lines.
-    fn continued(&self, lines: &[String], indent: usize) -> String {
+    fn continued(lines: &[String], indent: usize) -> String {
         let mut out = String::new();
         for (n, line) in lines.iter().enumerate() {
             if n > 0 {
@@ -242,9 +242,8 @@ impl Writer<'_> {
     /// Returns a value that is no collection.
     fn short(&self, value: &Value, flow: bool) -> String {
         match &value.kind {
-            Kind::Null => "null".to_owned(),
             Kind::Nothing if self.own => String::new(),
-            Kind::Nothing => "null".to_owned(),
+            Kind::Null | Kind::Nothing => "null".to_owned(),
             Kind::Bare if matches!(self.path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
                 "true".to_owned()
             }
@@ -313,7 +312,7 @@ impl Writer<'_> {
                 }
             }
             if let (Some(anchor), Some(_)) = (&item.value.anchor, item.value.outline()) {
-                self.out.push_str(&format!("&{anchor} "));
+                self.out.extend(["&", anchor.as_str(), " "]);
             }
             self.broken_part(&item.value, indent + 2);
             self.out.push(',');
@@ -329,9 +328,9 @@ impl Writer<'_> {
             && self.own
         {
             if let Some(anchor) = &value.anchor {
-                self.out.push_str(&format!("&{anchor} "));
+                self.out.extend(["&", anchor.as_str(), " "]);
             }
-            let text = self.continued(lines, indent + 2);
+            let text = Self::continued(lines, indent + 2);
             self.out.push_str(&text);
             return;
         }
