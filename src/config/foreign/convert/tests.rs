@@ -20,7 +20,7 @@ fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
     sources.add(Source::new(path, made.text.as_str()));
     let names = ["stripe_key", "secret", "token"];
     let env_vars = names.map(|name| (name.into(), crate::model::secret::Secret::new("x")));
-    let asked = |(name, _): &(crate::model::address::Name, _)| made.text.contains(&format!("{name}"));
+    let asked = |(name, _): &(crate::model::address::Name, _)| made.text.contains(name.as_str());
     let request = Request { env_vars: env_vars.into_iter().filter(asked).collect(), ..Request::default() };
     let read = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     if let Err(rejected) = load(REGISTRY, sources, &request, &read) {

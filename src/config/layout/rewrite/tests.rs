@@ -1,4 +1,5 @@
 //! The canonical form, and both syntaxes of one file, by table and by property.
+#![allow(clippy::disallowed_methods, reason = "how many cases there are is said in the environment")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -175,19 +176,20 @@ fn file(entries: &[(String, Literal, u8)], syntax: Syntax) -> String {
     let mut text = String::new();
     for (n, (key, value, dice)) in entries.iter().enumerate() {
         if dice & 1 > 0 {
-            text.push_str(&format!("{mark} ⟨above {n}⟩\n"));
+            text.extend(format!("{mark} ⟨above {n}⟩\n").chars());
         }
         if dice & 2 > 0 {
             text.push_str("\n\n");
         }
         let written = write(syntax, &[(Name::new(format!("k{n}{key}")), value.clone())], &REGISTRY);
         if dice & 4 > 0 && written.lines().count() == 1 {
-            text.push_str(&format!("{}   {mark} ⟨behind {n}⟩\n", written.trim_end_matches('\n')));
+            let line = written.trim_end_matches('\n');
+            text.extend([line, &format!("   {mark} ⟨behind {n}⟩\n")]);
         } else {
             text.push_str(&written);
         }
     }
-    text.push_str(&format!("{mark} ⟨foot⟩\n"));
+    text.extend(format!("{mark} ⟨foot⟩\n").chars());
     text
 }
 
