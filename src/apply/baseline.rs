@@ -83,19 +83,23 @@ impl Baselines {
 
     /// Adds an object of ours, so that it is not taken for a later creation's.
     pub(super) async fn add(&self, kind: &'static Kind, scope: &Scope, expected: &Attributes, id: Name) {
-        // One request made it; no other did, whenever that one was sent.
-        self.learn(kind, scope, std::iter::once(id.clone()), Duration::ZERO);
         let list = self.list(kind, scope);
         if let Some(list) = list.lock().await.as_mut() {
             list.ids.entry(distinguished(kind, expected)).or_default().push(id);
         }
     }
 
-    /// Tells whether an object was there before a time: a creation that was sent after it did not make it.
-    pub(super) fn knew(&self, kind: &'static Kind, scope: &Scope, id: &Name, before: Duration) -> bool {
+    /// Takes an object for a creation that was sent at a time. Refused for one that was there before, which
+    /// it did not make, and for one that another creation has taken: one request made it.
+    pub(super) fn claim(&self, kind: &'static Kind, scope: &Scope, id: &Name, sent: Duration) -> bool {
         let known = self.known.borrow();
         let place = known.get(&(kind.name, scope.clone()));
-        place.and_then(|ids| ids.get(id)).is_some_and(|seen| *seen <= before)
+        let is_free = place.and_then(|ids| ids.get(id)).is_none_or(|seen| *seen > sent);
+        drop(known);
+        if is_free {
+            self.learn(kind, scope, std::iter::once(id.clone()), Duration::ZERO);
+        }
+        is_free
     }
 
     fn learn(&self, kind: &'static Kind, scope: &Scope, ids: impl Iterator<Item = Name>, now: Duration) {
@@ -174,5 +178,25 @@ fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
     match value {
         None | Some(Value::Null) => HIDDEN.to_owned(),
         Some(value) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn an_object_is_taken_once_and_only_by_a_creation_that_is_older() {
+        let (baselines, kind) = (Baselines::default(), REGISTRY.kinds[0]);
+        let scope = Scope { parent: None, project: None };
+        let second = Duration::from_secs(1);
+        let claim = |id: &str, sent| baselines.claim(kind, &scope, &id.into(), sent);
+        baselines.learn(kind, &scope, std::iter::once("seen".into()), 2 * second);
+        assert!(!claim("seen", 2 * second), "it was there before");
+        assert!(claim("seen", second), "it came after the request had left");
+        assert!(!claim("seen", second), "another took it");
+        assert!(claim("new", second));
+        assert!(!claim("new", Duration::ZERO), "another took it, whenever it was sent");
     }
 }

@@ -131,9 +131,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let intent = armed.intent;
         match ended {
             Mutation::Done(Some(object), _)
-                if self.baselines.knew(job.kind, &birth.scope, &object.id, before) =>
+                if !self.baselines.claim(job.kind, &birth.scope, &object.id, before) =>
             {
-                let oddity = format!("the answer names {}, which was there before", object.id);
+                let oddity =
+                    format!("the answer names {}, which was there before or is another's", object.id);
                 Err(self.ask(&intent, vec![object.id], &oddity).await)
             }
             Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,

@@ -16,6 +16,7 @@ use super::event::{Event, Outcome, StepError};
 use super::schedule::{Progress, Schedule};
 use super::session::{Entrance, Job, Session};
 use super::update::Change;
+use super::wire::seal_parts;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::history::Tally;
 use crate::ledger::record::Record;
@@ -152,6 +153,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
             }
             Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
+            Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
             Bookkeeping::Remember(address, entry) => {
                 let known = self.current(address);
                 let (address, entry) = (address.clone(), entry.clone());
@@ -282,7 +284,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             skipped: outcome.skipped.len(),
             questions: outcome.questions.len(),
         };
-        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally };
+        let key = self.context.journal.ledger().identity.key.clone();
+        // What an apply that broke off could not compute is as it was.
+        let before = self.context.journal.ledger().outputs.clone().filter(|_| !complete);
+        let mut outputs = before.unwrap_or_default();
+        let given = outcome.outputs.iter();
+        outputs.extend(given.map(|(name, value)| (name.clone(), seal_parts(value, &key))));
+        let outputs = Some(outputs);
+        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
         if let Err(error) = self.commit([ended]).await {
             // Everything that was done is recorded: only the word that the run is over is missing.
             outcome.notes.push(error.to_string());
@@ -312,7 +321,7 @@ fn done(operation: &Operation) -> &'static str {
 /// The outcome when not even the start could be recorded.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
-    let first = first.or_else(|| plan.bookkeeping.first().map(corrects));
+    let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrects));
     let mut skipped: Vec<Address> = plan.steps.iter().map(|step| step.address.clone()).collect();
     skipped.sort_unstable();
     skipped.dedup();
@@ -321,11 +330,12 @@ fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     Outcome { failed, skipped, ..Outcome::default() }
 }
 
-fn corrects(bookkeeping: &Bookkeeping) -> &Address {
+fn corrects(bookkeeping: &Bookkeeping) -> Option<&Address> {
     match bookkeeping {
         Bookkeeping::Gone(address, _)
         | Bookkeeping::Remember(address, _)
-        | Bookkeeping::Forget(address) => address,
+        | Bookkeeping::Forget(address) => Some(address),
+        Bookkeeping::Move(moves) => moves.keys().next(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::event::StepError;
 use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::upload::begun_by;
-use super::wait::at_rest;
+use super::wait::{at_rest, has_failed};
 use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
@@ -90,6 +90,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Some(object) => object,
             None => self.settle(job, &target, None).await?,
         };
+        // What was to bring it back did not.
+        if job.kind.revival.is_some() && has_failed(job.kind, &object) {
+            let text = format!("{} {} has failed", job.kind.name, target.key.id);
+            return Err(StepError::Unsettled(text));
+        }
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
         let secret_lost = self.still_lacks_secret(job, &target).await?;
@@ -351,7 +356,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         if self.current(job.address).is_some_and(|owned| Some(&owned.id) == changed) {
             // A `Null` tells of an attribute that was reset.
-            let attributes = wire::sealed_all(job.kind, targets, &self.secret_key());
+            let mut attributes = wire::sealed_all(job.kind, targets, &self.secret_key());
+            let written = |name: &Name| job.kind.attribute(name).is_some_and(Attribute::is_writable);
+            attributes.retain(|name, _| written(name));
             records.push(Record::Merged { address: job.address.clone(), attributes });
         }
         records
@@ -406,7 +413,7 @@ pub(super) fn stand(
         };
         let live = object.attributes.get(name).unwrap_or(&Value::Null);
         let is = |value: &Value| wire::same_sealed(attribute, live, value, key);
-        if is(target) {
+        if is(target) || (!attribute.is_writable() && in_use(kind, object)) {
             continue;
         }
         let unlinked = matches!(attribute.change, OnChange::Link { .. }) && is(&Value::Null);
@@ -416,6 +423,13 @@ pub(super) fn stand(
         all_there = false;
     }
     if all_there { Stand::There } else { Stand::Before }
+}
+
+/// Tells whether an object is in use: what brings it back has nothing left to do then.
+fn in_use(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_some_and(|ready| {
+        object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
+    })
 }
 
 /// Tells whether the effect of a move can be seen.

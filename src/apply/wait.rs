@@ -48,6 +48,11 @@ pub(super) fn at_rest(kind: &Kind, object: &Object) -> bool {
     shown && rest(kind, object) == Rest::Settled
 }
 
+/// Tells whether an object will not settle by itself.
+pub(super) fn has_failed(kind: &Kind, object: &Object) -> bool {
+    rest(kind, object) == Rest::Failed
+}
+
 /// Tells whether an object is on its way out.
 pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Leaving

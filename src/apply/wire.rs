@@ -203,7 +203,8 @@ pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -
     }
 }
 
-fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
+/// Returns a value without any secret's text, wherever in it that is.
+pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Secret(secret) => Value::Secret(secret.seal(key)),
         Value::List(items) => Value::List(items.iter().map(|item| seal_parts(item, key)).collect()),

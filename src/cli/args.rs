@@ -5,6 +5,7 @@ mod books;
 mod catalog;
 mod rewrite;
 mod schema;
+mod understand;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use self::books::{
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
+pub use self::understand::{Eval, Render};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -100,6 +102,9 @@ pub struct Global {
     /// Where ledgers are kept: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
     #[arg(long, global = true, value_name = "PLACE")]
     pub backend: Option<String>,
+    /// Let files, modules and stacks be named outside of the repository [env: STEAD_ALLOW_OUTSIDE]
+    #[arg(long, global = true)]
+    pub allow_outside: bool,
     /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
     #[arg(long, global = true)]
     pub no_input: bool,
@@ -154,6 +159,10 @@ pub enum Command {
     Fmt(Fmt),
     /// Write a file in the other syntax, or make a stack of another tool's file
     Convert(Convert),
+    /// Show the resolved configuration, and what decided each value
+    Render(Render),
+    /// Try an expression
+    Eval(Eval),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request
@@ -178,6 +187,8 @@ pub enum Command {
     /// Show what the service tells of the key in use; never the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
+    /// Check key, service, clock, stack, ledger and lock, with a remedy for each trouble
+    Doctor(Doctor),
     /// Show plans, templates and prices; pin their names anew
     Catalog(Catalog),
     /// Do something once: restart, restore, rotate, look closer
@@ -293,7 +304,7 @@ pub struct Show {
 /// `apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes\n  stead apply --override budget --reason 'agreed with finance'"
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
@@ -305,12 +316,25 @@ pub struct Apply {
     /// Apply only if the plan has this fingerprint
     #[arg(long, value_name = "FINGERPRINT")]
     pub expect: Option<Name>,
+    /// Apply although this policy says no; repeatable, and recorded with the reason
+    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
+    pub overrides: Vec<Name>,
+    /// Why a policy is overridden
+    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = reason)]
+    pub reason: Option<String>,
     /// How it runs.
     #[command(flatten)]
     pub running: Running,
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say why".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// How an apply runs.
@@ -448,6 +472,20 @@ pub struct Login {
     pub key_stdin: bool,
 }
 
+/// `doctor`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "It sends nothing but GETs, works without a stack, and exits with 1 when a check failed.\n--api exits with 1 when the service differs from what stead assumes; what it learns (the largest page,\nthe rate) is kept for this service and profile, and used from then on.\n\nExamples:\n  stead doctor\n  stead doctor --fix\n  stead doctor --api -p work\n  stead doctor --api --output json > contract.json"
+)]
+pub struct Doctor {
+    /// Compare what the service shows with what stead assumes of it
+    #[arg(long, conflicts_with = "fix")]
+    pub api: bool,
+    /// Mend what can be mended without harm: the modes of stead's own files
+    #[arg(long)]
+    pub fix: bool,
+}
+
 /// `emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
@@ -466,7 +504,7 @@ pub struct Emulator {
     /// Where its data is [default: .stead, the cloud that --cloud local uses]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Fill a new cloud: objects=N, or an export's file
+    /// Fill a new cloud: shop, objects=N, or an export's file
     #[arg(long, value_name = "SPEC")]
     pub seed: Option<String>,
     /// Inject failures: 'POST /vms=503:10%'; repeatable

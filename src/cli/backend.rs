@@ -13,12 +13,24 @@ use crate::ledger::place::Place;
 /// # Errors
 /// When what was said names no place, or nothing was said and the stack demands it.
 pub(super) fn place(settings: &Settings, stack: &Stack, directory: &Path) -> Result<Place, Failure> {
+    place_of(settings, (&stack.name, stack.backend_required), directory)
+}
+
+/// Returns the place of the ledger of a stack with this name, which may refuse the local one.
+///
+/// # Errors
+/// When what was said names no place, or nothing was said and the stack demands it.
+pub(super) fn place_of(
+    settings: &Settings,
+    (name, backend_required): (&str, bool),
+    directory: &Path,
+) -> Result<Place, Failure> {
     if settings.cloud == Cloud::Local {
         return Ok(Place::Directory(directory.join(".stead").join("local")));
     }
     match &settings.backend {
-        Some(text) => named(text, &stack.name),
-        None if stack.backend_required => Err(Failure::new(
+        Some(text) => named(text, name),
+        None if backend_required => Err(Failure::new(
             Exit::Usage,
             "the stack demands a shared ledger, and none is named",
         )

@@ -12,6 +12,7 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use super::keys;
+use super::learned;
 use super::local;
 use super::settings::{Cloud, Settings};
 use crate::apply::run::Bounds;
@@ -71,9 +72,34 @@ impl Link {
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
     pub(super) fn open(settings: &Settings, directory: &Path, public: bool) -> Result<Self, Failure> {
+        let find = |url: &str| if public { Ok(None) } else { keys::find(settings, url).map(Some) };
+        Self::with(settings, directory, settings.untrusted, find)
+    }
+
+    /// Does the same with a key that was found already, for a command that only looks: its transport sends
+    /// nothing but GETs.
+    ///
+    /// # Errors
+    /// When no address is set, or the embedded cloud cannot start.
+    pub(super) fn looking(
+        settings: &Settings,
+        directory: &Path,
+        key: Option<Secret>,
+    ) -> Result<Self, Failure> {
+        Self::with(settings, directory, true, |_| Ok(key))
+    }
+
+    fn with(
+        settings: &Settings,
+        directory: &Path,
+        only_looks: bool,
+        key: impl FnOnce(&str) -> Result<Option<Secret>, Failure>,
+    ) -> Result<Self, Failure> {
         let data = directory.join(".stead");
+        let looks = only_looks.then_some(REGISTRY);
         if settings.cloud == Cloud::Local {
-            let (options, emulator) = local::open(&data)?;
+            let (mut options, emulator) = local::open(&data)?;
+            options.only_looks = looks;
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
                 lock_file: data.join("local").join("stead.lock"),
@@ -86,10 +112,17 @@ impl Link {
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
                 .help("or say --cloud local for the one in this program."));
         };
-        let key = if public { None } else { Some(keys::find(settings, url)?) };
-        let options = options(settings, url, key.as_ref())?;
+        let key = key(url)?;
+        let mut options = options(settings, url, key.as_ref())?;
+        options.only_looks = looks;
+        let client = client(&options, Bounds::default())?;
+        // What is damaged is told by the doctor; here it counts as nothing.
+        let note = if settings.untrusted { Ok(None) } else { learned::read(settings, url) };
+        if let Ok(Some(note)) = note {
+            client.goes_by(note.learned());
+        }
         Ok(Self {
-            client: client(&options, Bounds::default())?,
+            client,
             lock_file: directory.join("stead.lock"),
             bounds: Bounds::default(),
             emulator: None,

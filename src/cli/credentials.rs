@@ -117,6 +117,21 @@ pub(super) fn forget(directory: &Path, place: Place<'_>) -> Result<bool, Failure
     save(directory, &stored).map(|_| true)
 }
 
+/// Returns the path of the file of keys in the user's directory.
+pub(super) fn path(directory: &Path) -> PathBuf {
+    directory.join(FILE)
+}
+
+/// Returns the origins that keys are stored for by this profile; none without a file.
+///
+/// # Errors
+/// As `find`.
+pub(super) fn origins(directory: &Path, profile: Option<&Name>) -> Result<Vec<String>, Failure> {
+    let stored = load(directory)?;
+    let keys = stored.into_iter().flat_map(|stored| stored.keys);
+    Ok(keys.filter(|key| key.profile.as_ref() == profile).map(|key| key.origin).collect())
+}
+
 fn save(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
     let path = directory.join(FILE);
     let text = serde_json::to_vec_pretty(stored).map_err(anyhow::Error::from)?;

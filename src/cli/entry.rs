@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, Output, overview};
+use super::args::{Cli, Command, Global, Output, overview};
 use super::commands;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use super::hush;
+use super::profile::Profiles;
 use super::session::Session;
-use super::settings;
+use super::settings::{self, Settings, Variables};
 use super::term::Terminal;
 use super::ui::Ui;
 use super::who;
@@ -31,10 +32,8 @@ fn run() -> Exit {
         Err(error) => return usage(&error),
     };
     let terminal = Terminal::look();
-    let merged = files::read_profiles(&terminal.variables)
-        .and_then(|profiles| Ok(settings::merge(cli.global, &terminal.variables, &profiles)?));
-    let mut settings = match merged {
-        Ok(settings) => settings,
+    let (mut settings, slip) = match settings(&cli, &terminal.variables) {
+        Ok(found) => found,
         Err(error) => {
             Ui::complain(&format!("error: {}", escape::line(&error.to_string())));
             return Exit::Usage;
@@ -59,10 +58,35 @@ fn run() -> Exit {
         return Exit::Done;
     };
     let variables = &terminal.variables;
-    let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui };
+    let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui, slip };
     match dispatch(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => complain(&session, &failure),
+    }
+}
+
+/// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is
+/// left out, and why is returned besides.
+fn settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Option<String>)> {
+    let global = cli.global.clone();
+    let mut read = files::read_profiles(variables);
+    if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)
+        && args.fix
+        && commands::doctor::mend_settings(variables)
+    {
+        read = files::read_profiles(variables);
+    }
+    let merged = read.and_then(|profiles| Ok(settings::merge(global, variables, &profiles)?));
+    match (merged, &cli.command) {
+        (Err(error), Some(Command::Doctor(_))) => {
+            let global = Global { profile: None, ..cli.global.clone() };
+            let mut bare = variables.clone();
+            bare.remove("STEAD_PROFILE");
+            let settings = settings::merge(global, &bare, &Profiles::none("settings.toml"));
+            // What is wrong elsewhere is wrong without the file, too.
+            settings.map(|settings| (settings, Some(error.to_string()))).map_err(|_| error)
+        }
+        (merged, _) => merged.map(|settings| (settings, None)),
     }
 }
 
@@ -71,6 +95,8 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
         Command::Init(args) => return commands::init::run(session, args),
         Command::Fmt(args) => return commands::fmt::run(session, args),
         Command::Convert(args) => return commands::convert::run(session, args),
+        Command::Render(args) => return commands::render::run(session, args),
+        Command::Eval(args) => return commands::eval::run(session, args),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
@@ -97,11 +123,14 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Lock(args) => commands::lock::run(session, args).await,
             Command::State(args) => commands::state::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
+            Command::Doctor(args) => commands::doctor::run(session, args).await,
             Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
             | Command::Fmt(_)
             | Command::Convert(_)
+            | Command::Render(_)
+            | Command::Eval(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)

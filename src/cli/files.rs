@@ -5,8 +5,9 @@ use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 
 use super::credentials;
 use super::profile::Profiles;
@@ -15,6 +16,7 @@ use crate::config::discover;
 use crate::config::files::{Files, Listed, Listing};
 use crate::config::text;
 use crate::ledger::guarded::{Folder, read_bounded, read_named, remove_named};
+use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
@@ -110,6 +112,35 @@ pub(super) struct Below {
     pub(super) root: PathBuf,
     /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
     pub(super) trust: Trust,
+    /// Where configuration is shared: no file of it lies elsewhere.
+    pub(super) shared: Shared,
+}
+
+/// The root within which configuration is shared, and where the stack stands in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared {
+    /// The root.
+    pub(super) root: PathBuf,
+    /// The directories from it down to the stack's own.
+    pub(super) place: Vec<Name>,
+}
+
+impl Shared {
+    /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
+    /// `outside` it is the whole disk.
+    pub(super) fn of(directory: &Path, outside: bool) -> Self {
+        let own = || Self { root: directory.to_owned(), place: Vec::new() };
+        let Ok(full) = fs::canonicalize(directory) else { return own() };
+        let root = full
+            .ancestors()
+            .find(|above| if outside { above.parent().is_none() } else { exists(&above.join(".git")) });
+        let way = root.and_then(|root| full.strip_prefix(root).ok());
+        let names = |way: &Path| way.iter().map(|part| part.to_str().map(Name::new)).collect();
+        match (root, way.and_then(names)) {
+            (Some(root), Some(place)) => Self { root: root.to_owned(), place },
+            _ => own(),
+        }
+    }
 }
 
 impl Files for Below {
@@ -140,6 +171,23 @@ impl Files for Below {
             Ok(Listed { name, what })
         });
         listed.collect()
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.shared.place.clone()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, text::MAX_BYTES)
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let listed = Folder::named(&self.shared.root)?.list_below(path)?;
+        Ok(listed.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
+    }
+
+    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        Some(Rc::new(Self { root: self.shared.root.join(path), ..self.clone() }))
     }
 }
 
@@ -300,6 +348,32 @@ pub(super) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
     let bytes = read_bounded(file, text::MAX_BYTES).map_err(fail)?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text"))?;
     Ok(Profiles::parse(&place, &text)?)
+}
+
+/// Returns who else may use a file, as bits of `chmod`; `None` when there is none. A link is looked at
+/// itself.
+pub(super) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
+    let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(data.mode() & forbidden)
+}
+
+/// Takes rights of a file away, of the user's own and not through a link; returns the mode that it had.
+///
+/// # Errors
+/// When it is a link, another user's, or cannot be changed.
+pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
+    let attempt = || {
+        let (folder, name) = parent_of(path)?;
+        let file = folder.open(&name, OFlags::RDONLY)?;
+        let data = file.metadata()?;
+        if data.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        let mode = data.mode() & 0o7777;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & !forbidden))?;
+        Ok(mode)
+    };
+    attempt().map_err(|error| about(&error, "change the mode of", path))
 }
 
 /// Reads a line from the terminal without showing it.

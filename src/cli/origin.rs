@@ -20,6 +20,7 @@ pub(super) fn of(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
         fingerprint: Some(Name::new(&plan.fingerprint)),
         config: Some(Name::new(&plan.base.config)),
         put_back: contest::put_back(&plan.drift),
+        ..Origin::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Below, StackFiles, Trust};
+use super::files::{self, Below, Shared, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -20,6 +20,10 @@ pub(super) struct Project {
     pub(super) stack: Stack,
     /// Warnings.
     pub(super) warnings: Vec<Diagnostic>,
+    /// Configuration may be shared from anywhere.
+    pub(super) outside: bool,
+    /// What was asked for: other stacks' ledgers are found by it.
+    pub(super) settings: Settings,
 }
 
 impl Project {
@@ -28,7 +32,7 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
-        Self::of(settings, files::read_stack(&settings.dir)?)
+        Self::resolve(settings, files::read_stack(&settings.dir)?, None)
     }
 
     /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.
@@ -36,6 +40,18 @@ impl Project {
     /// # Errors
     /// As `open`.
     pub(super) fn of(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
+        Self::resolve(settings, files, None)
+    }
+
+    /// Reads and resolves the stack of `-C`, and an expression besides.
+    ///
+    /// # Errors
+    /// When there is none, or it or the expression has problems: all of them together.
+    pub(super) fn open_with(settings: &Settings, expression: Option<&str>) -> Result<Self, Failure> {
+        Self::resolve(settings, files::read_stack(&settings.dir)?, expression)
+    }
+
+    fn resolve(settings: &Settings, files: StackFiles, expression: Option<&str>) -> Result<Self, Failure> {
         let directory = settings.dir.clone();
         if !files.diagnostics.is_empty() {
             let rejected = Rejected { sources: files.sources, diagnostics: files.diagnostics };
@@ -51,20 +67,21 @@ impl Project {
             )
             .help("Begin one with: stead init"));
         }
-        let request = request(settings)?;
-        let below = below(&directory, trust(settings));
+        let mut request = request(settings)?;
+        request.expression = expression.map(str::to_owned);
+        let below = below(&directory, trust(settings), settings.allow_outside);
         let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
-        Ok(Self { directory, stack, warnings })
+        Ok(Self { directory, stack, warnings, outside: settings.allow_outside, settings: settings.clone() })
     }
 
     /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
     pub(super) fn files(&self) -> Below {
-        below(&self.directory, Trust::Full)
+        below(&self.directory, Trust::Full, self.outside)
     }
 }
 
-fn below(directory: &Path, trust: Trust) -> Below {
-    Below { root: directory.to_owned(), trust }
+fn below(directory: &Path, trust: Trust, outside: bool) -> Below {
+    Below { root: directory.to_owned(), trust, shared: Shared::of(directory, outside) }
 }
 
 fn trust(settings: &Settings) -> Trust {
@@ -85,5 +102,6 @@ fn request(settings: &Settings) -> Result<Request, Failure> {
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned,
+        expression: None,
     })
 }

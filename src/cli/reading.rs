@@ -1,11 +1,13 @@
 //! Reading the live world for a stack, and making its plan.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use futures_util::try_join;
 
 use super::connect::Connection;
+use super::elsewhere;
 use super::failure::Failure;
 use super::files;
 use super::project::Project;
@@ -73,9 +75,15 @@ pub(super) async fn plan(
 ) -> Result<(Plan, World), Failure> {
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
     let world = world(connection, &wanted, &tables, pinned).await?;
+    let settled = elsewhere::settle(project, ledger, &world.snapshot).await;
+    // What goes, or is only looked at, needs nothing from elsewhere.
+    let stack = match settled {
+        Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
+        settled => settled?,
+    };
     let plan = make::make(&Inputs {
         registry: REGISTRY,
-        stack: &project.stack,
+        stack: &stack,
         ledger,
         snapshot: &world.snapshot,
         catalog: &world.catalog,

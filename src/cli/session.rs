@@ -12,6 +12,7 @@ use super::telling::Telling;
 use super::ui::Ui;
 use crate::ledger::place::Place;
 use crate::model::address::Name;
+use crate::model::expression::Expression;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
 use crate::report::diagnostics;
@@ -22,6 +23,8 @@ pub(super) struct Session {
     pub(super) settings: Settings,
     /// Its voice.
     pub(super) ui: Ui,
+    /// What is wrong with the user's settings file, for the command that tells of it.
+    pub(super) slip: Option<String>,
     /// `user@host`, and the job in CI, for locks and journals.
     pub(super) who: String,
     /// The commit that the CI job says it checked out.
@@ -40,6 +43,16 @@ impl Session {
             self.ui.say(text.trim_end());
         }
         Ok(project)
+    }
+
+    /// Reads the stack and evaluates an expression in it.
+    ///
+    /// # Errors
+    /// All problems of the stack and the expression together.
+    pub(super) fn evaluated(&self, text: &str) -> Result<Expression, Failure> {
+        let project = Project::open_with(&self.settings, Some(text))?;
+        let nothing = || Failure::new(Exit::Failed, "the expression has no value");
+        project.stack.evaluated.ok_or_else(nothing)
     }
 
     /// Says which command comes next, with the flags that this one had; `why` follows it.
@@ -69,12 +82,13 @@ impl Session {
             replace: scope.replace.iter().cloned().collect(),
             adopt: scope.adopt.iter().cloned().collect(),
             project: self.settings.project.clone(),
+            ..Options::default()
         }
     }
 
     /// Returns the options of a command that only looks.
     pub(super) fn looking(&self) -> Options {
-        Options { project: self.settings.project.clone(), ..Options::default() }
+        Options { project: self.settings.project.clone(), only_looks: true, ..Options::default() }
     }
 
     /// Returns where the stack's ledger is kept.

@@ -48,6 +48,8 @@ pub struct Settings {
     pub key_command: Option<Vec<String>>,
     /// What that program sees of the environment.
     pub helper_env: Variables,
+    /// What the variables of proxies say, without passwords.
+    pub proxies: Variables,
     /// The user's directory of settings and keys; `None` where nothing says which.
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
@@ -64,6 +66,8 @@ pub struct Settings {
     pub state: Option<PathBuf>,
     /// The file that `kubectl` reads: the first of `KUBECONFIG`, or where it is by itself.
     pub kubeconfig: Option<PathBuf>,
+    /// Configuration may be shared from anywhere, not only from the repository.
+    pub allow_outside: bool,
     /// Never ask.
     pub no_input: bool,
     /// It runs in CI: no prompts, no animation.
@@ -130,11 +134,23 @@ impl Settings {
             return;
         }
         self.untrusted = true;
+        self.allow_outside = false;
         if let Some(key) = self.readonly_key.take() {
             self.api_key = Some(key);
         }
         self.env_vars.clear();
     }
+}
+
+/// Returns the variables that send requests through a proxy, or keep them from one.
+fn proxies(variables: &Variables) -> Variables {
+    let is_one = |name: &str| {
+        ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
+    };
+    let set = variables.iter().filter(|(name, value)| is_one(name) && !value.is_empty());
+    let shown =
+        |value: &str| value.rsplit_once('@').map_or(value.to_owned(), |(_, host)| format!("…@{host}"));
+    set.map(|(name, value)| (name.clone(), shown(value))).collect()
 }
 
 fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
@@ -182,6 +198,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
             .collect(),
+        proxies: proxies(variables),
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
         ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
@@ -191,6 +208,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state(variables),
+        allow_outside: flags.allow_outside || set("STEAD_ALLOW_OUTSIDE")?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
         color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),

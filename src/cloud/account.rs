@@ -15,9 +15,6 @@ use crate::model::snapshot::Wanted;
 /// Where keys are listed.
 const KEYS: &str = "/api/v1/api-keys";
 
-/// Keys that are looked through.
-const LIMIT: &str = "100";
-
 /// Shortest prefix that tells one key from another.
 const SHORTEST_PREFIX: usize = 4;
 
@@ -47,6 +44,14 @@ pub struct KeyRecord {
     pub expires_at: Option<String>,
     /// Its role in the account.
     pub role: Option<String>,
+    /// The short name of that role.
+    pub role_slug: Option<String>,
+    /// What it is for, in the service's word.
+    pub scope: Option<String>,
+    /// Whether it opens anything.
+    pub active: Option<bool>,
+    /// Projects that it was let into, each with its role there.
+    pub projects: Vec<(String, Option<String>)>,
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
@@ -57,7 +62,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     pub async fn account(&self, key: &str) -> Result<Account, ReadError> {
         // The list of projects is always among what a refresh reads: it proves that the key is good.
         let snapshot = self.refresh(&Wanted::default()).await?;
-        let query = vec![("limit", LIMIT.to_owned()), ("offset", "0".to_owned())];
+        let query = vec![("limit", self.page.get().to_string()), ("offset", "0".to_owned())];
         let record = match self.read(KEYS, query, None).await {
             Ok((json, _)) => decode::page(json).ok().and_then(|page| record_of(&page.rows, key)),
             // Not shown to this key, or not at all.
@@ -89,6 +94,17 @@ fn record_of(rows: &[Json], key: &str) -> Option<KeyRecord> {
         tier: text(row, "rate_limit_tier"),
         expires_at: text(row, "expires_at"),
         role: text(row, "role_name"),
+        role_slug: text(row, "role_slug"),
+        scope: text(row, "scope"),
+        active: row.get("is_active").and_then(Json::as_bool),
+        projects: row.get("project_accesses").and_then(Json::as_array).map_or_else(Vec::new, |accesses| {
+            let project =
+                |access: &Json| text(access, "project_name").or_else(|| text(access, "project_id"));
+            accesses
+                .iter()
+                .filter_map(|access| Some((project(access)?, text(access, "role_name"))))
+                .collect()
+        }),
     })
 }
 

@@ -15,9 +15,6 @@ use crate::model::schema::Method;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
-/// Rows that are asked for at once.
-const LIMIT: usize = 100;
-
 /// Most pages of one list.
 const MOST_PAGES: usize = 1_000;
 
@@ -82,7 +79,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let mut rows = Vec::new();
         for _ in 0..MOST_PAGES {
             let mut request = ask.request();
-            request.query.extend([("limit", LIMIT.to_string()), ("offset", rows.len().to_string())]);
+            request
+                .query
+                .extend([("limit", self.page.get().to_string()), ("offset", rows.len().to_string())]);
             let (json, _) = self.read_as(&request).await?;
             let Ok(page) = decode::page(json) else { return Ok(None) };
             let (count, total) = (page.rows.len(), page.total);

@@ -14,9 +14,6 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope};
 use crate::model::value::{Attributes, Value};
 
-/// Rows that are asked for at once.
-const LIMIT: usize = 100;
-
 /// Most pages of one table.
 const MOST_PAGES: usize = 100;
 
@@ -28,7 +25,10 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
     let wanted = client.registry.catalogs.iter().filter(|table| tables.contains(table.name));
     let read = try_join_all(wanted.map(async |table| {
         let records = match table.shape {
-            CatalogShape::List => list(client, table).await?,
+            CatalogShape::List => match list(client, table).await {
+                Err(error) if table.advisory && is_missing(&error) => Vec::new(),
+                read => read?,
+            },
             CatalogShape::Single => single(client, table, None).await?,
             CatalogShape::Beside(key) => single(client, table, Some(key)).await?,
         };
@@ -38,6 +38,14 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
     Ok(Catalog { read_at: Some(client.clock.now()), tables })
 }
 
+/// Tells whether the service does not have a table, or not in this form, or not for this key.
+fn is_missing(error: &ReadError) -> bool {
+    match error {
+        ReadError::Refused { refusal, .. } => matches!(refusal.status, 403 | 404 | 405 | 501),
+        ReadError::Failed { .. } => true,
+    }
+}
+
 /// Reads a table of records. Its pages do not overlap: a catalog changes by the week.
 async fn list<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
@@ -45,7 +53,8 @@ async fn list<C: Cloud, K: Clock, R: Random>(
 ) -> Result<Vec<CatalogRecord>, ReadError> {
     let mut records: Vec<CatalogRecord> = Vec::new();
     for _ in 0..MOST_PAGES {
-        let query = vec![("limit", LIMIT.to_string()), ("offset", records.len().to_string())];
+        let limit = client.page.get();
+        let query = vec![("limit", limit.to_string()), ("offset", records.len().to_string())];
         let (json, _) = client.read(table.path, query, None).await?;
         let page = decode::page(json).map_err(|reason| failed(table, reason))?;
         let count = page.rows.len();
@@ -58,7 +67,7 @@ async fn list<C: Cloud, K: Clock, R: Random>(
             }
         }
         let all = page.total.is_none_or(|total| records.len() as u64 >= total);
-        if records.len() == known || (count < LIMIT && all) {
+        if records.len() == known || (count < limit && all) {
             break;
         }
     }

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::change::{Changes, Gate};
 use super::exchange::Cloud;
 use super::path::fill;
+use super::probe::USUAL_PAGE;
 use super::settle::Settling;
 use super::turnstile::Turnstile;
 use super::{catalog, decode, paging, refresh};
@@ -38,6 +39,8 @@ pub struct Client<C, K, R> {
     pub(super) count: Cell<RequestCount>,
     pub(super) listener: RefCell<Option<Listener>>,
     pub(super) settling: Settling,
+    /// Rows of a page that are asked for.
+    pub(super) page: Cell<usize>,
     /// How long a list may lag behind: what looks gone is looked for again after it.
     pub(super) lag: Cell<Duration>,
 }
@@ -123,6 +126,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             count: Cell::default(),
             listener: RefCell::default(),
             settling: Settling::default(),
+            page: Cell::new(USUAL_PAGE),
             lag: Cell::new(LAG),
         }
     }

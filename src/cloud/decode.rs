@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::path::{is_id, is_segment};
+use super::path::{is_id, is_name};
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
 use crate::model::secret::Secret;
@@ -203,7 +203,9 @@ pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
         Json::Number(number) => Name::new(number.as_u64()?.to_string()),
         _ => return None,
     };
-    let legal = if kind.api.id == "id" { is_id(&text) } else { is_segment(&text) };
+    // A name that no path can hold is somebody's all the same: it is listed, and no request is ever made
+    // of it.
+    let legal = if kind.api.id == "id" { is_id(&text) } else { is_name(&text) };
     legal.then_some(text)
 }
 

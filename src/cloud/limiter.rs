@@ -61,6 +61,13 @@ impl Limiter {
         self.rate
     }
 
+    /// Begins at a rate that the service was seen to admit: its next answer may say otherwise.
+    pub fn start_at(&mut self, rate: u32) {
+        if (1..=FASTEST_RATE).contains(&rate) {
+            self.rate = rate;
+        }
+    }
+
     /// Admits one request now, or says how long to wait before asking again.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ pub mod decode;
 pub mod exchange;
 pub mod limiter;
 pub mod path;
+pub mod probe;
 pub mod settle;
 pub mod system;
 pub mod transport;

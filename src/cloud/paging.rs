@@ -23,9 +23,6 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
-/// Rows that are asked for at once.
-const LIMIT: usize = 100;
-
 /// Pages that are asked for at the same time.
 const WAVE: usize = 32;
 
@@ -67,6 +64,8 @@ struct Shifted;
 /// One pass over a list.
 #[derive(Debug, Default)]
 struct Pass {
+    /// Rows that a page is asked for.
+    limit: usize,
     rows: Vec<Object>,
     seen: HashSet<Name>,
     total: Option<usize>,
@@ -145,8 +144,8 @@ impl Pass {
         // A total that is less than one page holds is none.
         self.no_total = part.total.is_none_or(|total| total < part.rows.len());
         self.total = part.total.filter(|_| !self.no_total);
-        self.size = part.rows.len().min(LIMIT);
-        let short = part.rows.len() < LIMIT;
+        self.size = part.rows.len().min(self.limit);
+        let short = part.rows.len() < self.limit;
         self.add(part.rows.into_iter())?;
         let all = self.total.is_some_and(|total| self.rows.len() >= total);
         self.first = self.rows.len();
@@ -263,7 +262,7 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Result<Pass, Shifted>, ReadError> {
-    let mut pass = Pass { confirms, ..Pass::default() };
+    let mut pass = Pass { limit: client.page.get(), confirms, ..Pass::default() };
     while !pass.ended {
         if pass.rows.len() > MOST_ROWS || pass.pages > MOST_PAGES {
             return Err(ReadError::Failed {
@@ -290,7 +289,7 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
     let template = scope.kind.api.list.path;
     let fail = |reason| ReadError::Failed { request: format!("GET {template}"), reason };
     let path = fill(template, None, scope.parent.map(Name::as_str)).map_err(|e| fail(e.to_string()))?;
-    let query = vec![("limit", LIMIT.to_string()), ("offset", offset.to_string())];
+    let query = vec![("limit", client.page.get().to_string()), ("offset", offset.to_string())];
     let mut count = client.count.get();
     count.pages += 1;
     client.count.set(count);

@@ -56,6 +56,12 @@ pub fn is_id(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
+/// Tells whether a text can be the name by which an object is known.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+}
+
 /// Tells whether a text can stand in a path as one segment.
 #[must_use]
 pub fn is_segment(text: &str) -> bool {

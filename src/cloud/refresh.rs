@@ -19,6 +19,9 @@ use crate::model::value::Value;
 /// The attribute that tells an account's default project, and so the kind that is a project.
 const DEFAULT_MARK: &str = "is_default";
 
+/// Most lists of children that are read of objects that nobody here owns.
+const MOST_OTHERS: usize = 100;
+
 /// A read list: its objects, or `None` under a parent that is gone.
 type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
@@ -52,6 +55,10 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     for (key, object) in details {
         record(&mut snapshot, key, object);
     }
+    let others = others(client, wanted, &parents, &snapshot);
+    let others = others.iter().map(|(kind, parent)| read_list(client, kind, Some(parent), None));
+    // One that goes meanwhile is nobody's business.
+    record_lists(&mut snapshot, try_join_all(others).await?);
     confirm(client, wanted, &parents, &mut snapshot).await?;
     confirm_twice(client, wanted, &mut snapshot).await?;
     snapshot.account = default_project(client, &snapshot);
@@ -96,6 +103,23 @@ fn children<C, K, R>(
     }
     let known = under.into_iter().filter_map(|(kind, parent)| Some((client.registry.kind(&kind)?, parent)));
     known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
+}
+
+/// The lists of children under objects that nobody here owns, where what is in them matters: under the
+/// first of them, for each costs a request.
+fn others<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    read: &BTreeSet<(Name, Name)>,
+    snapshot: &Snapshot,
+) -> Vec<(&'static Kind, Name)> {
+    let kinds = wanted.everywhere.iter().filter_map(|name| client.registry.kind(name));
+    let under = kinds.filter_map(|kind| Some((kind, kind.child_of()?.0)));
+    let all =
+        under.flat_map(|(kind, of)| snapshot.of_kind(of).map(move |object| (kind, object.id.clone())));
+    all.filter(|(kind, id)| !read.contains(&(Name::new_static(kind.name), id.clone())))
+        .take(MOST_OTHERS)
+        .collect()
 }
 
 /// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use super::change::Gate;
 use super::client::{Client, Mutation, ReadError, Refusal, Wait};
 use super::exchange::{Answer, Cloud, ExchangeError, Request};
+use super::limiter::backoff;
 use super::outcome::{Settled, classify, refusal};
 use super::retry::{Failure, Retry};
 use super::turnstile::Turnstile;
@@ -18,6 +19,9 @@ use crate::model::schema::Method;
 
 /// Whole time of one try of a read.
 pub(super) const READ_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Most sendings of a request whose answer is only looked at.
+const MOST_LOOKS: u32 = 3;
 
 /// Waits for the limiter that are worth telling.
 const NOTABLE: Duration = Duration::from_secs(1);
@@ -67,6 +71,32 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             };
             self.tell(request, reason, pause);
             if !matches!(failure, Failure::Limited(_)) {
+                self.clock.sleep(pause).await;
+            }
+        }
+    }
+
+    /// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
+    /// for long. Why there is none is told in words.
+    pub(super) async fn observe(&self, request: &Request) -> Result<Answer, String> {
+        let mut tries = 0;
+        loop {
+            let sent = self.send(request, None).await;
+            let reason = match &sent {
+                Ok(answer) if !matches!(answer.status, 429 | 500 | 502..=599) => {
+                    return sent.map_err(|e| e.to_string());
+                }
+                Ok(answer) => format!("the service answered {}", answer.status),
+                Err(error) => error.to_string(),
+            };
+            tries += 1;
+            if tries >= MOST_LOOKS {
+                return sent.map_err(|_| reason);
+            }
+            let limited = matches!(&sent, Ok(answer) if answer.status == 429);
+            let pause = backoff(tries - 1, self.random.fraction());
+            self.tell(request, reason, pause);
+            if !limited {
                 self.clock.sleep(pause).await;
             }
         }

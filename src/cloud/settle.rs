@@ -166,7 +166,25 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole).await
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole, None).await
+    }
+
+    /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
+    /// just as it was `before` may be an old one: it counts when the object was seen on its way, or when
+    /// nothing can lag behind any more.
+    ///
+    /// # Errors
+    /// As `settled`.
+    pub async fn settled_anew(
+        &self,
+        (kind, key): (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        before: &Object,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        let watch = self.watch(kind, key, project, within);
+        self.until_settled(watch, on_status, Show::Whole, Some(before)).await
     }
 
     /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
@@ -182,7 +200,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Listed).await
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Listed, None).await
     }
 
     async fn until_settled(
@@ -190,6 +208,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         mut watch: Watch<'_>,
         on_status: &dyn Fn(&str),
         show: Show,
+        mut before: Option<&Object>,
     ) -> Result<Object, Unsettled> {
         let (kind, key) = (watch.kind, watch.key);
         let group = self.group(kind, key, watch.project);
@@ -198,8 +217,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             let seen = self.look(&group.0, &mut watch).await?;
             if let Some(object) = seen {
                 notice(kind, &object, &mut status, on_status);
+                // Once it is another one than it was, every look is a new one.
+                before = before.filter(|before| is_same(before, &object) && self.may_lag(&watch));
                 let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
                 match state(kind, &object) {
+                    State::Settled | State::Failed if before.is_some() => {}
                     State::Failed => return Err(failed(status, &object)),
                     State::Leaving => return Err(Unsettled::Leaving),
                     State::Settled if enough => return Ok(object),
@@ -381,6 +403,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         Ok(last.objects.get(&watch.key.id).cloned())
     }
 
+    /// Tells whether a look of now can show how it was when the wait began.
+    fn may_lag(&self, watch: &Watch<'_>) -> bool {
+        self.clock.elapsed().saturating_sub(watch.started) < self.lag.get()
+    }
+
     /// Waits until the next look: a quarter of the time so far, within bounds.
     async fn pause(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
         let waited = self.clock.elapsed().saturating_sub(watch.started);
@@ -390,6 +417,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         self.clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
         Ok(())
     }
+}
+
+/// Tells whether two looks at an object show the same, as far as both show it.
+fn is_same(one: &Object, other: &Object) -> bool {
+    let shown = |(name, value): (&Name, _)| other.attributes.get(name).is_none_or(|there| there == value);
+    one.id == other.id && one.attributes.iter().all(shown)
 }
 
 /// Tells a status that was not told yet.

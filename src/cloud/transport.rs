@@ -193,7 +193,7 @@ impl HttpCloud {
 impl Cloud for HttpCloud {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
         if !self.may_send(request) {
-            return Err(self.not_sent("a plan of an untrusted stack only looks"));
+            return Err(self.not_sent("this command only looks"));
         }
         let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
         let headers =
@@ -210,7 +210,7 @@ impl Cloud for HttpCloud {
 
     async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
         if self.only_looks.is_some() {
-            return Err(self.not_sent("a plan of an untrusted stack only looks"));
+            return Err(self.not_sent("this command only looks"));
         }
         let held = |reason: &str| ExchangeError::Held { reason: format!("nothing is uploaded: {reason}") };
         let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;

@@ -32,6 +32,11 @@ impl Turnstile {
         }
     }
 
+    /// Begins at a rate that the service was seen to admit.
+    pub(super) fn start_at(&self, rate: u32) {
+        self.limiter.borrow_mut().start_at(rate);
+    }
+
     /// Learns from an answer.
     pub(super) fn learn(&self, answer: &Answer, clock: &impl Clock, random: &impl Random) {
         self.limiter.borrow_mut().learn(answer, clock.elapsed(), random.fraction());

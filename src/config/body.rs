@@ -1,6 +1,7 @@
 //! From a declared block to its `Resource`s: every attribute typed, every word read.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::codes;
 use super::document::Entry;
@@ -20,15 +21,14 @@ use crate::model::value::Value;
 const WORDS: &[&str] = &["deliver_secret", "depends_on", "for_each", "lifecycle", "project", "when"];
 
 impl<'d> Resolver<'d> {
-    /// Resolves every instance of every block. Broken ones are left out: their problems were reported.
-    pub(super) fn resources(&self) -> Vec<Resource> {
-        let mut resources = Vec::with_capacity(self.index.blocks().len());
-        for block in self.index.blocks() {
+    /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
+    pub(super) fn resources(&self, blocks: Range<usize>) -> Vec<Resource> {
+        let mut resources = Vec::with_capacity(blocks.len());
+        for block in blocks.filter_map(|n| self.index.nth(n)) {
             for (address, key, each) in block.instances() {
                 resources.push(self.resource(block, address, key, each));
             }
         }
-        resources.sort_by(|a, b| a.address.cmp(&b.address));
         resources
     }
 
@@ -80,6 +80,8 @@ impl<'d> Resolver<'d> {
                 }
                 None => (Expression::Value(Value::Unknown(Vec::new())), None, None),
             };
+            let replaced = || Name::new(format!("environments.{}.set", self.env));
+            let set_by = set_by.or_else(|| self.replaced.contains(&entry.value.span).then(replaced));
             let setting = Setting { expression, span: entry.value.span, set_by, directory };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
@@ -105,10 +107,7 @@ impl<'d> Resolver<'d> {
                 continue;
             }
             if attribute.name == "name" && attribute.is_writable() {
-                let name = match &resource.key {
-                    Some(key) => format!("{}-{key}", block.entry.key),
-                    None => block.entry.key.to_string(),
-                };
+                let name = self.default_name(&block.entry.key, resource.key.as_ref());
                 match super::scalar::checked(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
                         let setting = Setting {
@@ -142,6 +141,14 @@ impl<'d> Resolver<'d> {
                 );
             }
         }
+    }
+
+    /// Returns the name of a block that says none: its own, after those of the modules that it stands in
+    /// (two instances of a module would make the same names), and before its key.
+    fn default_name(&self, name: &Name, key: Option<&Name>) -> String {
+        let modules = self.scope.prefix.split('.').filter(|part| !part.is_empty());
+        let parts = modules.chain([name.as_str()]).chain(key.map(Name::as_str));
+        parts.collect::<Vec<_>>().join("-")
     }
 
     fn unknown(&self, kind: &Kind, entry: &Entry) -> Diagnostic {

@@ -56,7 +56,7 @@ impl<'d> Resolver<'d> {
         self.compute(&program, source, span, frame)
     }
 
-    fn syntax_problem(&self, error: &SyntaxError, source: &str, span: Span) -> Diagnostic {
+    pub(super) fn syntax_problem(&self, error: &SyntaxError, source: &str, span: Span) -> Diagnostic {
         let place = self.within(span, source);
         let at = match error.offset {
             Some(offset) if place != span => {
@@ -91,7 +91,7 @@ impl<'d> Resolver<'d> {
         let named = self.named(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
         let read = |path: &str| {
-            let text = files::read_text(self.read, path)?;
+            let text = files::read_text(self.files(), path)?;
             files.borrow_mut().insert(Name::new(path), Value::text(&text));
             Ok(text)
         };
@@ -108,7 +108,13 @@ impl<'d> Resolver<'d> {
                 if !files.is_empty() {
                     bindings.insert(Name::new_static(FILES), Value::Map(files));
                 }
-                let cel = Cel { source: source.to_owned(), bindings, objects: named.objects, waiting };
+                let cel = Cel {
+                    source: source.to_owned(),
+                    bindings,
+                    objects: named.objects,
+                    waiting,
+                    module: self.scope.prefix.clone(),
+                };
                 Some(Resolved { expression: Expression::Cel(Arc::new(cel)), origin })
             }
             Err(error) => {
@@ -132,8 +138,18 @@ impl<'d> Resolver<'d> {
                 Segment::Computed(_) => None,
             });
             match (path.root.as_str(), first) {
-                ("env" | "stack", _) | ("vars" | "locals", None) => {}
-                ("vars", Some(name)) => good &= self.variable(name, span, frame).is_some(),
+                ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
+                ("vars", Some(name)) => {
+                    let base = self.variable(name, span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
+                ("use", Some(name)) => {
+                    let base = self.used(name, &names_of(&path.segments[1..]), span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
+                ("data" | "stacks", _) => {
+                    good &= self.external(path, span, frame).is_some();
+                }
                 ("locals", Some(name)) => {
                     let base = self.local(name, span, frame);
                     good &= self.through(base, path, span, frame, &mut named);
@@ -174,7 +190,7 @@ impl<'d> Resolver<'d> {
         let Some(base) = base else { return false };
         let (part, used) = narrowed(base, path.segments.get(1..).unwrap_or_default());
         let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
-        let kind = self.index.of_instance(address).map(|block| block.kind);
+        let kind = self.kind_of(address);
         named.objects.push(address.clone());
         match (kind, path.segments.get(1 + used)) {
             (Some(kind), Some(Segment::Name(name))) => self.has_attribute(kind, name, span, frame),
@@ -245,7 +261,19 @@ impl<'d> Resolver<'d> {
     ) -> Option<BTreeMap<Name, Expression>> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
+            if let "data" | "stacks" = path.root.as_str() {
+                let (place, reference) = self.external(path, span, frame)?;
+                waiting.insert(place, Expression::Reference(reference));
+                continue;
+            }
             let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
+                ("vars", Some(Segment::Name(name)), _) => {
+                    (format!("vars.{name}"), Cow::Borrowed(self.variable(name, span, frame)?))
+                }
+                ("use", Some(Segment::Name(name)), _) => {
+                    let steps = names_of(&path.segments[1..]);
+                    (format!("use.{name}"), Cow::Borrowed(self.used(name, &steps, span, frame)?))
+                }
                 ("locals", Some(Segment::Name(name)), _) => {
                     (format!("locals.{name}"), Cow::Borrowed(self.local(name, span, frame)?))
                 }
@@ -294,8 +322,9 @@ impl<'d> Resolver<'d> {
         let written = self.written_each(named, frame);
         let mut scope = Scope { read: Some(read), ..Scope::default() };
         let text = |text: &Name| Item::Scalar(Value::Text(text.clone()));
-        scope.roots.insert("vars".into(), Item::of_map(&self.var_values));
-        scope.roots.insert("locals".into(), Item::of_map(&self.local_values));
+        scope.roots.insert("vars".into(), Item::of_map(&self.scope.var_values));
+        scope.roots.insert("locals".into(), Item::of_map(&self.scope.local_values));
+        scope.roots.insert("use".into(), Item::of_map(&self.scope.use_values));
         scope.roots.insert("env".into(), text(&self.env));
         scope.roots.insert("stack".into(), text(&self.stack));
         for place in &named.places {
@@ -304,7 +333,9 @@ impl<'d> Resolver<'d> {
             }
         }
         for object in &objects {
-            bind(&mut scope.roots, object.address.segments(), Item::of_object(object));
+            if let Some(path) = object.address.below(&self.scope.prefix) {
+                bind(&mut scope.roots, path.split('.'), Item::of_object(object));
+            }
         }
         if let Some(each) = frame.each {
             bind(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
@@ -317,7 +348,8 @@ impl<'d> Resolver<'d> {
             }
         }
         // What a local waits for is unknown in `local_values` already.
-        for (path, value) in values.iter().filter(|(path, _)| path.starts_with("each.")) {
+        let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
+        for (path, value) in values.iter().filter(|(path, _)| later(path)) {
             bind(&mut scope.roots, path.split('.'), Item::of(value));
         }
         program.evaluate(&scope)
@@ -348,8 +380,9 @@ impl<'d> Resolver<'d> {
                 })
                 .collect();
             match path.root.as_str() {
-                "vars" => graft(&mut bindings, &path.root, &self.var_values, &names),
-                "locals" => graft(&mut bindings, &path.root, &self.local_values, &names),
+                "vars" => graft(&mut bindings, &path.root, &self.scope.var_values, &names),
+                "locals" => graft(&mut bindings, &path.root, &self.scope.local_values, &names),
+                "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names),
                 "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
                 "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
                 "each" => {
@@ -365,6 +398,15 @@ impl<'d> Resolver<'d> {
         }
         bindings
     }
+}
+
+/// Returns the names of segments; a computed one has none.
+fn names_of(segments: &[Segment]) -> Vec<Option<&Name>> {
+    let name = |segment| match segment {
+        &Segment::Name(ref name) => Some(name),
+        &Segment::Computed(_) => None,
+    };
+    segments.iter().map(name).collect()
 }
 
 /// Words that CEL keeps for itself.

@@ -7,6 +7,7 @@ use std::io;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::policy::Policy;
 use super::stack::{Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretSink};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -46,6 +47,7 @@ pub(super) fn digest<'r>(
     environment: &Environment,
     resources: impl Iterator<Item = &'r Resource>,
     outputs: &BTreeMap<Name, Output>,
+    policies: &[Policy],
 ) -> String {
     let mut writer = io::BufWriter::new(Writer(Sha256::new()));
     put(&mut writer, &(name, &environment.name, environment.confirm == Confirm::Typed));
@@ -54,6 +56,10 @@ pub(super) fn digest<'r>(
     }
     for (name, output) in outputs {
         put(&mut writer, &(name, &output.expression));
+    }
+    for policy in policies {
+        let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
+        put(&mut writer, &("policy", &policy.name, on, &policy.deny.source));
     }
     let digest = match writer.into_inner() {
         Ok(writer) => writer.0.finalize(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::codes;
+use super::place::Place;
 use super::resolver::{Frame, Resolved, Resolver};
 use super::source_dir::{self, SourceError, Tree};
 use super::stack::{Resource, SecretSink};
@@ -39,6 +40,13 @@ impl<'d> Resolver<'d> {
                     .help("write the path, or a variable that holds it"),
             );
             return (broken(), None);
+        };
+        let path = match self.path_of(&path) {
+            Ok(path) => path,
+            Err(outside) => {
+                self.problem(frame, outside.first_at(span));
+                return (broken(), None);
+            }
         };
         match self.digest_of(&path) {
             Ok(digest) => {
@@ -90,6 +98,21 @@ impl<'d> Resolver<'d> {
                 );
             }
         }
+    }
+
+    /// Returns a directory's path from the stack's own: a module's sources stand below the module.
+    fn path_of(&self, path: &Name) -> Result<Name, Diagnostic> {
+        if self.scope.files.is_none() || super::files::refused(path).is_some() {
+            return Ok(path.clone());
+        }
+        let here = Place::new(self.read.place());
+        let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
+        if way.is_empty() || way.starts_with("..") {
+            return Err(Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
+                .detail("The module stands outside of the stack's directory, and what is uploaded lies below it.")
+                .help("put the sources, or the module, below the stack's directory"));
+        }
+        Ok(Name::new(way))
     }
 
     fn digest_of(&self, path: &Name) -> Result<Name, SourceError> {

@@ -31,13 +31,13 @@ impl<'d> Resolver<'d> {
         let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
             entries.values().map(|entry| Pending {
                 kind,
-                address: Address::new(kind.name, &entry.key),
+                address: self.address(kind.name, &entry.key),
                 entry,
                 parent: None,
             })
         });
         self.declare_in_turn(blocks.collect());
-        let mut next = 0;
+        let mut next = self.scope.first_block;
         while next < self.index.blocks().len() {
             let children = self.children(next);
             next += 1;
@@ -84,7 +84,7 @@ impl<'d> Resolver<'d> {
         let path = node.value.scalar()?.text.strip_prefix('$')?;
         let (root, name) = path.split_once('.')?;
         let known = self.registry.top_level().any(|kind| kind.name == root);
-        (known && is_legal_segment(name)).then(|| Address::new(root, name))
+        (known && is_legal_segment(name)).then(|| self.address(root, name))
     }
 
     fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
@@ -94,7 +94,10 @@ impl<'d> Resolver<'d> {
 
     fn declare_block(&mut self, block: Pending<'d>) {
         let state = if let Some(body) = named_entries(&block.entry.value) {
-            self.expand(&block, body).unwrap_or(State::Broken)
+            {
+                let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
+                self.expand(&block.address, each, body).unwrap_or(State::Broken)
+            }
         } else {
             self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
             State::Broken
@@ -130,11 +133,16 @@ impl<'d> Resolver<'d> {
         children
     }
 
-    /// Returns how many resources a block stands for; `None` when that has a problem.
-    fn expand(&self, block: &Pending<'d>, body: &'d [Entry]) -> Option<State<'d>> {
+    /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
+    /// problem.
+    pub(super) fn expand(
+        &self,
+        address: &Address,
+        outer: Option<&Each<'d>>,
+        body: &'d [Entry],
+    ) -> Option<State<'d>> {
         let find = |key: &str| body.iter().find(|entry| entry.key == key);
-        let outer = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
-        let instance = Instance { address: &block.address, key: None };
+        let instance = Instance { address, key: None };
         let frame = Frame { each: outer, instance: Some(instance), early: Some("`for_each`") };
         let Some(for_each) = find("for_each") else {
             let when = match find("when") {
@@ -155,7 +163,7 @@ impl<'d> Resolver<'d> {
             let key = each.key.clone();
             let present = match find("when") {
                 Some(when) => {
-                    let address = block.address.join(&key);
+                    let address = address.join(&key);
                     let instance = Instance { address: &address, key: Some(&key) };
                     let frame =
                         Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
@@ -171,7 +179,7 @@ impl<'d> Resolver<'d> {
                 self.problems.push(
                     Diagnostic::error(codes::INSTANCE_KEY, "a key stands twice in `for_each`")
                         .at(span, "")
-                        .detail(format!("The key `{key}` names two instances of {}.", block.address)),
+                        .detail(format!("The key `{key}` names two instances of {address}.")),
                 );
                 good = false;
             }
@@ -264,7 +272,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a node that must be known now.
-    fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+    pub(super) fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
         let expression = self.untyped(node, frame)?.expression;
         match expression.known() {
             Some(value) if value.is_secret() => {
@@ -285,14 +293,16 @@ impl<'d> Resolver<'d> {
                         codes::NOT_KNOWN_YET,
                         "this must be known before any resource exists",
                     )
-                    .at(node.span, ""),
+                    .at(node.span, "")
+                    .detail(waits(&expression))
+                    .help("decide it by a variable or a local that names no resource"),
                 );
                 None
             }
         }
     }
 
-    fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+    pub(super) fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
         let value = self.known(node, frame)?;
         if let Value::Bool(when) = value {
             return Some(when);
@@ -306,6 +316,15 @@ impl<'d> Resolver<'d> {
                 .help("write an expression such as `${env == 'prod'}`"),
         );
         None
+    }
+}
+
+/// Says what an expression waits for.
+fn waits(expression: &Expression) -> String {
+    let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
+    match names.as_slice() {
+        [] => "It depends on what is known later.".to_owned(),
+        names => format!("It waits for {}.", names.join(", ")),
     }
 }
 

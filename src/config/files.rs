@@ -4,6 +4,9 @@
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use crate::model::address::Name;
 
 /// Largest file that an expression may read.
 const MOST_BYTES: usize = 1 << 20;
@@ -30,6 +33,34 @@ pub trait Files {
     /// When it cannot be read, is a link or no directory.
     fn list(&self, _path: &Path) -> io::Result<Vec<Listed>> {
         Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Returns the directories from the root, within which configuration is shared, down to the
+    /// stack's own; none when that is the root itself.
+    fn place(&self) -> Vec<Name> {
+        Vec::new()
+    }
+
+    /// Reads a file of configuration, by its path from the root.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no regular file.
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read(path)
+    }
+
+    /// Returns the names in a directory, by its path from the root.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no directory.
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let listed = self.list(path)?;
+        Ok(listed.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
+    }
+
+    /// Returns the files below another directory, by its path from the root: what a module reads.
+    fn below(&self, _path: &Path) -> Option<Rc<dyn Files>> {
+        None
     }
 }
 

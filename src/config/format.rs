@@ -9,6 +9,8 @@ use crate::model::schema::Format;
 
 /// Beginnings of login names that the service keeps for itself.
 const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
+/// What a taint does to workloads that do not tolerate it.
+const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 /// Beginnings of OpenSSH public key types.
 const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
 
@@ -41,6 +43,8 @@ pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
         Format::ClockTime => clock_time(text),
         Format::Domain => domain(text),
         Format::Email => email(text),
+        Format::Taint => taint(text),
+        Format::PathName => path_name(text),
         Format::Directory => match super::files::refused(text) {
             None => Ok(()),
             Some(why) => {
@@ -104,6 +108,44 @@ fn email(text: &str) -> Result<(), Mismatch> {
         return Ok(());
     }
     Err(wrong(format!("A mail address was expected, and this is `{}`.", shown(text))))
+}
+
+/// Checks a taint as `kubectl` writes it.
+fn taint(text: &str) -> Result<(), Mismatch> {
+    let expected = || {
+        wrong(format!(
+            "A taint such as dedicated=batch:NoSchedule was expected, and this is `{}`.",
+            shown(text)
+        ))
+    };
+    let Some((rest, effect)) = text.rsplit_once(':') else {
+        return Err(expected().help(format!("end it with one of {}", TAINT_EFFECTS.join(", "))));
+    };
+    let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
+    let legal = |part: &str| {
+        part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/'))
+    };
+    if key.is_empty() || !legal(key) || !legal(value) {
+        return Err(expected());
+    }
+    if TAINT_EFFECTS.contains(&effect) {
+        return Ok(());
+    }
+    let slip = wrong(format!("`{}` is no effect of a taint.", shown(effect)));
+    Err(match nearest(effect, TAINT_EFFECTS.iter().copied()) {
+        Some(near) => slip.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
+        None => slip.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
+    })
+}
+
+/// Checks a name that requests carry in their path.
+fn path_name(text: &str) -> Result<(), Mismatch> {
+    let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
+    if matches!(text, "." | "..") || text.chars().any(hostile) {
+        let slip = wrong(format!("`{}` stands in the path of requests, and cannot.", shown(text)));
+        return Err(slip.help("write it without slashes, backslashes and percent signs"));
+    }
+    Ok(())
 }
 
 fn wrong(detail: String) -> Mismatch {
@@ -175,6 +217,9 @@ mod tests {
             (key, Format::SshPublicKey),
             ("reporting_1", Format::DatabaseUser),
             ("2026-01-02T03:04:05Z", Format::Timestamp),
+            ("dedicated=batch:NoSchedule", Format::Taint),
+            ("example.com/gpu:NoExecute", Format::Taint),
+            ("orders of today?", Format::PathName),
         ] {
             assert_eq!(check(text, format), Ok(()), "{text}");
         }
@@ -198,6 +243,13 @@ mod tests {
             ("app_x", Format::DatabaseUser, "The service keeps logins that begin with app_ for itself."),
             ("1x", Format::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
             ("soon", Format::Timestamp, "`soon` is no RFC 3339 time."),
+            ("a=b:NoSchedul", Format::Taint, "`NoSchedul` is no effect of a taint."),
+            (
+                "batch",
+                Format::Taint,
+                "A taint such as dedicated=batch:NoSchedule was expected, and this is `batch`.",
+            ),
+            ("a/b", Format::PathName, "`a/b` stands in the path of requests, and cannot."),
         ] {
             assert_eq!(check(text, format).unwrap_err().detail, detail, "{text}");
         }

@@ -91,6 +91,8 @@ pub(super) struct Chosen<'d> {
     pub(super) environment: Environment,
     /// The values that it gives to variables.
     pub(super) vars: &'d [Entry],
+    /// The values that it puts in the place of others.
+    pub(super) set: &'d [Entry],
 }
 
 /// Chooses the environment: the one asked for, the one marked `default`, or the only one.
@@ -134,11 +136,12 @@ pub(super) fn environment<'d>(
     Chosen {
         environment: Environment { name: entry.key.clone(), confirm: block.confirm },
         vars: block.vars,
+        set: block.set,
     }
 }
 
 fn nothing<'d>(name: Name) -> Chosen<'d> {
-    Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[] }
+    Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
 }
 
 fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
@@ -171,10 +174,11 @@ struct Block<'d> {
     is_default: bool,
     confirm: Confirm,
     vars: &'d [Entry],
+    set: &'d [Entry],
 }
 
 fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
-    let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[] };
+    let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[], set: &[] };
     let Some(entries) = named_entries(&environment.value) else {
         problems.push(not_a_block(&environment.key, &environment.value));
         return block;
@@ -191,19 +195,17 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                 Some(vars) => block.vars = vars,
                 None => problems.push(not_a_block("vars", &entry.value)),
             },
-            "set" => problems.push(
-                Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
-                    .at(entry.key_span, "")
-                    .detail("The language has `set`, but this version of stead does not act on it.")
-                    .help("give the value through a variable: `vars: { NAME: VALUE }`"),
-            ),
+            "set" => match named_entries(&entry.value) {
+                Some(set) => block.set = set,
+                None => problems.push(not_a_block("set", &entry.value)),
+            },
             other => {
-                let near = nearest(other, ["default", "confirm", "vars"]);
+                let near = nearest(other, ["default", "confirm", "set", "vars"]);
                 problems.push(
                     Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment does not have this key")
                         .at(entry.key_span, "")
                         .help(near.map_or_else(
-                            || "an environment has `default`, `confirm` and `vars`".to_owned(),
+                            || "an environment has `default`, `confirm`, `set` and `vars`".to_owned(),
                             |near| format!("did you mean `{near}`?"),
                         )),
                 );

@@ -105,8 +105,15 @@ impl<'d> Block<'d> {
 #[derive(Debug, Default)]
 pub(super) struct Index<'d> {
     blocks: IndexMap<Address, Block<'d>>,
-    names: HashMap<&'static str, BTreeMap<Name, Address>>,
+    names: Names,
+    prefix: Name,
 }
+
+/// The names of the blocks of each kind.
+type Names = HashMap<&'static str, BTreeMap<Name, Address>>;
+
+/// What names meant before a module was entered.
+pub(super) struct Outer(Names, Name);
 
 /// One step of a path; `None` is a computed key that is not known.
 pub(super) type Step = Option<Name>;
@@ -134,6 +141,20 @@ pub(super) enum Found {
 }
 
 impl<'d> Index<'d> {
+    /// Lets names mean the blocks of an instance of a module, from here on.
+    pub(super) fn enter(&mut self, prefix: Name) -> Outer {
+        Outer(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
+    }
+
+    /// Lets names mean what they meant before.
+    pub(super) fn leave(&mut self, outer: Outer) {
+        Outer(self.names, self.prefix) = outer;
+    }
+
+    fn address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).within(&self.prefix)
+    }
+
     /// Declares a block.
     pub(super) fn insert(&mut self, block: Block<'d>) {
         if block.parent.is_none() {
@@ -172,7 +193,7 @@ impl<'d> Index<'d> {
                     .help(format!("write `{}.NAME`", kind.name)),
             ));
         };
-        let Some(mut block) = self.get(Address::new(kind.name, name).as_str()) else {
+        let Some(mut block) = self.get(self.address(kind.name, name).as_str()) else {
             return Found::Nowhere(Box::new(self.unknown(kind, name)));
         };
         let mut used = 1;
@@ -234,7 +255,7 @@ impl<'d> Index<'d> {
             };
         };
         let problem = problem.help(format!("did you mean `${}.{near}`?", kind.name));
-        match self.get(Address::new(kind.name, near).as_str()) {
+        match self.get(self.address(kind.name, near).as_str()) {
             Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
             None => problem,
         }

@@ -261,7 +261,9 @@ impl<'d> Resolver<'d> {
         }
         let expression = self.untyped(&entry.value, frame)?.expression;
         match &expression {
-            Expression::Reference(Reference { address, attribute: None }) if address.root() == PROJECT => {
+            Expression::Reference(Reference { address, attribute: None })
+                if self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
+            {
                 Some(expression)
             }
             Expression::Reference(Reference { attribute: Some(attribute), .. }) if attribute == "id" => {

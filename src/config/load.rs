@@ -1,23 +1,28 @@
 //! `load`: from file texts to a `Stack`, collecting every problem on the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
 use super::header::{environment, header};
-use super::merge::{Entries, Merged, merge};
+use super::merge::{Entries, Merged, merge, merge_module};
+use super::modules::gather::gather;
+use super::place::Place;
+use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
-use super::stack::{Environment, Output, Resource, Stack};
+use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{codes, digest, kdl, masks, order, plain_entries, rules, yaml};
+use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
 use crate::model::schema::Registry;
 use crate::model::secret::Secret;
-use crate::model::source::{Source, SourceId, Sources};
+use crate::model::source::{Source, SourceId, Sources, Span};
 
 /// What decides besides the files.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +38,8 @@ pub struct Request {
     pub var_files: Vec<(String, String)>,
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
+    /// An expression to evaluate besides, as an output would be (`stead eval`).
+    pub expression: Option<String>,
 }
 
 /// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
@@ -49,9 +56,16 @@ pub struct Rejected {
 
 /// The parsed files of a run.
 struct Parsed {
-    stack: Vec<Document>,
+    /// The stack, then the modules that it uses.
+    units: Vec<Vec<Document>>,
+    /// Where they stand.
+    places: Vec<Place>,
+    /// The modules that are used, by the place of their `source`.
+    calls: BTreeMap<Span, usize>,
     /// Strongest first.
     vars: Vec<(Name, Document)>,
+    /// Where the expression stands that is to be evaluated.
+    expression: Option<Span>,
 }
 
 /// What resolving gives; a `Stack` without its files.
@@ -62,6 +76,12 @@ struct Outcome {
     resources: Vec<Resource>,
     project: Option<Address>,
     outputs: BTreeMap<Name, Output>,
+    data: BTreeMap<Address, DataLookup>,
+    stacks: BTreeMap<Name, OtherStack>,
+    modules: BTreeMap<Name, Span>,
+    evaluated: Option<Expression>,
+    declarations: Declarations,
+    policies: Vec<Policy>,
     problems: Problems,
 }
 
@@ -75,16 +95,37 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let first_of_vars = sources.next();
-    let files = match parse(&registry, &mut sources, request) {
+    let parsed = parse(registry, &mut sources, request, read);
+    let mut files = match parsed {
         Ok(files) => files,
         // A file that cannot be parsed hides declarations: going on would report what is there.
-        Err(diagnostics) => {
+        Err((diagnostics, first_of_vars)) => {
             sources.hide_values_from(first_of_vars);
             return Err(Box::new(Rejected { sources, diagnostics }));
         }
     };
-    resolve(registry, sources, &files, request, read)
+    if let Some(text) = &request.expression {
+        let id = sources.add(Source::new("expression", text.as_str()));
+        files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
+    }
+    let problems = Problems::default();
+    let replaced = replace(&registry, &mut files, request, &problems);
+    resolve(registry, sources, &files, request, read, (problems, replaced))
+}
+
+/// Puts the values of the environment's `set` in their places.
+fn replace(
+    registry: &Registry,
+    files: &mut Parsed,
+    request: &Request,
+    problems: &Problems,
+) -> BTreeSet<Span> {
+    let Some(documents) = files.units.first_mut() else { return BTreeSet::new() };
+    // What is wrong with the environments is said when they are read for good.
+    let quiet = Problems::default();
+    let merged = merge(registry, documents, &quiet);
+    let set = environment(&merged, request.environment.as_ref(), &quiet).set.to_vec();
+    set::replace(registry, documents, &set, problems)
 }
 
 fn resolve(
@@ -93,16 +134,22 @@ fn resolve(
     files: &Parsed,
     request: &Request,
     read: ReadFile<'_>,
+    begun: (Problems, BTreeSet<Span>),
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let outcome = outcome(registry, &sources, files, request, read);
-    sources.hide(&masks::secrets(&files.stack, &files.vars));
+    let outcome = outcome(registry, &sources, files, request, read, begun);
+    sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
     let failed = outcome.problems.any_error();
     let diagnostics = outcome.problems.into_diagnostics();
     if failed {
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    let digest =
-        digest::digest(&outcome.name, &outcome.environment, outcome.resources.iter(), &outcome.outputs);
+    let digest = digest::digest(
+        &outcome.name,
+        &outcome.environment,
+        outcome.resources.iter(),
+        &outcome.outputs,
+        &outcome.policies,
+    );
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
@@ -113,8 +160,15 @@ fn resolve(
             .collect(),
         outputs: outcome.outputs,
         project: outcome.project,
+        declarations: outcome.declarations,
+        policies: outcome.policies,
         backend_required: outcome.backend_required,
         digest,
+        data: outcome.data,
+        stacks: outcome.stacks,
+        modules: outcome.modules,
+        reads: String::new(),
+        evaluated: outcome.evaluated,
         sources,
     };
     Ok((stack, diagnostics))
@@ -127,28 +181,36 @@ fn outcome(
     files: &Parsed,
     request: &Request,
     read: ReadFile<'_>,
+    (problems, replaced): (Problems, BTreeSet<Span>),
 ) -> Outcome {
-    let problems = Problems::default();
-    let merged: Merged<'_> = merge(&registry, &files.stack, &problems);
+    let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
+    let merged: Merged<'_> = merge(&registry, own, &problems);
+    // Counted as the calls count: the stack is none of its modules.
+    let mut modules = vec![Merged::default()];
+    modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = header(&merged, &problems);
     let chosen = environment(&merged, request.environment.as_ref(), &problems);
-    let mut resolver = Resolver::new(registry, sources, read, problems);
+    let mut resolver = Resolver::new(registry, sources, read, problems, &files.calls);
+    (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced);
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars };
     resolver.variables(&merged.vars, &givers);
-    let locals = resolver.order_locals(&merged.locals);
-    resolver.resolve_locals(&locals.early);
-    resolver.declare(&merged);
-    resolver.resolve_locals(&locals.late);
-    let resources = resolver.resources();
+    resolver.declare_stacks(&merged.stacks);
+    resolver.resolve_unit(&merged);
+    let mut resources = std::mem::take(&mut resolver.made);
+    resources.sort_by(|a, b| a.address.cmp(&b.address));
     let outputs = outputs(&resolver, &merged.outputs);
+    let evaluated = evaluated(&resolver, request, files.expression);
     let project = resolver.project(&resources);
+    let declarations = resolver.declarations(&merged, &resources);
+    let policies = resolver.policies(&merged.policies);
     for circle in order::circles(&resources) {
         resolver.problems.push(circle);
     }
     resolver.keep_secrets_at_home(&resources);
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
+    let data = std::mem::take(&mut resolver.externals.data);
     Outcome {
         name: header.name,
         environment: chosen.environment,
@@ -156,8 +218,21 @@ fn outcome(
         resources,
         project,
         outputs,
+        data,
+        stacks: resolver.externals.into_stacks(),
+        modules: resolver.problems.calls(),
+        evaluated,
+        declarations,
+        policies,
         problems: resolver.problems,
     }
+}
+
+/// Evaluates the expression that was asked for: `$path`, `${…}`, or CEL by itself.
+fn evaluated(resolver: &Resolver<'_>, request: &Request, span: Option<Span>) -> Option<Expression> {
+    let (text, span) = (request.expression.as_ref()?, span?);
+    let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
+    resolver.text(&text, span, Frame::top(None)).map(|resolved| resolved.expression)
 }
 
 fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
@@ -168,28 +243,78 @@ fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name,
     entries.iter().filter_map(output).collect()
 }
 
-/// Parses all files, the variable files too.
-fn parse(registry: &Registry, sources: &mut Sources, request: &Request) -> Result<Parsed, Vec<Diagnostic>> {
-    let mut problems = Vec::new();
-    let mut keep = |parsed: Result<Document, Vec<Diagnostic>>| match parsed {
-        Ok(document) => Some(document),
-        Err(found) => {
-            problems.extend(found);
-            None
-        }
+/// Parses all files: the stack's, those that it includes and uses, and the variable files. After a
+/// problem the second part is the first of the latter.
+fn parse(
+    registry: Registry,
+    sources: &mut Sources,
+    request: &Request,
+    read: ReadFile<'_>,
+) -> Result<Parsed, (Vec<Diagnostic>, SourceId)> {
+    let (mut gathered, mut problems) = match gather(registry, sources, read) {
+        Ok(gathered) => (gathered, Vec::new()),
+        Err(problems) => (super::modules::gather::Gathered::default(), problems),
     };
-    let stack = sources.iter().filter_map(|(id, source)| keep(document(registry, id, source))).collect();
+    let first_of_vars = sources.next();
     let mut vars = Vec::new();
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        vars.extend(keep(document(registry, id, &source)).map(|document| (Name::new(path), document)));
+        match document(&registry, id, &source) {
+            Ok(document) => vars.push((Name::new(path), document)),
+            Err(found) => problems.extend(found),
+        }
     }
-    if problems.is_empty() { Ok(Parsed { stack, vars }) } else { Err(problems) }
+    for unit in &mut gathered.units {
+        problems.extend(also_in::write_out(&mut unit.documents, &registry));
+    }
+    if !problems.is_empty() {
+        return Err((problems, first_of_vars));
+    }
+    let (places, units) = gathered.units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
+    Ok(Parsed { units, places, calls: gathered.calls, vars, expression: None })
 }
 
-fn document(registry: &Registry, id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
-    let is_kind = |word: &str| registry.top_level().any(|kind| kind.name == word);
+/// Returns the name of the stack that these files make up, its environments and the one that is chosen
+/// by itself, without resolving anything; `None` when they are no stack.
+#[must_use]
+pub fn peek(registry: Registry, sources: &Sources) -> Option<Peek> {
+    let documents: Option<Vec<Document>> =
+        sources.iter().map(|(id, source)| document(&registry, id, source).ok()).collect();
+    let documents = documents?;
+    let quiet = Problems::default();
+    let merged = merge(&registry, &documents, &quiet);
+    let header = header(&merged, &quiet);
+    let chosen = environment(&merged, None, &quiet);
+    (!header.name.is_empty()).then(|| Peek {
+        name: header.name,
+        backend_required: header.backend_required,
+        environments: merged.environments.keys().cloned().collect(),
+        default: chosen.environment.name,
+    })
+}
+
+/// What a stack says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peek {
+    /// Its name.
+    pub name: Name,
+    /// The local ledger is refused.
+    pub backend_required: bool,
+    /// Its environments.
+    pub environments: BTreeSet<Name>,
+    /// The environment that is chosen when none is asked for; empty when there are several.
+    pub default: Name,
+}
+
+/// Parses one file.
+pub(super) fn document(
+    registry: &Registry,
+    id: SourceId,
+    source: &Source,
+) -> Result<Document, Vec<Diagnostic>> {
+    // `use shop …` names a block, as `vm web …` does.
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let parsed = match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => yaml::parse(id, source),
         Some("kdl") => kdl::parse(id, source, &is_kind),

@@ -1,5 +1,5 @@
-//! The locals: named values that may use variables, each other and, once all blocks are declared,
-//! live objects.
+//! The locals and the calls of modules: named values that may use variables, each other and, once all
+//! blocks are declared, live objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,37 +7,53 @@ use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::merge::Entries;
 use super::resolver::{Frame, Local, LocalValue, Nothing, Resolver};
-use super::template::Part;
+use super::template::{Part, Template};
 use crate::model::address::Name;
 use crate::model::cel::Segment;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::value::Value;
 
-/// Locals in an order in which each comes after those that it uses.
+/// Locals and calls in an order in which each comes after those that it uses.
 pub(super) struct Ordered<'d> {
-    /// Those that can be computed at once.
+    /// Locals that can be computed at once.
     pub(super) early: Vec<&'d Entry>,
-    /// Those that read live objects, themselves or through others.
-    pub(super) late: Vec<&'d Entry>,
+    /// What reads live objects, itself or through others.
+    pub(super) late: Vec<Late<'d>>,
 }
 
-/// What a local names.
+/// What is resolved once all blocks are declared.
+pub(super) enum Late<'d> {
+    /// A local.
+    Local(&'d Entry),
+    /// A module that is used.
+    Call(&'d Entry),
+}
+
+/// `locals.NAME` or `use.NAME`.
+type Named = (&'static str, Name);
+
+/// What a local or a call names.
 #[derive(Default)]
 struct Uses {
-    locals: BTreeSet<Name>,
+    named: BTreeSet<Named>,
     live: bool,
 }
 
 impl<'d> Resolver<'d> {
-    /// Orders the locals. Circles become problems; their members are known to be broken.
-    pub(super) fn order_locals(&mut self, locals: &Entries<'d>) -> Ordered<'d> {
-        let uses: BTreeMap<&Name, Uses> =
-            locals.iter().map(|(name, entry)| (name, self.uses(&entry.value))).collect();
+    /// Orders the locals and calls. Circles become problems; then all of them are known to be broken.
+    pub(super) fn order_values(&mut self, locals: &Entries<'d>, calls: &Entries<'d>) -> Ordered<'d> {
+        let named = |root, entries: &Entries<'d>| {
+            entries.iter().map(|(name, entry)| ((root, name.clone()), *entry)).collect::<Vec<_>>()
+        };
+        let entries: BTreeMap<Named, &'d Entry> =
+            named("locals", locals).into_iter().chain(named("use", calls)).collect();
+        let uses: BTreeMap<&Named, Uses> =
+            entries.iter().map(|(name, entry)| (name, self.uses(&entry.value))).collect();
         let mut graph = Graph::default();
-        let nodes: BTreeMap<&Name, _> = locals.keys().map(|name| (name, graph.add(name))).collect();
+        let nodes: BTreeMap<&Named, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
         for (name, uses) in &uses {
-            for used in &uses.locals {
+            for used in &uses.named {
                 if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
                     graph.order(*before, *after);
                 }
@@ -47,11 +63,11 @@ impl<'d> Resolver<'d> {
             Ok(order) => order,
             Err(knots) => {
                 for knot in knots {
-                    let names: Vec<&Name> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
-                    self.problems.push(circle(&names, locals, &uses));
+                    let names: Vec<&Named> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+                    self.problems.push(circle(&names, &entries, &uses));
                 }
-                for name in locals.keys() {
-                    self.locals.insert(name.clone(), Local { value: LocalValue::Broken, origin: None });
+                for name in entries.keys() {
+                    self.put(name, LocalValue::Broken);
                 }
                 return Ordered { early: Vec::new(), late: Vec::new() };
             }
@@ -59,11 +75,12 @@ impl<'d> Resolver<'d> {
         let mut late = BTreeSet::new();
         let mut ordered = Ordered { early: Vec::new(), late: Vec::new() };
         for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
-            let (Some(uses), Some(entry)) = (uses.get(name), locals.get(name)) else { continue };
-            if uses.live || uses.locals.iter().any(|used| late.contains(used)) {
+            let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
+            let is_call = name.0 == "use";
+            if is_call || uses.live || uses.named.iter().any(|used| late.contains(used)) {
                 late.insert(name.clone());
-                self.locals.insert(name.clone(), Local { value: LocalValue::Later, origin: None });
-                ordered.late.push(entry);
+                self.put(name, LocalValue::Later);
+                ordered.late.push(if is_call { Late::Call(entry) } else { Late::Local(entry) });
             } else {
                 ordered.early.push(entry);
             }
@@ -71,20 +88,24 @@ impl<'d> Resolver<'d> {
         ordered
     }
 
-    /// Computes locals in order.
-    pub(super) fn resolve_locals(&mut self, locals: &[&'d Entry]) {
-        for entry in locals {
-            let resolved = self.untyped(&entry.value, Frame::top(None));
-            let known = resolved.as_ref().and_then(|resolved| resolved.expression.evaluate(&Nothing).ok());
-            self.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
-            let local = match resolved {
-                Some(resolved) => {
-                    Local { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
-                }
-                None => Local { value: LocalValue::Broken, origin: None },
-            };
-            self.locals.insert(entry.key.clone(), local);
-        }
+    fn put(&mut self, (root, name): &Named, value: LocalValue) {
+        let scope = &mut self.scope;
+        let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
+        place.insert(name.clone(), Local { value, origin: None });
+    }
+
+    /// Computes a local.
+    pub(super) fn resolve_local(&mut self, entry: &'d Entry) {
+        let resolved = self.untyped(&entry.value, Frame::top(None));
+        let known = resolved.as_ref().and_then(|resolved| resolved.expression.evaluate(&Nothing).ok());
+        self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
+        let local = match resolved {
+            Some(resolved) => {
+                Local { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
+            }
+            None => Local { value: LocalValue::Broken, origin: None },
+        };
+        self.scope.locals.insert(entry.key.clone(), local);
     }
 
     fn uses(&self, node: &Node) -> Uses {
@@ -102,10 +123,11 @@ impl<'d> Resolver<'d> {
     }
 
     fn text_uses(&self, text: &str, uses: &mut Uses) {
-        use super::template::Template;
         let Ok(Some(template)) = Template::parse(text, |_| false) else { return };
         let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
-            ("locals", Some(first)) => drop(uses.locals.insert(first.clone())),
+            ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
+            ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
+            ("data" | "stacks", _) => uses.live = true,
             (root, _) => uses.live |= self.registry.top_level().any(|kind| kind.name == root),
         };
         for part in &template.parts {
@@ -131,15 +153,22 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn circle(names: &[&Name], locals: &Entries<'_>, uses: &BTreeMap<&Name, Uses>) -> Diagnostic {
-    let mut problem = Diagnostic::error(codes::LOCAL_CYCLE, "locals are defined by each other");
+fn circle(
+    names: &[&Named],
+    entries: &BTreeMap<Named, &Entry>,
+    uses: &BTreeMap<&Named, Uses>,
+) -> Diagnostic {
+    let modules = names.iter().any(|(root, _)| *root == "use");
+    let summary =
+        if modules { "modules are given what they give" } else { "locals are defined by each other" };
+    let mut problem = Diagnostic::error(codes::LOCAL_CYCLE, summary);
     let mut sorted = names.to_vec();
     sorted.sort();
     for name in &sorted {
         let next =
-            sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.locals.contains(**other)));
-        if let (Some(entry), Some(next)) = (locals.get(*name), next) {
-            problem = problem.at(entry.value.span, format!("locals.{name} uses locals.{next}"));
+            sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.named.contains(**other)));
+        if let (Some(entry), Some((root, next))) = (entries.get(*name), next) {
+            problem = problem.at(entry.value.span, format!("{}.{} uses {root}.{next}", name.0, name.1));
         }
     }
     problem.help("give one of them a value that uses none of the others")

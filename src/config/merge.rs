@@ -10,9 +10,26 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
 
 /// Blocks of the language besides kinds.
-const BLOCKS: &[&str] = &["backend", "environments", "locals", "outputs", "stack", "stead", "vars"];
-/// Blocks of the full language that this version does not have.
-const NOT_YET: &[&str] = &["data", "import", "include", "moved", "policy", "removed", "stacks", "use"];
+const BLOCKS: &[&str] = &[
+    "backend",
+    "data",
+    "environments",
+    "import",
+    "include",
+    "locals",
+    "moved",
+    "outputs",
+    "policy",
+    "removed",
+    "stack",
+    "stacks",
+    "stead",
+    "use",
+    "vars",
+];
+/// Blocks that only a stack has: a module is told by its caller.
+const OF_STACKS: &[&str] =
+    &["backend", "environments", "import", "moved", "policy", "removed", "stack", "stacks"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -34,8 +51,50 @@ pub(super) struct Merged<'d> {
     pub(super) locals: Entries<'d>,
     /// Outputs.
     pub(super) outputs: Entries<'d>,
+    /// Modules that are used.
+    pub(super) uses: Entries<'d>,
+    /// Other stacks whose outputs are read.
+    pub(super) stacks: Entries<'d>,
+    /// Policies.
+    pub(super) policies: Entries<'d>,
+    /// `moved`, in as many files as say it.
+    pub(super) moved: Vec<&'d Entry>,
+    /// `import`, likewise.
+    pub(super) imports: Vec<&'d Entry>,
+    /// `removed`, likewise.
+    pub(super) removed: Vec<&'d Entry>,
     /// Blocks of each kind.
-    pub(super) blocks: BTreeMap<&'static str, (&'static Kind, Entries<'d>)>,
+    pub(super) blocks: Kinds<'d>,
+    /// Lookups of objects that nobody here manages, by kind.
+    pub(super) data: Kinds<'d>,
+}
+
+/// Named entries of each kind.
+pub(super) type Kinds<'d> = BTreeMap<&'static str, (&'static Kind, Entries<'d>)>;
+
+/// Lays a module's documents together. What only a stack has becomes a problem.
+pub(super) fn merge_module<'d>(
+    registry: &Registry,
+    documents: &'d [Document],
+    problems: &Problems,
+) -> Merged<'d> {
+    let merged = merge(registry, documents, problems);
+    for entry in documents.iter().flat_map(|document| &document.root) {
+        if OF_STACKS.contains(&entry.key.as_str()) {
+            problems.push(
+                Diagnostic::error(codes::MODULE_BLOCK, "only a stack has this block")
+                    .at(entry.key_span, "")
+                    .detail(format!(
+                        "This directory is used as a module, and a module has no `{}`.",
+                        entry.key
+                    ))
+                    .help(
+                        "give a module what it needs by `with`, and take from it what it has in `outputs`",
+                    ),
+            );
+        }
+    }
+    merged
 }
 
 /// Lays documents together. What does not fit becomes a problem and is left out.
@@ -54,6 +113,15 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "environments" => gather(&mut merged.environments, entry, problems),
             "locals" => gather(&mut merged.locals, entry, problems),
             "outputs" => gather(&mut merged.outputs, entry, problems),
+            // Read before: the files stand beside this one by now.
+            "include" => {}
+            "use" => gather(&mut merged.uses, entry, problems),
+            "stacks" => gather(&mut merged.stacks, entry, problems),
+            "data" => gather_data(registry, &mut merged.data, entry, problems),
+            "policy" => gather(&mut merged.policies, entry, problems),
+            "moved" => merged.moved.push(entry),
+            "import" => merged.imports.push(entry),
+            "removed" => merged.removed.push(entry),
             name => match registry.top_level().find(|kind| kind.name == name) {
                 Some(kind) => {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
@@ -64,6 +132,32 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
         }
     }
     merged
+}
+
+fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, problems: &Problems) {
+    let Some(kinds) = named_entries(&block.value) else {
+        problems.push(not_a_block(&block.key, &block.value));
+        return;
+    };
+    for entry in kinds {
+        match registry.top_level().find(|kind| kind.name == entry.key) {
+            Some(kind) => {
+                let (_, names) = into.entry(kind.name).or_insert((kind, Entries::new()));
+                gather(names, entry, problems);
+            }
+            None => problems.push(no_kind(registry, entry)),
+        }
+    }
+}
+
+fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
+    let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
+        .at(entry.key_span, "")
+        .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
+    match nearest(&entry.key, registry.top_level().map(|kind| kind.name)) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+        None => problem.help("write `data: { KIND: { NAME: { name: … } } }`"),
+    }
 }
 
 fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
@@ -125,12 +219,6 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
 
 fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
     let name = entry.key.as_str();
-    if NOT_YET.contains(&name) {
-        return Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
-            .at(entry.key_span, "")
-            .detail(format!("The language has `{name}`, but this version of stead does not act on it."))
-            .help("remove the block");
-    }
     let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").at(entry.key_span, "");
     if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
         return problem

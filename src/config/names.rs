@@ -17,12 +17,15 @@ impl<'d> Resolver<'d> {
         match (root.as_str(), steps) {
             ("env", []) => Some(Value::Text(self.env.clone()).into()),
             ("stack", []) => Some(Value::Text(self.stack.clone()).into()),
-            ("vars", [name, rest @ ..]) => match drill_value(self.variable(name, span, frame)?, rest) {
-                Some(value) => {
-                    Some(Resolved { expression: value.clone().into(), origin: self.origin("vars", name) })
-                }
-                None => self.deep_path(path, span, frame),
-            },
+            ("vars", [name, rest @ ..]) => {
+                let resolved = self.inside(self.variable(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.origin("vars", name), ..resolved })
+            }
+            ("use", [name, rest @ ..]) => {
+                let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
+                self.inside(self.used(name, &steps, span, frame)?, path, rest, span, frame)
+            }
+            ("data" | "stacks", steps) => self.external_path(root, steps, path, span, frame),
             ("locals", [name, rest @ ..]) => {
                 let resolved = self.inside(self.local(name, span, frame)?, path, rest, span, frame)?;
                 Some(Resolved { origin: self.origin("locals", name), ..resolved })
@@ -30,12 +33,12 @@ impl<'d> Resolver<'d> {
             ("each", [name, rest @ ..]) => {
                 self.inside(&self.each(name, span, frame)?, path, rest, span, frame)
             }
-            ("vars" | "locals" | "each" | "env" | "stack", _) => {
+            ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
                 self.problem(
                     frame,
                     Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")
                         .at(span, "")
-                        .help("write `$vars.NAME`, `$locals.NAME`, `$each.key`, `$each.value`, `$env` or `$stack`"),
+                        .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env` or `$stack`"),
                 );
                 None
             }
@@ -60,7 +63,7 @@ impl<'d> Resolver<'d> {
     ) -> Option<Resolved> {
         if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
             // `$each.value.address`: an attribute of the resource that stands there.
-            let kind = self.index.of_instance(address)?.kind;
+            let kind = self.kind_of(address)?;
             let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
             let known = self.has_attribute(kind, name, span, frame);
             return known.then(|| Expression::Reference(reference).into());
@@ -190,9 +193,9 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns a variable's value; one that is not declared becomes a problem.
-    pub(super) fn variable(&self, name: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<&Value> {
-        let Some(value) = self.vars.get(name) else {
-            let known = self.vars.keys().map(Name::as_str);
+    pub(super) fn variable(&self, name: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<&Expression> {
+        let Some(value) = self.scope.vars.get(name) else {
+            let known = self.scope.vars.keys().map(Name::as_str);
             self.problem(frame, self.undeclared(codes::UNKNOWN_VARIABLE, "variable", name, known, span));
             return None;
         };
@@ -201,17 +204,28 @@ impl<'d> Resolver<'d> {
 
     /// Returns a local's value; one that is not declared becomes a problem.
     pub(super) fn local(&self, name: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<&Expression> {
-        let Some(local) = self.locals.get(name) else {
-            let known = self.locals.keys().map(Name::as_str);
+        let Some(local) = self.scope.locals.get(name) else {
+            let known = self.scope.locals.keys().map(Name::as_str);
             self.problem(frame, self.undeclared(codes::UNKNOWN_LOCAL, "local", name, known, span));
             return None;
         };
-        match &local.value {
+        self.ready(&local.value, "resource that the local names", span, frame)
+    }
+
+    /// Returns a value that is there; one that comes later becomes a problem.
+    pub(super) fn ready<'v>(
+        &self,
+        value: &'v LocalValue,
+        what: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&'v Expression> {
+        match value {
             LocalValue::Ready(expression) => Some(expression),
             LocalValue::Broken => None,
             LocalValue::Later => {
                 let early = frame.early.or(Some("this"));
-                self.is_late(Frame { early, ..frame }, "resource that the local names", span);
+                self.is_late(Frame { early, ..frame }, what, span);
                 None
             }
         }
@@ -273,11 +287,18 @@ impl<'d> Resolver<'d> {
         }
     }
 
+    /// Returns the kind of what a reference leads to.
+    pub(super) fn kind_of(&self, address: &Address) -> Option<&'static Kind> {
+        let looked_up = || self.externals.data.get(address).map(|lookup| lookup.kind);
+        self.index.of_instance(address).map(|block| block.kind).or_else(looked_up)
+    }
+
     /// Returns what decided a variable or local, where that was not its declaration.
     pub(super) fn origin(&self, root: &str, name: &Name) -> Option<Name> {
         match root {
-            "vars" => self.var_origins.get(name).cloned(),
-            _ => self.locals.get(name)?.origin.clone(),
+            "vars" => self.scope.var_origins.get(name).cloned(),
+            "locals" => self.scope.locals.get(name)?.origin.clone(),
+            _ => None,
         }
     }
 }

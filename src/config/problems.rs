@@ -9,11 +9,17 @@ use crate::model::source::Span;
 
 /// Most instance keys that one message names.
 const MOST_KEYS: usize = 5;
+/// How far up the calls of modules are shown.
+const MOST_CALLS: usize = 12;
 
 /// Problems so far. Shared by all who resolve, hence the cell.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     found: RefCell<BTreeMap<Key, Problem>>,
+    /// Where modules are used, by what stands in front of their addresses.
+    calls: RefCell<BTreeMap<Name, Span>>,
+    /// The modules that are being resolved, innermost last.
+    inside: RefCell<Vec<Name>>,
 }
 
 /// What makes two problems the same mistake: place and code; without a place, the words.
@@ -49,8 +55,8 @@ impl Problems {
         } else {
             String::new()
         };
-        let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert(Problem {
-            diagnostic,
+        let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert_with(|| Problem {
+            diagnostic: self.traced(instance, diagnostic),
             keys: Vec::new(),
             block: None,
         });
@@ -61,6 +67,46 @@ impl Problems {
                 Name::new(text.strip_suffix(key.as_str()).map_or(text, |block| block.trim_end_matches('.')))
             });
         }
+    }
+
+    /// Says that what follows is found in an instance of a module, which is used at this place.
+    pub(super) fn enter(&self, prefix: Name, call: Span) {
+        self.calls.borrow_mut().insert(prefix.clone(), call);
+        self.inside.borrow_mut().push(prefix);
+    }
+
+    /// Says that what follows is found where the module is used.
+    pub(super) fn leave(&self) {
+        self.inside.borrow_mut().pop();
+    }
+
+    /// Returns where every instance of a module is used.
+    pub(super) fn calls(&self) -> BTreeMap<Name, Span> {
+        self.calls.borrow().clone()
+    }
+
+    /// Adds the calls that lead to where a problem is.
+    fn traced(&self, instance: Option<Instance<'_>>, mut diagnostic: Diagnostic) -> Diagnostic {
+        let calls = self.calls.borrow();
+        if calls.is_empty() {
+            return diagnostic;
+        }
+        let inside = self.inside.borrow();
+        let mut way = match (inside.last(), instance) {
+            (Some(prefix), _) => prefix.as_str(),
+            (None, Some(instance)) => instance.address.as_str(),
+            (None, None) => return diagnostic,
+        };
+        for _ in 0..MOST_CALLS {
+            let call = calls.get(way);
+            let told = |call: &&Span| diagnostic.labels.iter().any(|label| label.span == **call);
+            if let Some(call) = call.filter(|call| !told(call)) {
+                diagnostic = diagnostic.at(*call, format!("used here as {way}"));
+            }
+            let Some((outer, _)) = way.rsplit_once('.') else { break };
+            way = outer;
+        }
+        diagnostic
     }
 
     /// Tells whether an error is among them.

@@ -1,14 +1,19 @@
 //! `Resolver`: what the configuration's expressions can see, and the texts that name it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::codes;
+use super::external::Externals;
+use super::files::Files;
 use super::index::{Each, Index};
 use super::load::ReadFile;
+use super::merge::Merged;
+use super::place::Place;
 use super::problems::{Instance, Problems};
 use super::source_dir::SourceError;
+use super::stack::Resource;
 use super::template::{Part, Template, TemplateError};
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Program, SyntaxError};
@@ -19,7 +24,7 @@ use crate::model::source::{Sources, Span};
 use crate::model::value::{Attributes, Value};
 
 /// Roots of expressions besides kinds.
-const ROOTS: &[&str] = &["each", "env", "locals", "stack", "vars"];
+pub(super) const ROOTS: &[&str] = &["data", "each", "env", "locals", "stack", "stacks", "use", "vars"];
 
 /// A local's value and what decided it.
 #[derive(Debug, Clone)]
@@ -41,6 +46,37 @@ pub(super) enum LocalValue {
     Broken,
 }
 
+/// What a stack or one instance of a module sees of itself.
+#[derive(Default)]
+pub(super) struct Scope {
+    /// The way to it from the stack: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
+    pub(super) prefix: Name,
+    /// Where its directory stands.
+    pub(super) place: Place,
+    /// Its files, where it is a module.
+    pub(super) files: Option<Rc<dyn Files>>,
+    /// How many modules it stands in.
+    pub(super) depth: usize,
+    /// The number of its first block.
+    pub(super) first_block: usize,
+    /// Values of variables; one with a problem is `None`.
+    pub(super) vars: BTreeMap<Name, Option<Expression>>,
+    /// The same, as expressions see them.
+    pub(super) var_values: Attributes,
+    /// What set a variable, where it was not its default.
+    pub(super) var_origins: BTreeMap<Name, Name>,
+    /// Locals; one that reads live objects is there once all blocks are declared.
+    pub(super) locals: BTreeMap<Name, Local>,
+    /// The same, as expressions see them now.
+    pub(super) local_values: Attributes,
+    /// Outputs of the modules that it uses: there once all blocks are declared.
+    pub(super) uses: BTreeMap<Name, Local>,
+    /// The same, as expressions see them now.
+    pub(super) use_values: Attributes,
+    /// Those of its modules that have a `for_each`.
+    pub(super) keyed: BTreeSet<Name>,
+}
+
 /// Everything that expressions can name, and where problems go.
 pub(super) struct Resolver<'d> {
     /// The kinds.
@@ -55,18 +91,26 @@ pub(super) struct Resolver<'d> {
     pub(super) stack: Name,
     /// The environment's name.
     pub(super) env: Name,
-    /// Values of variables; one with a problem is `None`.
-    pub(super) vars: BTreeMap<Name, Option<Value>>,
-    /// The same, as expressions see them.
-    pub(super) var_values: Attributes,
-    /// What set a variable, where it was not its default.
-    pub(super) var_origins: BTreeMap<Name, Name>,
-    /// Locals; one that reads live objects is there once all blocks are declared.
-    pub(super) locals: BTreeMap<Name, Local>,
-    /// The same, as expressions see them now.
-    pub(super) local_values: Attributes,
+    /// What is seen from where expressions are resolved now.
+    pub(super) scope: Scope,
+    /// The modules, each laid together once.
+    pub(super) modules: &'d [Merged<'d>],
+    /// Where their directories stand.
+    pub(super) places: &'d [Place],
+    /// The modules that are used, by the place of their `source`.
+    pub(super) calls: &'d BTreeMap<Span, usize>,
+    /// How many instances of modules there are.
+    pub(super) instances: usize,
+    /// There were too many, which was told.
+    pub(super) exhausted: bool,
+    /// The values that the environment's `set` replaced, by their places.
+    pub(super) replaced: BTreeSet<Span>,
     /// The declared blocks.
     pub(super) index: Index<'d>,
+    /// What is looked up elsewhere.
+    pub(super) externals: Externals,
+    /// The resources that are resolved already.
+    pub(super) made: Vec<Resource>,
     /// Expressions that were parsed.
     programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
@@ -132,6 +176,7 @@ impl<'d> Resolver<'d> {
         sources: &'d Sources,
         read: ReadFile<'d>,
         problems: Problems,
+        calls: &'d BTreeMap<Span, usize>,
     ) -> Self {
         Self {
             registry,
@@ -140,12 +185,16 @@ impl<'d> Resolver<'d> {
             read,
             stack: Name::default(),
             env: Name::default(),
-            vars: BTreeMap::new(),
-            var_values: Attributes::new(),
-            var_origins: BTreeMap::new(),
-            locals: BTreeMap::new(),
-            local_values: Attributes::new(),
+            scope: Scope::default(),
+            modules: &[],
+            places: &[],
+            calls,
+            instances: 0,
+            exhausted: false,
+            replaced: BTreeSet::new(),
             index: Index::default(),
+            externals: Externals::default(),
+            made: Vec::new(),
             programs: RefCell::default(),
             directories: RefCell::default(),
         }
@@ -154,6 +203,16 @@ impl<'d> Resolver<'d> {
     /// Adds a problem in the name of the frame's instance.
     pub(super) fn problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
+    }
+
+    /// Returns the address of a block of the stack or module that is being resolved.
+    pub(super) fn address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).within(&self.scope.prefix)
+    }
+
+    /// Returns the files of the stack or module that is being resolved.
+    pub(super) fn files(&self) -> &dyn Files {
+        self.scope.files.as_deref().unwrap_or(self.read)
     }
 
     /// Tells whether a name means something after a `$`.
@@ -242,6 +301,9 @@ impl<'d> Resolver<'d> {
         let known = self.registry.top_level().map(|kind| kind.name).chain(ROOTS.iter().copied());
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", ROOTS.join(", ")));
+        if self.scope.uses.contains_key(root) {
+            return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
+        }
         match nearest(root, known) {
             Some(near) => {
                 problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))

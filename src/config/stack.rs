@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::declarations::Declarations;
+use super::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, ReplaceOrder};
@@ -26,10 +28,50 @@ pub struct Stack {
     pub project: Option<Address>,
     /// The local ledger is refused.
     pub backend_required: bool,
+    /// What becomes of addresses and objects besides: `moved`, `import`, `removed`.
+    pub declarations: Declarations,
+    /// Rules that a plan must pass.
+    pub policies: Vec<Policy>,
     /// Digest of the resolved configuration, secrets by presence only: 16 hexadecimal digits.
     pub digest: String,
+    /// Objects that are looked up, and that this stack does not manage.
+    pub data: BTreeMap<Address, DataLookup>,
+    /// Other stacks whose outputs are read.
+    pub stacks: BTreeMap<Name, OtherStack>,
+    /// The instances of modules, by what stands in front of their addresses, and where each is used.
+    pub modules: BTreeMap<Name, Span>,
+    /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
+    pub reads: String,
+    /// The expression that was asked for besides, resolved.
+    pub evaluated: Option<Expression>,
     /// The files.
     pub sources: Sources,
+}
+
+/// An object that is found by its attributes: `data: { vpc: { shared: { name: shared } } }`.
+#[derive(Debug, Clone)]
+pub struct DataLookup {
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// What it is found by: known values.
+    pub fields: BTreeMap<Name, Expression>,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// Another stack whose outputs are read: `stacks: { net: ../network }`.
+#[derive(Debug, Clone)]
+pub struct OtherStack {
+    /// Its directory, from the root within which configuration is shared.
+    pub directory: Name,
+    /// Its directory as it was written.
+    pub shown: Name,
+    /// The environment whose outputs are read; `None` for the one of the same name, or the only one.
+    pub environment: Option<Name>,
+    /// Where it was written.
+    pub span: Span,
+    /// The outputs that are read, and where first.
+    pub reads: BTreeMap<Name, Span>,
 }
 
 /// The environment of a run.

@@ -169,8 +169,10 @@ impl VariableType {
     }
 
     /// Checks a value that has a type already.
-    fn convert(&self, value: Value) -> Result<Value, Mismatch> {
+    pub(super) fn convert(&self, value: Value) -> Result<Value, Mismatch> {
         match (self, value) {
+            // A secret stays one whatever the module calls it.
+            (Self::Secret | Self::Text, Value::Secret(secret)) => Ok(Value::Secret(secret)),
             (Self::List(of) | Self::Set(of), Value::List(items)) => {
                 Ok(self.gather(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?))
             }
@@ -187,7 +189,8 @@ impl VariableType {
         }
     }
 
-    fn gather(&self, mut items: Vec<Value>) -> Value {
+    /// Makes a list of values; of a set, a sorted one without repetition.
+    pub(super) fn gather(&self, mut items: Vec<Value>) -> Value {
         if matches!(self, Self::Set(_)) {
             items.sort_by_cached_key(ToString::to_string);
             items.dedup();

@@ -13,6 +13,7 @@ use super::variable_type::{TYPES, VariableType};
 use crate::model::address::Name;
 use crate::model::cel::{Item, Scope};
 use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
@@ -21,9 +22,11 @@ use crate::model::value::Value;
 const KEYS: &[&str] = &["check", "default", "description", "from_file", "one_of", "type"];
 
 /// A declared variable.
-struct Declaration<'d> {
-    entry: &'d Entry,
-    ty: VariableType,
+pub(super) struct Declaration<'d> {
+    /// Its name and body.
+    pub(super) entry: &'d Entry,
+    /// Its type.
+    pub(super) ty: VariableType,
     default: Option<&'d Node>,
     one_of: Vec<Value>,
     check: Option<&'d Node>,
@@ -57,19 +60,20 @@ impl<'d> Resolver<'d> {
         for (name, entry) in declared {
             match self.declaration(entry) {
                 Some(declaration) => drop(declarations.insert(name, declaration)),
-                None => drop(self.vars.insert(name.clone(), None)),
+                None => drop(self.scope.vars.insert(name.clone(), None)),
             }
         }
         for (name, declaration) in declarations {
             let value = self.value(name, &declaration, givers);
             if let Some(value) = &value {
-                self.var_values.insert(name.clone(), value.clone());
+                self.scope.var_values.insert(name.clone(), value.clone());
             }
-            self.vars.insert(name.clone(), value);
+            self.scope.vars.insert(name.clone(), value.map(Expression::Value));
         }
     }
 
-    fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
+    /// Reads a declaration.
+    pub(super) fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
         let Some(keys) = named_entries(&entry.value) else {
             let help = format!("write `{}: {{ default: … }}`", entry.key);
             return self.wrong(entry.value.span, "A declaration is a map.", &help);
@@ -163,7 +167,9 @@ impl<'d> Resolver<'d> {
             }
         };
         if given.by != "default" {
-            self.var_origins.insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
+            self.scope
+                .var_origins
+                .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
         }
         let written = given.span.is_some() && given.by != "from_file";
         if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {
@@ -178,6 +184,29 @@ impl<'d> Resolver<'d> {
             );
         }
         self.checked(name, declaration, value, &given.by, place)
+    }
+
+    /// Returns what a variable is when nobody gives it a value.
+    pub(super) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
+        let (value, node) = match (declaration.from_file, declaration.default) {
+            (Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
+            (None, Some(node)) => (self.read_value(&declaration.ty, node), node),
+            (None, None) => return None,
+        };
+        match value {
+            Ok(value) => self.checked(name, declaration, value, "default", node.span),
+            Err(slip) => {
+                let mut problem = super::attributes::mismatch(&slip, node.span);
+                problem.code = codes::VARIABLE_TYPE;
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Tells whether a variable has a value when nobody gives it one.
+    pub(super) fn has_default(declaration: &Declaration<'d>) -> bool {
+        declaration.from_file.is_some() || declaration.default.is_some()
     }
 
     /// Returns the strongest value: flag, process environment, file, environment, default.
@@ -233,7 +262,7 @@ impl<'d> Resolver<'d> {
 
     fn secret_file(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        match files::read_text(self.read, path) {
+        match files::read_text(self.files(), path) {
             Ok(text) if *ty == VariableType::Secret => {
                 Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
             }
@@ -244,7 +273,8 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn checked(
+    /// Checks a value against `one_of` and `check`.
+    pub(super) fn checked(
         &self,
         name: &Name,
         declaration: &Declaration<'d>,

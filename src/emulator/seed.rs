@@ -1,4 +1,4 @@
-//! `seed_objects`: a generated world of a given size, the same each time.
+//! Seeds: a generated world of a given size, the same each time, and the world of the example `shop`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +8,9 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::chance;
-use super::world::{DATABASE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World, handle};
+use super::world::{
+    DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World, handle,
+};
 use crate::model::schema::Method;
 
 /// What a new world is to hold.
@@ -16,6 +18,8 @@ use crate::model::schema::Method;
 pub enum Seed {
     /// A generated world of so many objects.
     Objects(usize),
+    /// What the example `shop` makes.
+    Shop,
     /// An export.
     File(PathBuf),
 }
@@ -25,7 +29,7 @@ const MOST: usize = 1_000_000;
 
 /// Why a text is no seed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is not a seed: write objects=N with N up to 1000000, or the file of an export")]
+#[error("`{0}` is not a seed: write shop, objects=N with N up to 1000000, or the file of an export")]
 pub struct SeedError(String);
 
 impl FromStr for Seed {
@@ -37,6 +41,7 @@ impl FromStr for Seed {
                 Ok(count) if count <= MOST => Ok(Self::Objects(count)),
                 _ => Err(SeedError(text.to_owned())),
             },
+            None if text == "shop" => Ok(Self::Shop),
             None if text.is_empty() => Err(SeedError(text.to_owned())),
             None => Ok(Self::File(PathBuf::from(text))),
         }
@@ -49,27 +54,35 @@ impl FromStr for Seed {
 /// When a request is refused, with its answer.
 pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -> Result<(), String> {
     let mut filler = Filler { api_key, project: world.default_project(), world, now, left: count };
-    // Of each 20 objects: a network, a key, 8 machines, 2 databases; then 6 volumes and 2 schedules on them.
+    // Of each 20 objects: a network, a key, 6 machines, 2 databases, a cluster and 2 apps; then a pool, 4
+    // volumes and 2 schedules on them.
     let groups = count.div_ceil(20);
-    let mut machines = Vec::with_capacity(groups * 8);
+    let (mut machines, mut clusters) = (Vec::with_capacity(groups * MACHINES), Vec::with_capacity(groups));
     for group in 0..groups {
         let vpc = filler.vpc(group)?;
         let key =
             filler.post("ssh-keys", &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}))?;
-        for index in 0..8 {
-            machines.extend(filler.vm(group * 8 + index, vpc, key)?);
+        for index in 0..MACHINES {
+            machines.extend(filler.vm(group * MACHINES + index, vpc, key)?);
         }
         for index in 0..2 {
             filler.database(group * 2 + index, vpc)?;
         }
+        clusters.extend(filler.cluster(group, vpc)?);
+        for index in 0..2 {
+            filler.app(group * 2 + index)?;
+        }
     }
-    // By then the machines run, so that things can be attached to them.
-    filler.now = now.checked_add(jiff::SignedDuration::from_mins(1)).unwrap_or(now);
-    for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % 4 != 3) {
+    // By then everything runs, so that things can be attached to it.
+    filler.pass(jiff::SignedDuration::from_mins(3));
+    for cluster in &clusters {
+        filler.pool(cluster)?;
+    }
+    for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 4) {
         let size = 10 + index % 90;
         filler.post("volumes", &json!({"name": format!("volume-{index}"), "size": size, "vm_id": vm}))?;
     }
-    for vm in machines.iter().step_by(4) {
+    for (_, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 2) {
         filler.post("backup-schedules", &json!({"vm_id": vm, "frequency": "daily"}))?;
     }
     let mut spare = 0;
@@ -80,6 +93,39 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
     Ok(())
 }
 
+/// Fills a world with what the example `shop` makes in its first environment.
+///
+/// # Errors
+/// When a request is refused, with its answer.
+pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
+    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: usize::MAX };
+    let project = json!({"name": "shop-staging", "description": "The shop, staging"});
+    filler.project = filler.post("projects", &project)?.unwrap_or(filler.project);
+    let key = filler.post("ssh-keys", &json!({"name": "deploy", "public_key": PUBLIC_KEY}))?;
+    let vpc = filler.post("vpcs", &json!({"name": "main", "cidr": "10.20.0.0/16"}))?;
+    let template = TEMPLATES.iter().find(|template| template.slug == "ubuntu-24.04");
+    let plan = VM_PLANS.iter().find(|plan| plan.slug == "std-1c-2g");
+    let machine = json!({
+        "name": "web-a", "template_id": template.map(|template| template.id),
+        "pricing_id": plan.map(|plan| plan.id), "vpc_id": vpc, "ssh_key_ids": [key],
+    });
+    let vm = filler.post("vms", &machine)?;
+    let plan = DATABASE_PLANS.iter().find(|plan| plan.slug == "pg-1c-2g");
+    let database = json!({
+        "name": "main", "engine": "postgres", "engine_version": "16", "plan_id": plan.map(|plan| plan.id),
+        "storage_gb": 40, "vpc_id": vpc, "public_access": true,
+        "public_allowlist": ["198.51.100.0/24", "203.0.113.0/24"],
+    });
+    let database = filler.post("databases", &database)?.unwrap_or_default();
+    filler.pass(jiff::SignedDuration::from_mins(3));
+    filler.post("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
+    let schedule = json!({"vm_id": vm, "frequency": "daily", "hour": 3, "retention": 7});
+    filler.post("backup-schedules", &schedule)?;
+    filler.send(&format!("databases/{database}/users"), &json!({"name": "reporting"})).map(|_| ())
+}
+
+/// Machines of each group of objects.
+const MACHINES: usize = 6;
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl seed@example.com";
 
@@ -98,6 +144,16 @@ impl Filler<'_> {
             return Ok(None);
         }
         self.left -= 1;
+        let read = self.send(collection, body)?;
+        let made = read.get("data").or_else(|| read.get("database")).and_then(|data| data.get("id"));
+        match made.and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
+            Some(id) => Ok(Some(id)),
+            None => Err(format!("{collection}: the answer has no id")),
+        }
+    }
+
+    /// Posts, and returns the answer.
+    fn send(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
         let request = Request {
             method: Method::Post,
             path: format!("/api/v1/{collection}"),
@@ -107,12 +163,36 @@ impl Filler<'_> {
             body: body.to_string().into_bytes(),
         };
         let answer = handle(self.world, &request, self.now);
-        let read: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let made = read.get("data").or_else(|| read.get("database")).and_then(|data| data.get("id"));
-        match made.and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
-            Some(id) => Ok(Some(id)),
-            None => Err(format!("{collection}: {}", String::from_utf8_lossy(&answer.body))),
+        if answer.status >= 300 {
+            return Err(format!("{collection}: {}", String::from_utf8_lossy(&answer.body)));
         }
+        serde_json::from_slice(&answer.body).map_err(|error| format!("{collection}: {error}"))
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, time: jiff::SignedDuration) {
+        self.now = self.now.checked_add(time).unwrap_or(self.now);
+    }
+
+    fn cluster(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+        let Some(version) = KUBERNETES_VERSIONS.get(index % KUBERNETES_VERSIONS.len()) else {
+            return Ok(None);
+        };
+        let name = format!("cluster-{index}");
+        self.post("k8s/clusters", &json!({"name": name, "version_id": version.id, "vpc_id": vpc}))
+    }
+
+    fn pool(&mut self, cluster: &Uuid) -> Result<Option<Uuid>, String> {
+        let Some(plan) = NODE_PLANS.first() else { return Ok(None) };
+        let body = json!({"name": "general", "plan_id": plan.id, "node_count": 2});
+        self.post(&format!("k8s/clusters/{cluster}/pools"), &body)
+    }
+
+    fn app(&mut self, index: usize) -> Result<Option<Uuid>, String> {
+        self.post(
+            "apps/services",
+            &json!({"name": format!("app-{index}"), "type": "web", "image": "nginx"}),
+        )
     }
 
     fn vpc(&mut self, index: usize) -> Result<Option<Uuid>, String> {
@@ -153,6 +233,7 @@ mod tests {
     #[test]
     fn a_seed_is_a_count_or_a_file() {
         assert_eq!("objects=2000".parse(), Ok(Seed::Objects(2_000)));
+        assert_eq!("shop".parse(), Ok(Seed::Shop));
         assert_eq!("cloud.json".parse(), Ok(Seed::File("cloud.json".into())));
         for bad in ["", "objects=", "objects=-1", "objects=1000001"] {
             assert!(bad.parse::<Seed>().is_err(), "{bad}");
@@ -170,7 +251,18 @@ mod tests {
         for count in [0, 1, 7, 20, 333] {
             assert_eq!(made(count).objects(), count);
         }
+        let world = serde_json::to_value(made(40)).unwrap();
+        for kind in ["vpcs", "vms", "volumes", "databases", "clusters", "node_pools", "apps"] {
+            assert!(world[kind].as_array().unwrap().len() > 1, "{kind}");
+        }
         let text = |world: World| serde_json::to_string(&world).unwrap();
         assert_eq!(text(made(100)), text(made(100)));
+    }
+    #[test]
+    fn the_shop_is_there() {
+        let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
+        let mut world = World::new(&setup, Time::UNIX_EPOCH);
+        seed_shop(&mut world, "sk_test", Time::UNIX_EPOCH).unwrap();
+        assert_eq!(world.objects(), 7);
     }
 }

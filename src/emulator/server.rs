@@ -18,7 +18,7 @@ use super::control::read_export;
 use super::faults;
 use super::limiter::Limiter;
 use super::log::Log;
-use super::seed::{Seed, seed_objects};
+use super::seed::{Seed, seed_objects, seed_shop};
 use super::serve;
 use super::shell::Shell;
 use super::store::{self, Journal, Store, StoreError, Stored};
@@ -229,6 +229,7 @@ fn plant(
 ) -> Result<(), ServeError> {
     let said = match seed {
         Seed::Objects(count) => format!("objects={count}"),
+        Seed::Shop => "shop".to_owned(),
         Seed::File(path) => path.display().to_string(),
     };
     let wrong = |reason| ServeError::Seed { seed: said, reason };
@@ -239,6 +240,7 @@ fn plant(
     }
     match seed {
         Seed::Objects(count) => seed_objects(world, api_key, *count, now).map_err(wrong),
+        Seed::Shop => seed_shop(world, api_key, now).map_err(wrong),
         Seed::File(path) => read_seed(path).and_then(|export| world.import(export)).map_err(wrong),
     }
 }

@@ -4,9 +4,9 @@ use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
-    Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Run, Scope,
-    Type, Until,
+    Action, Answer, Api, Attribute, Call, Check, Effect, Ending, Endpoint, Envelope, Estimate, Factor,
+    Format, Kind, Literal, Method, Occasion, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder,
+    Revival, Rule, Run, Scope, Type, Until,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
@@ -160,6 +160,15 @@ pub(super) static APP: Kind = Kind {
     estimate: Estimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],
+    revival: Some(Revival {
+        from: &["failed"],
+        to: "live",
+        call: &DEPLOY,
+        when: Occasion::AtOnceUnlessBy(&["patch", "deploy"]),
+        needed_by: &[],
+        effect: Effect::Deploys,
+        says: "its deployment failed, and it is deployed anew",
+    }),
     actions: ACTIONS,
     ..Kind::PLAIN
 };
@@ -281,9 +290,14 @@ static RULES: &[Rule] = &[
             attribute: "paused_by_cap",
             other: "billing_type",
             values: &["payg"],
+            ended_by: &[
+                Ending::Grows("monthly_cap_usd"),
+                Ending::Becomes("enabled", Literal::Bool(false)),
+                Ending::Becomes("cap_action", Literal::Text("notify_only")),
+            ],
         },
         says: "While the spend cap has apps paused, no app that is billed by the hour is made, deployed \
-               or scaled up; raise the cap first, or turn it off.",
+               or scaled up; raise the cap in the same change, or turn it off.",
         place: "specification, Errors, 412",
     },
 ];

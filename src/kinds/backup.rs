@@ -10,6 +10,7 @@ pub(super) static BACKUP: Kind = Kind {
     name: "backup",
     summary: "A copy of a VM, made once; schedules make others.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         ready: Some(Ready {
             attribute: "status",

@@ -13,6 +13,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     name: "backup_schedule",
     summary: "Daily or weekly backups of one VM, with how many to keep.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         id: "id",
         create: Endpoint::documented(Method::Post, "/api/v1/backup-schedules"),

@@ -20,6 +20,7 @@ pub(super) static CLUSTER: Kind = Kind {
     name: "cluster",
     summary: "A managed Kubernetes cluster; its workers stand under `node_pools`.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         create: Endpoint::documented(Method::Post, "/api/v1/k8s/clusters"),
         ready: Some(Ready {

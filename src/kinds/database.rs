@@ -3,8 +3,8 @@
 use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
-    Kind, Literal, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope, Type,
-    Until,
+    Kind, Literal, Method, Occasion, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Revival,
+    Rule, Scope, Type, Until,
 };
 
 static RENAME: Call = Call::new(
@@ -28,6 +28,10 @@ static PUBLIC_ACCESS: Call = Call::new(
     Endpoint::documented(Method::Post, "/api/v1/databases/{id}/public-access").answers(Envelope::Database),
 )
 .always(&["public_access", "public_allowlist"]);
+static RESUME: Call = Call::new(
+    "resume",
+    Endpoint::documented(Method::Post, "/api/v1/databases/{id}/resume").answers(Envelope::Database),
+);
 
 const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
 
@@ -184,6 +188,16 @@ pub(super) static DATABASE: Kind = Kind {
             says: "A database's name is unique in its project.",
             place: "contract, 1, names",
         },
+        Rule {
+            code: "R0307",
+            check: Check::Offered {
+                attribute: "engine_version",
+                table: "database_engine",
+                within: Some(("engine", "versions")),
+            },
+            says: "A database's version is one that its engine is offered in.",
+            place: "specification, Database",
+        },
     ],
     price: Price::Sum(&[
         PriceTerm { table: "database", chosen_by: Some("plan"), field: "monthly_price", factors: &[] },
@@ -216,6 +230,15 @@ pub(super) static DATABASE: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
+    revival: Some(Revival {
+        from: &["suspended"],
+        to: "running",
+        call: &RESUME,
+        when: Occasion::BeforeAllBut(&["rename"]),
+        needed_by: &["app_database_link", "database_user", "saved_query"],
+        effect: Effect::Resumes,
+        says: "it is suspended, and is resumed first",
+    }),
     actions: ACTIONS,
     ..Kind::PLAIN
 };

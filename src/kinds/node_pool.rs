@@ -2,10 +2,11 @@
 
 use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
+    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Method, OnChange, Price,
     PriceTerm, Ready, Rule, Scope, Type,
 };
 
+const TAINT: Type = Type::Text { min: 3, max: 253, format: Format::Taint };
 const COLLECTION: &str = "/api/v1/k8s/clusters/{parent}/pools";
 const ITEM: &str = "/api/v1/k8s/clusters/{parent}/pools/{id}";
 
@@ -16,6 +17,7 @@ pub(super) static NODE_POOL: Kind = Kind {
     name: "node_pool",
     summary: "Workers of one size in a Kubernetes cluster.",
     scope: Scope::Child { of: "cluster", collection: "node_pools" },
+    states_project: true,
     api: Api {
         create: Endpoint::documented(Method::Post, COLLECTION),
         ready: Some(Ready {
@@ -41,8 +43,8 @@ pub(super) static NODE_POOL: Kind = Kind {
             .on_change(OnChange::Patch { call: &PATCH, body: "labels" })
             .unlisted()
             .assumed(),
-        Attribute::optional("taints", Type::Set { of: &SHORT_TEXT, max: 50 })
-            .summary("Taints of its nodes, `key=value:Effect`.")
+        Attribute::optional("taints", Type::Set { of: &TAINT, max: 50 })
+            .summary("Taints of its nodes: key=value:NoSchedule, PreferNoSchedule or NoExecute.")
             .on_change(OnChange::Patch { call: &PATCH, body: "taints" })
             .unlisted()
             .assumed(),

@@ -2,7 +2,7 @@
 
 use super::shared::{CREATED_AT, TEXT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Kind, Method, OnChange, Rule, Scope, Type,
+    AlsoIn, Api, Attribute, Call, Check, Endpoint, Kind, Method, OnChange, Rule, Scope, Type,
 };
 
 static PATCH: Call =
@@ -53,5 +53,6 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
             place: "specification, Errors, 409",
         },
     ],
+    also_in: Some(AlsoIn { kind: "api_key", key: "projects", refers: "api_key", says: "role" }),
     ..Kind::PLAIN
 };

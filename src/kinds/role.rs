@@ -30,12 +30,20 @@ pub(super) static ROLE: Kind = Kind {
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
     ],
-    rules: &[Rule {
-        code: "R1501",
-        check: Check::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
-        says: "A role goes only when no API key and no invitation has it.",
-        place: "contract, 3, role",
-    }],
+    rules: &[
+        Rule {
+            code: "R1501",
+            check: Check::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
+            says: "A role goes only when no API key and no invitation has it.",
+            place: "contract, 3, role",
+        },
+        Rule {
+            code: "R1502",
+            check: Check::Offered { attribute: "permissions", table: "permission", within: None },
+            says: "A role gives permissions that there are.",
+            place: "contract, 3, role",
+        },
+    ],
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
         .answer(Answer::Rows(&["permission"]))],

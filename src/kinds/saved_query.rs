@@ -22,7 +22,7 @@ pub(super) static SAVED_QUERY: Kind = Kind {
         ..Api::documented(COLLECTION, "/api/v1/databases/{parent}/saved-queries/{id}")
     },
     attributes: &[
-        Attribute::required("name", Type::Text { min: 1, max: 128, format: Format::Any })
+        Attribute::required("name", Type::Text { min: 1, max: 128, format: Format::PathName })
             .summary("Its name; another name is another query.")
             .assumed(),
         Attribute::required("query", TEXT)

@@ -14,6 +14,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
     name: "snapshot",
     summary: "The state of a VM or a volume at the time it was taken.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         ready: Some(Ready {
             attribute: "status",

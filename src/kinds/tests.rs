@@ -87,6 +87,11 @@ fn check_rule(check: &Check, has: &dyn Fn(&str)) {
             assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
             has(other);
         }
+        Check::Offered { attribute, table, within } => {
+            assert!(REGISTRY.catalog(table).unwrap().advisory);
+            has(attribute);
+            within.into_iter().for_each(|(by, _)| has(by));
+        }
         Check::NotUsed { by } => {
             let refers =
                 |(kind, name): &(&str, &str)| REGISTRY.kind(kind).unwrap().attribute(name).is_some();

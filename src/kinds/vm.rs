@@ -19,6 +19,7 @@ pub(super) static VM: Kind = Kind {
     name: "vm",
     summary: "A virtual machine from a template, of a size that its plan gives.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         id: "id",
         create: Endpoint::documented(Method::Post, "/api/v1/vms"),

@@ -17,6 +17,7 @@ pub(super) static VOLUME: Kind = Kind {
     name: "volume",
     summary: "Block storage that outlives the machine it is attached to.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         id: "id",
         create: Endpoint::documented(Method::Post, "/api/v1/volumes"),

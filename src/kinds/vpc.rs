@@ -10,6 +10,7 @@ pub(super) static VPC: Kind = Kind {
     name: "vpc",
     summary: "A private network that VMs and databases join.",
     scope: Scope::Project,
+    states_project: true,
     api: Api {
         id: "id",
         create: Endpoint::documented(Method::Post, "/api/v1/vpcs"),

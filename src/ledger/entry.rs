@@ -36,6 +36,9 @@ pub struct Ledger {
     pub applied_plans: BTreeSet<Uuid>,
     /// When an apply last ended well.
     pub last_applied: Option<Timestamp>,
+    /// What the stack gave when an apply last ended, secrets sealed; `None` before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Attributes>,
     /// The last applies, oldest first.
     #[serde(default)]
     pub history: VecDeque<Run>,
@@ -226,6 +229,7 @@ impl Ledger {
             intents: BTreeMap::new(),
             watched: BTreeMap::new(),
             questions: BTreeMap::new(),
+            outputs: None,
             applied_plans: BTreeSet::new(),
             last_applied: None,
             history: VecDeque::new(),

@@ -44,6 +44,12 @@ pub struct Origin {
     /// What others had changed and the plan put back, as `ADDRESS.ATTRIBUTE`; the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<Name>,
+    /// Policies that said no and were overridden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<Name>,
+    /// Why, in the words of whoever did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// How a run ended.

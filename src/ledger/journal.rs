@@ -164,7 +164,9 @@ impl Ledger {
                 | Record::Forgotten { address } => {
                     addresses.insert(address);
                 }
-                Record::Moved { from, to } => addresses.extend([from, to]),
+                Record::Moved { moves } => {
+                    moves.iter().for_each(|(from, to)| addresses.extend([from, to]));
+                }
                 Record::Condensed(_)
                 | Record::Born { .. }
                 | Record::Account { .. }

@@ -1,5 +1,7 @@
 //! `Record`: one line of the journal. A ledger is what its records say, in order.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -117,12 +119,10 @@ pub enum Record {
         /// The resource.
         address: Address,
     },
-    /// An entry has a new address.
+    /// Entries have new addresses, all at once.
     Moved {
-        /// From here.
-        from: Address,
-        /// To here.
-        to: Address,
+        /// The new ones, by the old ones.
+        moves: BTreeMap<Address, Address>,
     },
     /// Only a human can say what became of a request.
     Asked(Box<Question>),
@@ -162,6 +162,10 @@ pub enum Record {
         /// Resources by how they ended.
         #[serde(default)]
         tally: Tally,
+        /// The stack's outputs, secrets sealed: other stacks read them. `None` where that was not
+        /// recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outputs: Option<Attributes>,
     },
 }
 

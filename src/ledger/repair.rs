@@ -211,7 +211,10 @@ impl Salvaging {
             }
             Record::Adopted { address, .. } => format!("{address} was adopted"),
             Record::Forgotten { address } => format!("{address} was forgotten"),
-            Record::Moved { from, to } => format!("{from} was moved to {to}"),
+            Record::Moved { moves } => {
+                let moves = moves.iter().map(|(from, to)| format!("{from} was moved to {to}"));
+                moves.collect::<Vec<_>>().join(", ")
+            }
             Record::Asked(question) => format!("a question about {}", question.intent.address),
             Record::Begin { run, .. } => format!("the begin of run {run}"),
             Record::Ended { run, .. } => format!("the end of run {run}"),

@@ -1,5 +1,7 @@
 //! Replay: what a record does to a ledger, and which records are legal. Pure.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use uuid::Uuid;
@@ -145,12 +147,7 @@ impl Ledger {
                 allow(self.entries.contains_key(address), "there is no such entry")?;
                 self.check_quiet(address)
             }
-            Record::Moved { from, to } => {
-                allow(self.entries.contains_key(from), "there is no entry to move")?;
-                allow(!self.entries.contains_key(to), "there is an entry at the new address")?;
-                self.check_quiet(from)?;
-                self.check_quiet(to)
-            }
+            Record::Moved { moves } => self.check_moves(moves),
             Record::Asked(question) => {
                 let op = &question.intent.op;
                 let open = self.intents.get(op).or_else(|| self.watched.get(op));
@@ -239,6 +236,19 @@ impl Ledger {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_moves(&self, moves: &BTreeMap<Address, Address>) -> Result<(), &'static str> {
+        let mut new = BTreeSet::new();
+        for (from, to) in moves {
+            allow(self.entries.contains_key(from), "there is no entry to move")?;
+            allow(!self.entries.contains_key(to), "there is an entry at the new address")?;
+            allow(new.insert(to), "two entries get one address")?;
+        }
+        let open = self.intents.values().chain(self.questions.values().map(|asked| &asked.intent));
+        let concerns =
+            |intent: &Intent| moves.contains_key(&intent.address) || new.contains(&intent.address);
+        allow(!open.into_iter().any(concerns), "a request for the address is open, or a question about it")
     }
 
     fn check_gone(&self, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
@@ -336,7 +346,7 @@ impl Ledger {
             Record::Forgotten { address } => {
                 self.entries.remove(address);
             }
-            Record::Moved { from, to } => self.rename(from, to),
+            Record::Moved { moves } => self.rename(moves),
             Record::Asked(question) => {
                 self.intents.remove(&question.intent.op);
                 self.watched.remove(&question.intent.op);
@@ -349,7 +359,10 @@ impl Ledger {
             | Record::Noted(_)
             | Record::Account { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
-            Record::Ended { run, plan, complete, at, tally } => {
+            Record::Ended { run, plan, complete, at, tally, outputs } => {
+                if let Some(outputs) = outputs {
+                    self.outputs = Some(outputs.clone());
+                }
                 self.applied_plans.insert(*plan);
                 if *complete {
                     self.last_applied = Some(*at);
@@ -510,19 +523,22 @@ impl Ledger {
         }
     }
 
-    /// Moves an entry, and every mention of it.
-    fn rename(&mut self, from: &Address, to: &Address) {
-        let Some(entry) = self.entries.remove(from) else { return };
-        self.entries.insert(to.clone(), entry);
-        for entry in self.entries.values_mut() {
-            let parent = entry.parent.iter_mut();
-            for address in parent.chain(&mut entry.depends_on).filter(|address| *address == from) {
-                address.clone_from(to);
+    /// Moves entries, and every mention of them.
+    fn rename(&mut self, moves: &BTreeMap<Address, Address>) {
+        for (from, to) in moves {
+            if let Some(entry) = self.entries.remove(from) {
+                self.entries.insert(to.clone(), entry);
             }
         }
-        for intent in self.watched.values_mut().filter(|intent| intent.address == *from) {
-            intent.address.clone_from(to);
+        let new = |address: &mut Address| {
+            if let Some(to) = moves.get(address) {
+                address.clone_from(to);
+            }
+        };
+        for entry in self.entries.values_mut() {
+            entry.parent.iter_mut().chain(&mut entry.depends_on).for_each(new);
         }
+        self.watched.values_mut().for_each(|intent| new(&mut intent.address));
     }
 }
 

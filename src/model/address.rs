@@ -12,7 +12,8 @@ pub type Name = SmolStr;
 
 /// The dotted path of a resource: `vm.web`, `vm.web.a`, `database.main.users.reporting`.
 ///
-/// Segments are `[a-z0-9_-]+`, so an address is safe in a shell and needs no quotes.
+/// What a module makes has the module's name in front: `shop_eu.vm.web.a`, `shop.eu.vm.web` for an
+/// instance `eu` of the module `shop`. Segments are `[a-z0-9_-]+`, so an address is safe in a shell and needs no quotes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "SmolStr", into = "SmolStr")]
 pub struct Address(SmolStr);
@@ -36,6 +37,18 @@ impl Address {
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
         Self(smol_str::format_smolstr!("{}.{segment}", self.0))
+    }
+
+    /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`.
+    #[must_use]
+    pub fn within(self, module: &str) -> Self {
+        if module.is_empty() { self } else { Self(smol_str::format_smolstr!("{module}.{}", self.0)) }
+    }
+
+    /// Returns the path as the module itself would write it; `None` for what is not in the module.
+    #[must_use]
+    pub fn below(&self, module: &str) -> Option<&str> {
+        if module.is_empty() { Some(&self.0) } else { self.0.strip_prefix(module)?.strip_prefix('.') }
     }
 
     /// Parses a dotted path of at least two legal segments.
@@ -64,7 +77,8 @@ impl Address {
         self.0.split('.')
     }
 
-    /// Returns the first part: the kind that the path starts with (the parent's kind for a child).
+    /// Returns the first part: the kind that the path starts with (the parent's kind for a child), or
+    /// the module that it is in.
     #[must_use]
     pub fn root(&self) -> &str {
         self.0.split('.').next().unwrap_or_default()
@@ -133,6 +147,14 @@ mod tests {
         assert_eq!((a.root(), a.last()), ("vm", "a"));
         assert!(a.is_within(&web) && web.is_within(&web));
         assert!(!Address::new("vm", "web2").is_within(&web));
+    }
+
+    #[test]
+    fn modules_stand_in_front() {
+        let web = Address::new("vm", "web").within("shop.eu");
+        assert_eq!((web.as_str(), web.below("shop.eu")), ("shop.eu.vm.web", Some("vm.web")));
+        assert_eq!((web.below(""), web.below("shop.e")), (Some("shop.eu.vm.web"), None));
+        assert_eq!(Address::new("vm", "web").within(""), Address::new("vm", "web"));
     }
 
     #[test]

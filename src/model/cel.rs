@@ -105,7 +105,10 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup) -> Result<Value, Evaluati
         scope.roots.insert(root.clone(), Item::of(value));
     }
     for object in &objects {
-        bind(&mut scope.roots, object.address.segments(), Item::of_object(object));
+        // What is not in the module is known there by what it waits for only.
+        if let Some(path) = object.address.below(&cel.module) {
+            bind(&mut scope.roots, path.split('.'), Item::of_object(object));
+        }
     }
     for (path, value) in &waiting {
         // A reference to a whole resource is its object inside CEL, so that its attributes are there.

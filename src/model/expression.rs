@@ -40,7 +40,7 @@ pub struct Reference {
 }
 
 /// A CEL expression with everything bound that configuration knows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cel {
     /// The expression's text, without `${` and `}`.
     pub source: String,
@@ -53,6 +53,9 @@ pub struct Cel {
     /// `each.value`): computed first, then bound there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waiting: BTreeMap<Name, Expression>,
+    /// The module that it stands in: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`.
+    #[serde(default, skip_serializing_if = "Name::is_empty")]
+    pub module: Name,
 }
 
 /// What an expression can see of the live world.

@@ -92,6 +92,8 @@ pub struct Wanted {
     pub details: BTreeSet<ObjectKey>,
     /// Child collections to list: `(child kind, parent object's id)`.
     pub parents: BTreeSet<(Name, Name)>,
+    /// Kinds of children to list under every parent that is listed, as far as there are few.
+    pub everywhere: BTreeSet<Name>,
     /// Attributes of which the service lists what they can be changed to.
     pub choices: BTreeSet<(ObjectKey, Name)>,
 }

@@ -40,6 +40,19 @@ impl<'s, 'a> Blocks<'s, 'a> {
         self.all.push(Block { code: code.into(), address: address.cloned(), text, help, source: None });
     }
 
+    /// Adds one about an address, at a place.
+    pub fn at(
+        &mut self,
+        code: &'static str,
+        address: &Address,
+        span: Option<Span>,
+        text: String,
+        help: String,
+    ) {
+        let source = span.and_then(|span| self.place(span));
+        self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
+    }
+
     /// Returns them, by code and address.
     pub fn finish(mut self) -> Vec<Block> {
         self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::change::PlannedCall;
 use super::compare::sealed_like;
 use super::diff::returned;
+use super::revive;
 use super::survey::{Subject, Survey};
 use super::verdict::{Difference, Verdict};
 use crate::model::address::Name;
@@ -26,7 +27,8 @@ pub(super) fn calls(
     verdict: &Verdict<'_>,
     released: &[&'static str],
 ) -> Vec<PlannedCall> {
-    let mut calls = Calls { planned: Vec::new() };
+    let first = verdict.revival.and_then(|revival| revive::call(subject, revival));
+    let mut calls = Calls { planned: first.into_iter().collect() };
     let mut last = "";
     for difference in &verdict.differences {
         // The keys of a map travel together.

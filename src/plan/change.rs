@@ -1,12 +1,13 @@
 //! `Plan`: what would happen, in full, as data: saved, shown, compared and applied later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::policy::POLICY;
 use crate::ledger::entry::{Entry, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -38,6 +39,12 @@ pub struct Plan {
     pub outputs: BTreeMap<Name, Expression>,
     /// Ledger corrections that need no request: found gone, remembered lifecycle, adoption.
     pub bookkeeping: Vec<Bookkeeping>,
+    /// The verdicts of the stack's policies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policy: Vec<Ruling>,
+    /// What is worth saying besides: declarations that are done, what looks like a rename.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// What reading the live world cost.
     pub requests: RequestCount,
     /// Short digest of everything above that is decided: `7f3a-c91e…`.
@@ -61,6 +68,9 @@ pub struct Base {
     pub serial: u64,
     /// Digest of the resolved configuration.
     pub config: String,
+    /// Digest of what was looked up elsewhere; empty where nothing was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reads: String,
     /// A digest of every object that the plan touches, as it was read.
     pub objects: Vec<BeforeImage>,
     /// When it was made.
@@ -129,6 +139,9 @@ pub struct Change {
     pub kind: Name,
     /// The object, if there is one.
     pub id: Option<Name>,
+    /// The address that it had until now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
     /// What becomes of it.
     pub action: Action,
     /// For a replacement: which comes first.
@@ -151,6 +164,84 @@ pub struct Change {
     pub source: Option<Place>,
     /// Seconds that its steps usually take.
     pub seconds: u32,
+}
+
+/// The address that a resource had until now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Was {
+    /// The address.
+    pub address: Address,
+    /// Where the `moved` entry stands that says so; `None`: it goes with its parent.
+    pub source: Option<Place>,
+}
+
+impl Plan {
+    /// Returns the policies that say no, each once.
+    #[must_use]
+    pub fn denied(&self) -> BTreeSet<&Name> {
+        let no = self.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Overridden);
+        no.map(|ruling| &ruling.name).collect()
+    }
+
+    /// Tells whether something keeps the whole plan from being applied, when these policies do not count.
+    #[must_use]
+    pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
+        let open = self.denied().iter().any(|name| !overrides.contains(*name));
+        let lifted = |block: &Block| block.code == POLICY && !open;
+        !self.blocks.iter().all(|block| block.only_freezes() || lifted(block))
+    }
+}
+
+/// What a policy says of a plan, or of one resource of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ruling {
+    /// The policy.
+    pub name: Name,
+    /// The resource, for one on a kind that does not just pass.
+    pub address: Option<Address>,
+    /// What it says.
+    pub verdict: RulingVerdict,
+    /// The policy's message; for one that cannot be decided, why.
+    pub message: String,
+    /// Where the policy stands.
+    pub source: Option<Place>,
+}
+
+/// What a policy says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RulingVerdict {
+    /// Nothing against it.
+    Pass,
+    /// It hangs on what is known only once something else exists.
+    Unknown,
+    /// No; and someone overrides it.
+    Overridden,
+    /// No.
+    Deny,
+}
+
+/// Something that is worth saying of a plan and blocks nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What sort of thing.
+    pub code: NoteCode,
+    /// What.
+    pub text: String,
+    /// What to do.
+    pub help: String,
+    /// Where.
+    pub source: Option<Place>,
+}
+
+/// What a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteCode {
+    /// A declaration has nothing left to do.
+    Done,
+    /// A deletion and a creation look alike.
+    Rename,
 }
 
 /// One attribute that differs.
@@ -305,6 +396,8 @@ pub enum Bookkeeping {
     Remember(Address, Box<Entry>),
     /// stead lets go of an object.
     Forget(Address),
+    /// Entries get new addresses, before anything else: the new ones, by the old ones.
+    Move(BTreeMap<Address, Address>),
 }
 
 /// One difference between what was last applied and what is live.
@@ -355,7 +448,7 @@ pub struct CriticalPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
-    /// `failed`, `grow_only`, `held`, `holds_data`, `late_effect`, `project`, `protected`,
+    /// `failed`, `grow_only`, `held`, `holds_data`, `late_effect`, `moved`, `policy`, `project`, `protected`,
     /// `provisional`, `question`, `replace_never`, `rule`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// Which resource.

@@ -130,16 +130,23 @@ fn repeats(
     }
 }
 
-/// Objects of a kind that are to go, by id.
+/// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
 fn going<'s, 'a>(
     survey: &'s Survey<'a>,
     verdicts: &'s [Verdict<'a>],
     kind: &'static Kind,
 ) -> HashMap<&'a str, &'s Subject<'a>> {
-    let all = survey.subjects.iter().zip(verdicts);
-    all.filter(|(subject, verdict)| subject.kind.name == kind.name && verdict.removes())
-        .filter_map(|(subject, _)| Some((subject.object()?.id.as_str(), subject)))
-        .collect()
+    let mut going = HashMap::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        if subject.kind.name != kind.name {
+            continue;
+        }
+        let current = subject.object().filter(|_| verdict.removes()).map(|object| object.id.as_str());
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let ids = current.into_iter().chain(deposed.map(|owned| owned.id.as_str()));
+        going.extend(ids.map(|id| (id, subject)));
+    }
+    going
 }
 
 /// Blocks the end of what objects refer to that this stack does not own.

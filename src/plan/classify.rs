@@ -9,13 +9,16 @@ use super::guards;
 use super::lookup::Outlook;
 use super::project::Projects;
 use super::replace;
+use super::revive;
 use super::scope::Scope;
 use super::survey::{Adoption, Live, Subject, Survey, questioned};
 use super::verdict::{Act, Difference, Verdict, Want};
 use super::want;
+use crate::config::declarations::RemovedAction;
 use crate::config::stack::{OnRemove, Resource};
 use crate::model::address::Address;
 use crate::model::graph::Graph;
+use crate::model::schema::Revival;
 
 /// Decides for every subject.
 pub(super) fn classify<'a>(
@@ -40,6 +43,7 @@ pub(super) fn classify<'a>(
         .into_iter()
         .map(|v| v.unwrap_or_else(|| Verdict::plain(Act::Frozen, Cause::Config)))
         .collect();
+    revive::bring_back_what_is_needed(survey, &mut verdicts);
     keep_what_is_held(survey, &mut verdicts);
     leave_what_holds_the_kept(survey, &mut verdicts);
     verdicts
@@ -148,37 +152,39 @@ impl<'a> Judge<'_, 'a> {
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
         let forced = forced.or_else(|| lost_secret(subject, resource));
-        let broken = has_failed(subject);
+        let exchanged = revive::exchanged(subject, wants);
+        let revival = revive::revival(subject);
+        let broken = has_failed(subject) && revival.is_none();
         if broken && !guards::may_replace_failed(subject, blocks) {
             return Verdict::plain(Act::Frozen, Cause::Unfinished);
         }
-        let must = broken || forced.is_some() || differences.iter().any(Difference::forces_replacement);
+        let must = broken
+            || forced.is_some()
+            || exchanged.is_some()
+            || differences.iter().any(Difference::forces_replacement);
         if !must {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
-        // An update without calls waits until the object is at rest: only then may others build on it.
-        let undelivered = resource.deliver_secret.is_some() && has_lost_secret(subject);
-        let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
-        let unfinished = unfinished || undelivered;
-        let act = match (must, differences.is_empty() && !unfinished) {
+        let left = left_to_do(subject, resource, revival);
+        let act = match (must, differences.is_empty() && left.is_none()) {
             (true, _) => Act::Replace { create_first: true },
             (false, true) => Act::Keep,
             (false, false) => Act::Update,
         };
         let mut verdict = Verdict::plain(act, cause(&differences));
-        if act == Act::Update && differences.is_empty() {
-            verdict = Verdict::plain(act, Cause::Unfinished).because(if undelivered {
-                "its secret did not reach its sink, and is read and delivered again"
-            } else {
-                "an earlier apply did not see it come to rest"
-            });
+        if let Some(left) = left.filter(|_| act == Act::Update && differences.is_empty()) {
+            verdict = Verdict::plain(act, Cause::Unfinished).because(left);
         }
         if broken {
             verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
         } else if let Some(reason) = forced {
             verdict = Verdict::plain(act, Cause::Upstream).because(reason);
         } else if must {
-            verdict.reason = Some(immutable(&differences));
+            verdict.reason = exchanged.or_else(|| Some(immutable(&differences)));
+        } else if act == Act::Update {
+            verdict.revival = revive::before(subject, &differences);
+            let anew = revival.filter(|_| has_failed(subject));
+            verdict.reason = anew.map(|revival| revival.says.to_owned()).or(verdict.reason);
         }
         verdict.broken = broken;
         verdict.rehomed = rehomed.is_some();
@@ -250,13 +256,18 @@ impl<'a> Judge<'_, 'a> {
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
+        let declared = self.survey.declared.removal(subject.address);
+        let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
         match subject.live {
             Live::Unseen(_) if !keep => {
                 guards::unread(subject, blocks);
                 Verdict::plain(Act::Frozen, Cause::Drift)
             }
             Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
-            _ if keep => Verdict::plain(Act::Forget, Cause::Config).because("it stays, as on_remove says"),
+            _ if keep => {
+                let word = if declared.is_some() { "removed" } else { "on_remove" };
+                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
+            }
             _ => {
                 let why = if self.survey.inputs.options.destroy {
                     "everything is destroyed"
@@ -306,6 +317,23 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
 
 fn has_lost_secret(subject: &Subject<'_>) -> bool {
     subject.entry.is_some_and(|entry| entry.secret_lost)
+}
+
+/// Returns what is to be done to an object besides its differences. An update without calls waits until
+/// it is at rest: only then may others build on it.
+fn left_to_do(
+    subject: &Subject<'_>,
+    resource: &Resource,
+    revival: Option<&'static Revival>,
+) -> Option<&'static str> {
+    if let Some(revival) = revival.filter(|_| has_failed(subject)) {
+        return Some(revival.says);
+    }
+    if resource.deliver_secret.is_some() && has_lost_secret(subject) {
+        return Some("its secret did not reach its sink, and is read and delivered again");
+    }
+    let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
+    unfinished.then_some("an earlier apply did not see it come to rest")
 }
 
 /// Returns why an object is made anew whose secret nobody has and nothing shows again.

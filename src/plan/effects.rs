@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::change::Consequence;
+use super::change::{Consequence, LineCost};
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::address::Name;
-use crate::model::schema::{Effect, OnChange, Type};
+use crate::model::schema::{Effect, OnChange, Revival, Type};
 
 /// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
 pub(super) struct Linked<'a> {
@@ -53,11 +53,13 @@ pub(super) fn effects(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     linked: &Linked<'_>,
+    cost: &LineCost,
 ) -> Vec<Consequence> {
     let mut found: Vec<(Effect, String)> = Vec::new();
     let kind = subject.kind;
     match verdict.act {
         Act::Update => {
+            found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
             for difference in &verdict.differences {
                 for effect in difference.attribute.effects {
                     found.push((
@@ -85,6 +87,16 @@ pub(super) fn effects(
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
     found.into_iter().map(|(code, text)| Consequence { code, text }).collect()
+}
+
+/// Says what bringing an object back means, and what it costs from then on.
+fn brought_back(revival: &Revival, cost: &LineCost) -> String {
+    match (revival.effect, cost.monthly_after) {
+        (Effect::Resumes, Some(month)) => {
+            format!("{}; in use it costs {month:.2} USD a month", revival.says)
+        }
+        _ => revival.says.to_owned(),
+    }
 }
 
 fn with_the_old(effect: Effect) -> String {

@@ -8,7 +8,8 @@ use std::io;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::change::{Base, Bookkeeping, Plan, Step};
+use super::change::{Base, Bookkeeping, Plan, RulingVerdict, Step};
+use super::policy::POLICY;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 
@@ -19,7 +20,11 @@ struct Decided<'p> {
     steps: &'p [Step],
     bookkeeping: &'p [Bookkeeping],
     blocks: Vec<(&'p str, Option<&'p Address>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<(&'p str, Option<&'p Address>)>,
     outputs: &'p BTreeMap<Name, Expression>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reads: &'p str,
 }
 
 /// Returns the fingerprint: `7f3a-c91e`.
@@ -29,8 +34,21 @@ pub(super) fn fingerprint(plan: &Plan) -> String {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
         bookkeeping: &plan.bookkeeping,
-        blocks: plan.blocks.iter().map(|block| (block.code.as_str(), block.address.as_ref())).collect(),
+        blocks: plan
+            .blocks
+            .iter()
+            // Whether someone overrides a policy is no part of what is decided: its verdict is.
+            .filter(|block| block.code != POLICY)
+            .map(|block| (block.code.as_str(), block.address.as_ref()))
+            .collect(),
+        denied: plan
+            .policy
+            .iter()
+            .filter(|ruling| ruling.verdict >= RulingVerdict::Overridden)
+            .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
+            .collect(),
         outputs: &plan.outputs,
+        reads: &plan.base.reads,
     });
     format!("{}-{}", &digest[..4], &digest[4..8])
 }

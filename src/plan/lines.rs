@@ -1,6 +1,6 @@
 //! The lines of a plan: what people read of each subject that changes.
 
-use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step};
+use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Was};
 use super::compare::sealed;
 use super::diff::shown;
 use super::survey::{Adoption, Subject, Survey};
@@ -30,7 +30,8 @@ pub(super) fn line(
     all: &[Step],
 ) -> Option<Change> {
     let subject = &survey.subjects[n];
-    let action = action(subject, &verdict, &facts)?;
+    let was = was(survey, subject);
+    let action = action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
     let left_over = action == Action::Delete && verdict.act != Act::Delete;
     // Its links may have to be undone before.
     let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
@@ -46,6 +47,7 @@ pub(super) fn line(
         address: subject.address.clone(),
         kind: subject.kind.name.into(),
         id,
+        was,
         action,
         create_first: create_first.filter(|_| action == Action::Replace),
         cause: if left_over { Cause::Unfinished } else { verdict.cause },
@@ -58,6 +60,11 @@ pub(super) fn line(
         steps: facts.steps,
         attributes: attributes(survey, verdict),
     })
+}
+
+fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
+    let (address, span) = survey.declared.was.get(subject.address)?;
+    Some(Was { address: address.clone(), source: span.and_then(|span| place(survey, span)) })
 }
 
 fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {

@@ -7,18 +7,20 @@ use uuid::Uuid;
 
 use super::blocks::Blocks;
 use super::bookkeeping::bookkeeping;
-use super::change::{Base, Block, Plan};
+use super::change::{Base, Block, Bookkeeping, Note, Plan};
 use super::clash;
 use super::classify::classify;
 use super::cost::Bill;
+use super::declared::{self, Declared};
 use super::drift::drift;
 use super::effects::{Linked, effects};
-use super::fingerprint::fingerprint;
 use super::guards;
 use super::image::image;
 use super::lines::{Facts, line};
 use super::order::{Ordered, critical_path, order};
+use super::policy;
 use super::project::Projects;
+use super::renames;
 use super::rules;
 use super::scope::Scope;
 use super::survey::Survey;
@@ -71,15 +73,24 @@ pub struct Options {
     pub replace: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
+    /// Policies whose no does not count.
+    pub overrides: BTreeSet<Name>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
+    /// Nothing is to be applied: what is looked up elsewhere may be missing.
+    pub only_looks: bool,
 }
 
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
 pub fn make(inputs: &Inputs<'_>) -> Plan {
-    let survey = Survey::new(*inputs);
+    let mut declared = Declared::new(inputs.stack, inputs.ledger);
+    let ledger = declared.ledger(inputs.ledger);
+    let options = declared::options(inputs.stack, &ledger, inputs.options);
+    let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
+    let survey = Survey::new(inputs, &declared);
     let mut blocks = Blocks::new(&survey);
+    declared::block(&survey, &mut blocks);
     let scope = Scope::new(&survey);
     let projects = Projects::new(&survey, &mut blocks);
     let verdicts = classify(&survey, &scope, &projects, &mut blocks);
@@ -88,13 +99,23 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     clash::rules(&survey, &verdicts, &mut blocks);
     rules::check(&survey, &verdicts, &mut blocks);
     let ordered = order(&survey, &verdicts);
+    let rulings = policy::of_resources(&survey, &verdicts);
+    let mut notes = declared::notes(&survey);
+    notes.extend(renames::notes(&survey, &verdicts));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
         blocks.of("cycle", None, text, help.to_owned());
     }
     let base = base(&survey, &projects, &verdicts, &ordered);
-    assemble(&survey, verdicts, ordered, base, blocks.finish())
+    let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes });
+    policy::judged(&survey, plan, rulings)
+}
+
+/// What is said of a plan besides its lines.
+struct Said {
+    blocks: Vec<Block>,
+    notes: Vec<Note>,
 }
 
 fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
@@ -109,6 +130,7 @@ fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], orde
         lineage: ledger.identity.lineage,
         serial: ledger.serial,
         config: stack.digest.clone(),
+        reads: stack.reads.clone(),
         objects: (0..survey.subjects.len()).filter(touched).filter_map(image).collect(),
         made_at: survey.inputs.now,
         nonce: survey.inputs.nonce,
@@ -121,26 +143,28 @@ fn assemble(
     verdicts: Vec<Verdict<'_>>,
     ordered: Ordered,
     base: Base,
-    blocks: Vec<Block>,
+    said: Said,
 ) -> Plan {
     let linked = Linked::new(survey, &verdicts);
     let outputs = outputs(survey);
     let mut bill = Bill::new(survey);
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
+    let moves = &survey.declared.moves;
+    corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
     let mut unchanged = 0;
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];
         drifts.extend(drift(survey, subject, &verdict));
         corrections.extend(bookkeeping(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
-        let facts = Facts { steps, cost, effects: effects(subject, &verdict, &linked) };
+        let facts = Facts { steps, effects: effects(subject, &verdict, &linked, &cost), cost };
         match line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None => unchanged += usize::from(subject.resource.is_some()),
         }
     }
     changes.sort_by_key(|change| change.action);
-    let mut plan = Plan {
+    Plan {
         base,
         changes,
         critical_path: critical_path(&ordered.steps),
@@ -148,14 +172,14 @@ fn assemble(
         drift: drifts,
         cost: bill.finish(),
         unchanged,
-        blocks,
+        blocks: said.blocks,
         outputs,
         bookkeeping: corrections,
+        policy: Vec::new(),
+        notes: said.notes,
         requests: survey.inputs.snapshot.requests,
         fingerprint: String::new(),
-    };
-    plan.fingerprint = fingerprint(&plan);
-    plan
+    }
 }
 
 /// Returns the outputs, without the text of their secrets.

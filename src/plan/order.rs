@@ -10,12 +10,13 @@ use super::clash::successors;
 use super::classify::is_adopted;
 use super::survey::{Adoption, Live, Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
+use super::{revive, rules};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
-use crate::model::schema::{Attribute, Check, Kind, OnChange};
+use crate::model::schema::{Attribute, Check, Kind, OnChange, Rule};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
@@ -62,6 +63,7 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
         work.leave_a_settled_parent(n);
     }
     work.grow_before_shrinking();
+    work.wait_for_the_end();
     for (old, new) in successors(survey, verdicts) {
         work.follow(work.nodes[old].delete, work.nodes[new].create);
     }
@@ -135,7 +137,14 @@ impl<'a> Work<'_, 'a> {
         let goes = |parent: &usize| {
             self.verdicts[*parent].act == Act::Delete && self.survey.subjects[*parent].owned().is_some()
         };
-        self.parent(n).filter(goes).filter(|_| self.survey.subjects[n].kind.goes_with_parent)
+        // One that is at rest removes none of its children by themselves.
+        let alone = |parent: &usize| {
+            let needed_by =
+                revive::revival(&self.survey.subjects[*parent]).map(|revival| revival.needed_by);
+            needed_by.is_none_or(|kinds| !kinds.contains(&self.survey.subjects[n].kind.name))
+        };
+        let kind = self.survey.subjects[n].kind;
+        self.parent(n).filter(goes).filter(|parent| kind.goes_with_parent || !alone(parent))
     }
 
     fn leave_with_parent(&mut self, n: usize) {
@@ -169,6 +178,25 @@ impl<'a> Work<'_, 'a> {
         for (grows, shrinks) in groups.into_values() {
             for (grow, shrink) in grows.iter().flat_map(|grow| shrinks.iter().map(move |s| (*grow, *s))) {
                 self.follow(Some(grow), Some(shrink));
+            }
+        }
+    }
+
+    /// What is forbidden in a state that another change ends comes after that change.
+    fn wait_for_the_end(&mut self) {
+        let waits = |rule: &&Rule| matches!(rule.check, Check::NotWhile { .. });
+        for kind in self.survey.inputs.registry.kinds {
+            for rule in kind.rules.iter().filter(waits) {
+                let ends: Vec<usize> = rules::ends(self.survey, self.verdicts, rule).collect();
+                let waiting = (0..self.survey.subjects.len())
+                    .filter(|n| !ends.is_empty() && self.survey.subjects[*n].kind.name == kind.name);
+                for n in waiting.filter(|n| rules::rolls_out(&self.verdicts[*n])) {
+                    for end in &ends {
+                        let end = self.nodes[*end].update.or(self.nodes[*end].delete);
+                        self.follow(end, self.nodes[n].create);
+                        self.follow(end, self.nodes[n].update);
+                    }
+                }
             }
         }
     }

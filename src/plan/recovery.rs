@@ -11,6 +11,7 @@ use super::change::Cause;
 use super::clash::{Home, Taken, home, place, taken};
 use super::classify::dependencies_first;
 use super::compare::{canonical, same, sealed};
+use super::declared::Declared;
 use super::diff::returned;
 use super::lookup::Outlook;
 use super::make::{Inputs, Options, wanted as wanted_by_plan};
@@ -116,7 +117,8 @@ pub fn recover(inputs: &Inputs<'_>) -> Recovery {
 
 /// Finds what can be found with what is known.
 fn round(inputs: &Inputs<'_>) -> Recovery {
-    let survey = Survey::new(*inputs);
+    let declared = Declared::default();
+    let survey = Survey::new(*inputs, &declared);
     let mut blocks = Blocks::new(&survey);
     let verdicts = evaluated(&survey, &mut blocks);
     let there = index(&survey);

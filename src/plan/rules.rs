@@ -1,5 +1,7 @@
 //! Rules that only the catalog of the day, its time and the account's state can judge.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::blocks::Blocks;
@@ -9,9 +11,13 @@ use super::lookup::foreseen;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::catalog::CatalogRecord;
-use crate::model::schema::{Check, Effect, Rule, Type};
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{Check, Effect, Ending, Rule, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
+
+/// So many values are told in a sentence.
+const FEW: usize = 12;
 
 /// Blocks what the service would refuse for its plan's sake.
 pub(super) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
@@ -21,7 +27,7 @@ pub(super) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut 
         }
         unreachable_choices(survey, subject, verdict, blocks);
         for rule in subject.kind.rules {
-            if let Some((attribute, what)) = broken(survey, subject, verdict, rule) {
+            if let Some((attribute, what)) = broken(survey, verdicts, (subject, verdict), rule) {
                 let span =
                     verdict.want(attribute).and_then(|want| want.setting).map(|setting| setting.span);
                 let text = format!("{} ({}: {what})", rule.says, subject.address);
@@ -69,8 +75,8 @@ fn unreachable_choices(
 /// Returns the attribute that breaks a rule, and how. What is not known yet passes.
 fn broken(
     survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    verdicts: &[Verdict<'_>],
+    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
     rule: &Rule,
 ) -> Option<(&'static str, String)> {
     match rule.check {
@@ -92,19 +98,89 @@ fn broken(
             let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
             past.then(|| (attribute, format!("{time} is past")))
         }
-        Check::NotWhile { kind, attribute, other, values } => {
+        Check::Offered { attribute, table, within } => {
+            let what = unoffered(survey, subject, verdict, (attribute, table, within))?;
+            Some((attribute, what))
+        }
+        Check::NotWhile { kind, attribute, other, values, .. } => {
             let decides = foreseen(subject, verdict, other)?;
             let holds = values.iter().any(|value| decides.as_text() == Some(value));
             let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
             let told = survey.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
-            (holds && rolls_out(verdict) && told).then(|| (other, format!("{attribute} is true")))
+            let ends = || ends(survey, verdicts, rule).next().is_some();
+            (holds && rolls_out(verdict) && told && !ends())
+                .then(|| (other, format!("{attribute} is true")))
         }
         _ => None,
     }
 }
 
+/// Returns what the service does not have of a value that is to be set, with what comes near.
+fn unoffered(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    (attribute, table, within): (&str, &'static str, Option<(&str, &str)>),
+) -> Option<String> {
+    let set = verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.name == attribute);
+    let wanted = &verdict.want(attribute).filter(|_| set)?.value;
+    let offered: Vec<String> = match within {
+        None => survey.names.slugs(table).map(ToOwned::to_owned).collect(),
+        Some((by, field)) => {
+            let record = survey.names.find(table, &foreseen(subject, verdict, by)?)?;
+            match record.fields.get(field)? {
+                Value::List(values) => values.iter().map(ToString::to_string).collect(),
+                _ => return None,
+            }
+        }
+    };
+    let all: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
+    let each = match wanted {
+        Value::List(values) => values.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    let is_missing = |value: &&Value| {
+        !value.is_unknown() && !is_unset(value) && !all.contains(value.to_string().as_str())
+    };
+    let missing = each.iter().find(is_missing).filter(|_| !all.is_empty())?.to_string();
+    Some(match nearest(&missing, all.iter().copied()) {
+        Some(near) => format!("{missing} is none of them; did you mean {near}?"),
+        None if all.len() <= FEW => format!("{missing} is none of {}", offered.join(", ")),
+        None => format!("{missing} is none of them"),
+    })
+}
+
+/// Returns the subjects whose change ends the state in which a rule forbids something.
+pub(super) fn ends<'s>(
+    survey: &'s Survey<'_>,
+    verdicts: &'s [Verdict<'_>],
+    rule: &'s Rule,
+) -> impl Iterator<Item = usize> + 's {
+    let (kind, ended_by) = match rule.check {
+        Check::NotWhile { kind, ended_by, .. } => (kind, ended_by),
+        _ => ("", &[][..]),
+    };
+    let ends = move |verdict: &Verdict<'_>| match verdict.act {
+        Act::Delete => true,
+        Act::Update => verdict.differences.iter().any(|difference| {
+            ended_by.iter().any(|ending| match *ending {
+                Ending::Becomes(name, literal) => {
+                    difference.attribute.name == name && difference.after == literal.value()
+                }
+                Ending::Grows(name) => {
+                    let ends = difference.before.as_decimal().zip(difference.after.as_decimal());
+                    difference.attribute.name == name && ends.is_some_and(|(before, after)| after > before)
+                }
+            })
+        }),
+        _ => false,
+    };
+    let all = survey.subjects.iter().zip(verdicts).enumerate();
+    all.filter(move |(_, (subject, verdict))| subject.kind.name == kind && ends(verdict)).map(|(n, _)| n)
+}
+
 /// Tells whether something new runs in the end, or more of it.
-fn rolls_out(verdict: &Verdict<'_>) -> bool {
+pub(super) fn rolls_out(verdict: &Verdict<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
     verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }

@@ -1,13 +1,14 @@
 //! `SavedPlan`: a plan as a file, and the checks before it is applied: it is whole, it is for this
 //! stack, it was not applied yet, and nothing that it touches has moved.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::change::{BeforeImage, Operation, Plan};
+use super::change::{BeforeImage, Bookkeeping, Operation, Plan};
 use super::fingerprint::digest;
 use super::image::moved;
 use crate::ledger::entry::Ledger;
@@ -235,9 +236,10 @@ impl SavedPlan {
     fn check_bindings(&self, facts: &Facts<'_>) -> Result<(), Stale> {
         let images = self.plan.base.objects.iter().map(|image| (&image.address, &image.key.id));
         let seen: std::collections::BTreeMap<_, _> = images.collect();
+        let old = self.check_moves(facts)?;
         for step in &self.plan.steps {
             let address = &step.address;
-            let entry = facts.ledger.entries.get(address);
+            let entry = facts.ledger.entries.get(old.get(address).copied().unwrap_or(address));
             let bound = entry.and_then(|entry| entry.current.as_ref()).map(|owned| &owned.id);
             let what = match (&step.operation, seen.get(address), bound) {
                 (Operation::Delete { deposed: true, .. }, ..) => continue,
@@ -253,10 +255,30 @@ impl SavedPlan {
         Ok(())
     }
 
+    /// Checks that everything that moves is where it was; returns the old addresses by the new ones.
+    fn check_moves<'p>(&'p self, facts: &Facts<'_>) -> Result<HashMap<&'p Address, &'p Address>, Stale> {
+        let moves = self.plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
+            Bookkeeping::Move(moves) => Some(moves),
+            _ => None,
+        });
+        let mut old = HashMap::new();
+        for (from, to) in moves.flatten() {
+            let current = |address| facts.ledger.entries.get(address)?.current.as_ref();
+            let stale = |address: &Address, what| Err(Stale::Moved { address: address.clone(), what });
+            if !facts.ledger.entries.contains_key(from) {
+                return stale(from, Movement::Unbound);
+            }
+            if let Some(owned) = current(to) {
+                return stale(to, Movement::Rebound(owned.id.clone()));
+            }
+            old.insert(to, from);
+        }
+        Ok(old)
+    }
+
     /// Tells whether the plan found an object gone.
     fn is_gone(&self, address: &Address, id: &Name) -> bool {
-        let gone =
-            |b: &_| matches!(b, super::change::Bookkeeping::Gone(a, found) if a == address && found == id);
+        let gone = |b: &_| matches!(b, Bookkeeping::Gone(a, found) if a == address && found == id);
         self.plan.bookkeeping.iter().any(gone)
     }
 }

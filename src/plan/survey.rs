@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::declared::Declared;
 use super::make::Inputs;
 use super::names::Names;
 use crate::config::stack::Resource;
@@ -66,6 +67,8 @@ pub(super) enum Adoption<'a> {
 pub(super) struct Survey<'a> {
     /// What the plan is made from.
     pub inputs: Inputs<'a>,
+    /// What declarations made of the ledger.
+    pub declared: &'a Declared<'a>,
     /// By address.
     pub subjects: Vec<Subject<'a>>,
     /// The number of each address.
@@ -86,7 +89,7 @@ pub(super) struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     /// Joins the inputs.
-    pub fn new(inputs: Inputs<'a>) -> Self {
+    pub fn new(inputs: Inputs<'a>, declared: &'a Declared<'a>) -> Self {
         let (mut subjects, strangers) = join(&inputs);
         let index: HashMap<&Address, usize> =
             subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
@@ -99,7 +102,7 @@ impl<'a> Survey<'a> {
         let holders = reversed(&subjects, |subject| &subject.held);
         let names = Names::new(inputs.catalog);
         let late = late_effects(&inputs);
-        Self { inputs, subjects, index, users, holders, names, unowned, strangers, late }
+        Self { inputs, declared, subjects, index, users, holders, names, unowned, strangers, late }
     }
 
     /// Returns the key of the fingerprints of secrets.

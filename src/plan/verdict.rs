@@ -4,7 +4,7 @@ use super::change::{Cause, ProjectOf};
 use crate::config::stack::Setting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, OnChange};
+use crate::model::schema::{Attribute, OnChange, Revival};
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Value;
 
@@ -108,6 +108,8 @@ pub(super) struct Verdict<'a> {
     pub downstream: bool,
     /// The object is already in a state that it cannot leave.
     pub broken: bool,
+    /// What brings the object back before anything else happens to it.
+    pub revival: Option<&'static Revival>,
     /// The new object will stand under another parent or in another project than the old one.
     pub rehomed: bool,
 }
@@ -124,6 +126,7 @@ impl<'a> Verdict<'a> {
             project: ProjectOf::None,
             downstream: false,
             broken: false,
+            revival: None,
             rehomed: false,
         }
     }

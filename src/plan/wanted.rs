@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declared::{self, Declared};
 use super::make::Options;
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
@@ -24,10 +25,16 @@ pub fn wanted<'a>(
     ledger: &Ledger,
     options: &Options,
 ) -> (Wanted, BTreeSet<&'a str>) {
+    let ledger = &*Declared::new(stack, ledger).ledger(ledger);
+    let options = &*declared::options(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
     let mut wanted = Wanted { projects: projects(stack, ledger, options, &kinds), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
+    // Who destroys looks nothing up.
+    if !options.destroy {
+        wanted.kinds.extend(stack.data.values().map(|lookup| Name::new(lookup.kind.name)));
+    }
     if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
         wanted.kinds.insert(PROJECT.into());
     }
@@ -47,8 +54,12 @@ pub fn wanted<'a>(
         wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
     }
     for resource in stack.resources.values() {
-        let parent = resource.parent.as_ref().and_then(|parent| current(ledger.entries.get(parent)?));
-        wanted.parents.extend(parent.map(|owned| (resource.kind.name.into(), owned.id.clone())));
+        let id = |parent| {
+            let owned = ledger.entries.get(parent).and_then(current).map(|owned| &owned.id);
+            owned.or_else(|| options.adopt.get(parent))
+        };
+        let parent = resource.parent.as_ref().and_then(id);
+        wanted.parents.extend(parent.map(|id| (resource.kind.name.into(), id.clone())));
     }
     for intent in ledger.intents.values().chain(ledger.watched.values()) {
         wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
@@ -56,7 +67,42 @@ pub fn wanted<'a>(
     adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();
-    (wanted, tables(&kinds))
+    wanted.everywhere = everywhere(stack, ledger, &kinds);
+    let mut tables = tables(&kinds);
+    tables.extend(offers(stack));
+    (wanted, tables)
+}
+
+/// Returns the kinds of children of which a new one must not be like any other, wherever it stands.
+fn everywhere(stack: &Stack, ledger: &Ledger, kinds: &[&'static Kind]) -> BTreeSet<Name> {
+    let alone = |kind: &&&Kind| {
+        let overall = kind.rules.iter().any(|rule| matches!(rule.check, Check::UniqueOverall { .. }));
+        overall && kind.child_of().is_some()
+    };
+    let alone: BTreeSet<&str> = kinds.iter().filter(alone).map(|kind| kind.name).collect();
+    let is_new = |resource: &&Resource| {
+        alone.contains(resource.kind.name)
+            && ledger.entries.get(&resource.address).and_then(current).is_none()
+    };
+    stack.resources.values().filter(is_new).map(|resource| Name::new_static(resource.kind.name)).collect()
+}
+
+/// Returns the tables that tell what may be written in some attribute that is written.
+fn offers<'a>(stack: &Stack) -> BTreeSet<&'a str> {
+    let of = |resource: &Resource| {
+        resource
+            .kind
+            .rules
+            .iter()
+            .filter_map(|rule| match rule.check {
+                Check::Offered { attribute, table, .. } => {
+                    resource.attributes.contains_key(attribute).then_some(table)
+                }
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    stack.resources.values().flat_map(of).collect()
 }
 
 /// Kinds with a block or an entry, and kinds whose objects can be linked to one that goes: what stays
@@ -71,7 +117,9 @@ fn kinds_in_use(
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     used.extend(sent.map(|intent| intent.kind.as_str()));
-    let going = |(address, _): &(&_, &Entry)| options.destroy || !stack.resources.contains_key(*address);
+    let going = |(address, entry): &(&_, &Entry)| {
+        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
+    };
     let going: BTreeSet<&str> = ledger.entries.iter().filter(going).map(|(_, e)| e.kind.as_str()).collect();
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
@@ -91,6 +139,10 @@ fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> 
         for rule in kind.rules {
             match rule.check {
                 Check::NotWhile { kind, .. } => drop(kinds.insert(kind)),
+                Check::NotFilled if going.contains(kind.name) => {
+                    let inside = registry.top_level().filter(|kind| kind.scope == Scope::Project);
+                    kinds.extend(inside.map(|kind| kind.name));
+                }
                 Check::NotUsed { by } if going.contains(kind.name) => {
                     kinds.extend(by.iter().map(|(kind, _)| *kind));
                 }
@@ -134,7 +186,8 @@ fn projects(
 ) -> Option<Vec<Name>> {
     let everywhere =
         |kind: &&&Kind| kind.rules.iter().any(|rule| matches!(rule.check, Check::NoOverlap { .. }));
-    if kinds.iter().find(everywhere).is_some() {
+    let looked_up = stack.data.values().any(|lookup| lookup.kind.scope == Scope::Project);
+    if looked_up || kinds.iter().find(everywhere).is_some() {
         return None;
     }
     let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());

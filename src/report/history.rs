@@ -27,6 +27,8 @@ pub struct Past {
     pub plan: Option<String>,
     /// The configuration's digest.
     pub config: Option<String>,
+    /// Policies that said no and were overridden, and why.
+    pub overridden: Option<(String, String)>,
     /// How it ended.
     pub outcome: Ending,
     /// Resources done, failed and skipped, and open questions.
@@ -150,6 +152,7 @@ pub fn run(past: &Past, style: Style) -> String {
         ("commit", past.commit.clone()),
         ("plan", past.plan.clone()),
         ("configuration", past.config.clone()),
+        ("overridden", past.overridden.as_ref().map(|(policies, why)| format!("{policies}: {why}"))),
         ("outcome", Some(past.outcome.word().to_owned())),
         ("resources", past.ended.map(|_| counts)),
     ];
@@ -217,6 +220,7 @@ mod tests {
             commit: Some("0123456789abcdef0123456789abcdef01234567".into()),
             plan: Some("7f3a-c91e".into()),
             config: Some("3f9c2e1".into()),
+            overridden: Some(("budget".into(), "agreed with finance".into())),
             outcome: Ending::Partly,
             tally: [4, 1, 2, 0],
         }
@@ -232,9 +236,12 @@ mod tests {
         assert!(table.contains("7f3a-c91e  0123456789ab  ada@build-7 (https://ci/jobs/9)"), "{table}");
         assert!(table.contains("no end recorded") && table.contains("evil\\u{1b}[2J"), "{table}");
         let page = run(&past(), Style::plain(80));
-        for text in
-            ["took           2m31s", "4 done, 1 failed, 2 skipped, 0 open questions", "abcdef01234567"]
-        {
+        for text in [
+            "took           2m31s",
+            "4 done, 1 failed, 2 skipped, 0 open questions",
+            "abcdef01234567",
+            "budget: agreed with finance",
+        ] {
             assert!(page.contains(text), "{page}");
         }
     }

@@ -36,11 +36,7 @@ impl Case {
     pub fn example(name: &str) -> Self {
         let case = Self::new();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
-        for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_file() {
-                fs::copy(&entry, case.path(entry.file_name().unwrap().to_str().unwrap())).unwrap();
-            }
-        }
+        copy(&from, case.dir.path());
         case
     }
 
@@ -52,6 +48,7 @@ impl Case {
 
     /// Writes a file of a case that is under way.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         fs::write(self.path(name), text).unwrap();
     }
 
@@ -147,6 +144,19 @@ impl Run {
             rest = &rest[at + word.len()..];
         }
         self
+    }
+}
+
+/// Copies the files of a directory and of those below it, but for what stead keeps there.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap();
+        if entry.is_file() {
+            fs::copy(&entry, to.join(name)).unwrap();
+        } else if name != ".stead" {
+            copy(&entry, &to.join(name));
+        }
     }
 }
 

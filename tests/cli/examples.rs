@@ -2,14 +2,18 @@
 
 use crate::case::Case;
 
-const EXAMPLES: &[&str] = &["minimal", "minimal-kdl", "shop", "shop-kdl"];
+const EXAMPLES: &[&str] = &["minimal", "minimal-kdl", "regions", "regions-kdl", "shop", "shop-kdl"];
 
 #[test]
 fn every_example_goes_there_and_back() {
     for name in EXAMPLES {
-        for environment in
-            if name.starts_with("shop") { &["staging", "prod"][..] } else { &["default"][..] }
-        {
+        for environment in if name.starts_with("shop") {
+            &["staging", "prod"][..]
+        } else if name.starts_with("regions") {
+            &["test"][..]
+        } else {
+            &["default"][..]
+        } {
             let case = Case::example(name).emulator();
             let flags = if *environment == "default" { String::new() } else { format!("-e {environment}") };
             case.ok(&format!("validate {flags}"));
@@ -37,7 +41,7 @@ fn every_example_goes_there_and_back() {
 
 #[test]
 fn both_syntaxes_give_the_same_plan_to_the_byte() {
-    for (yaml, kdl) in [("minimal", "minimal-kdl"), ("shop", "shop-kdl")] {
+    for (yaml, kdl) in [("minimal", "minimal-kdl"), ("regions", "regions-kdl"), ("shop", "shop-kdl")] {
         for flags in if yaml == "shop" { &["", "-e prod"][..] } else { &[""][..] } {
             let (yaml, kdl) = (Case::example(yaml).emulator(), Case::example(kdl));
             let plan = |case: &Case| {

@@ -43,6 +43,11 @@ fn rewriting_kdl() {
 }
 
 #[test]
+fn config_module() {
+    run("config_module", config::module, 1_000);
+}
+
+#[test]
 fn expressions() {
     run("expressions", expression::expression, 6_000);
 }

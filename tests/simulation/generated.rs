@@ -12,6 +12,8 @@ use std::rc::Rc;
 use rust_decimal::{Decimal, RoundingStrategy};
 use stead::kinds::REGISTRY;
 use stead::ledger::replay::load_ledger;
+use stead::model::snapshot::ObjectKey;
+use stead::model::value::Value;
 use stead::plan::cost::Prices;
 use stead::plan::make::Options;
 
@@ -58,7 +60,12 @@ fn is_billed(outside: &Rc<Outside>, aim: &Aim, planned: (Decimal, usize), now: D
             return Err(format!("{} {} has no price", kind.name, object.id));
         };
         month += price;
-        hour += hourly(price);
+        // A backup is paid for as its machine is.
+        let of = object.attributes.get("vm").and_then(Value::as_text).filter(|_| kind.name == "backup");
+        let machine = of.map(|id| ObjectKey { kind: "vm".into(), parent: None, id: id.into() });
+        let payer = machine.and_then(|key| snapshot.objects.get(&key)).unwrap_or(object);
+        let monthly = payer.attributes.get("billing_type").and_then(Value::as_text) == Some("subscription");
+        hour += if monthly { Decimal::ZERO } else { hourly(price) };
     }
     check(month == now, || format!("the second plan's bill is {now}, its objects' {month}"))?;
     let (before, unpriced) = planned;
@@ -72,7 +79,7 @@ fn is_billed(outside: &Rc<Outside>, aim: &Aim, planned: (Decimal, usize), now: D
 fn generate(number: u64, edits: u64) -> String {
     let chance = SimRandom::new(number.wrapping_mul(0x9E37) ^ 0x57EAD);
     let size = 2 + usize::try_from(chance.below(12)).unwrap();
-    text::generate(&chance, &SimRandom::new(number ^ (edits << 32)), size)
+    text::generate(&chance, &SimRandom::new(number ^ (edits << 32)), size, edits > 0)
 }
 
 fn law(number: u64) -> Found {
@@ -83,11 +90,20 @@ fn law(number: u64) -> Found {
     };
     let (built, edited) = (stack(&texts[0])?, stack(&texts[1])?);
     let outside = Rc::new(beginning(&built));
+    // Nothing that the service shows tells how much is left for subscriptions.
+    let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
+    let now = wall(outside.machine.elapsed());
+    outside.world.borrow_mut().mutate("account", "", &rich, now).map_err(|error| error.to_string())?;
     let objects = || outside.world.borrow().objects();
     let before = objects();
     let all = || {
         stands(&outside, &Aim::build(built.clone()), "the stack")?;
-        stands(&outside, &Aim::build(edited.clone()), "its edit")?;
+        let mut edit = Aim::build(edited.clone());
+        // A copy of a machine that is made anew is another copy.
+        let copies = edited.resources.values().filter(|resource| resource.attributes.contains_key("vm"));
+        edit.replace =
+            copies.filter(|copy| copy.kind.data_bearing).map(|copy| copy.address.clone()).collect();
+        stands(&outside, &edit, "its edit")?;
         goes_through(&outside, &Aim::destroy(edited.clone()), "its end")?;
         check(objects() == before, || format!("{} objects stay", objects() - before))?;
         let rate = outside.world.borrow().bill(wall(outside.machine.elapsed())).rate_per_hour;

@@ -31,6 +31,7 @@ mod preflight;
 mod process;
 mod protocol;
 mod questions;
+mod revival;
 mod seeds;
 #[cfg(target_os = "linux")]
 mod small_disk;

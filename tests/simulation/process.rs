@@ -1,7 +1,7 @@
 //! One run of the program inside a simulation, and the oracle that looks at what it left.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub struct Aim {
     pub meanwhile: Option<fn(&Outside)>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
+    /// Objects that hold data and may be replaced all the same.
+    pub replace: BTreeSet<Address>,
     /// The plan is saved, and applied so much later.
     pub saved_for: Option<Duration>,
     /// Someone works on the sources between the plan and the apply.
@@ -68,6 +70,7 @@ impl Aim {
             strict: false,
             meanwhile: None,
             adopt: BTreeMap::new(),
+            replace: BTreeSet::new(),
             saved_for: None,
             sources_move: false,
             catalog: Rc::default(),
@@ -209,6 +212,7 @@ async fn planned(
         allow_deletes: true,
         destroy: aim.destroy,
         adopt: aim.adopt.clone(),
+        replace: aim.replace.clone(),
         ..Options::default()
     };
     let (wanted, tables) = wanted(REGISTRY, &aim.stack, ledger, &options);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use stead::apply::run::{Pack, Pieces, Unpacked};
+use stead::config::declarations::Declarations;
 use stead::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use stead::kinds::REGISTRY;
 use stead::model::address::Address;
@@ -99,8 +100,15 @@ impl Builder {
             resources,
             outputs: BTreeMap::new(),
             project,
+            declarations: Declarations::default(),
+            policies: Vec::new(),
             backend_required: false,
             digest: "0123456789abcdef".to_owned(),
+            data: BTreeMap::new(),
+            stacks: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            reads: String::new(),
+            evaluated: None,
             sources,
         }
     }

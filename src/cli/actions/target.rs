@@ -72,7 +72,10 @@ impl Named {
         let address = Address::parse(text).map_err(|error| {
             Failure::new(Exit::Usage, error.to_string()).help("KIND:ID names an object by id.")
         })?;
-        kind_of(address.root())?;
+        // What a module makes has the module's name in front.
+        if !address.segments().any(|part| REGISTRY.kind(part).is_some()) {
+            kind_of(address.root())?;
+        }
         Ok(Self::Resource(address))
     }
 }

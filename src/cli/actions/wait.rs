@@ -42,6 +42,8 @@ pub(in crate::cli) struct Over {
 pub(in crate::cli) struct Wait<'a> {
     /// What was done.
     pub(in crate::cli) scene: Scene<'a>,
+    /// The object as it was before, where what is asked for sets it in motion.
+    pub(in crate::cli) before: Option<&'a Object>,
     /// Hears of every new status.
     pub(in crate::cli) status: &'a dyn Fn(&str),
     /// Hears of every new record of a feed.
@@ -101,8 +103,11 @@ impl Wait<'_> {
         let usual = PATIENCE.max(Duration::from_secs(estimate.into()));
         let within = self.scene.args.timeout.unwrap_or(usual);
         let client = self.scene.ground.client();
-        let settled =
-            client.settled(kind, key, self.scene.order.ask.project.as_ref(), within, self.status).await;
+        let project = self.scene.order.ask.project.as_ref();
+        let settled = match self.before.filter(|before| before.key() == *key) {
+            Some(before) => client.settled_anew((kind, key), project, within, before, self.status).await,
+            None => client.settled(kind, key, project, within, self.status).await,
+        };
         settled.map_err(|error| {
             Failure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
                 .help("The service took the request. Look at the object: nothing is sent again by itself.")

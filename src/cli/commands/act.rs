@@ -17,7 +17,8 @@ use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
 use crate::cli::session::Session;
 use crate::kinds::REGISTRY;
-use crate::model::schema::{Answer, Kind, OnChange, Presence, Type};
+use crate::model::schema::{Answer, Kind, OnChange, Presence, Type, Until};
+use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::report::answer::laid_out;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
@@ -37,6 +38,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     if !agreed(&scene).await? {
         return Ok(Exit::Interrupted);
     }
+    let before = before(&scene).await;
     let stop = Cell::new(false);
     let told = || session.ui.say("Stopping once the request is answered.");
     let answer = match watched(send::send(&scene), &stop, told).await? {
@@ -47,7 +49,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     if stop.get() {
         return Err(interrupted("the request was answered; nothing waits for its end"));
     }
-    let over = over(scene, answer.as_ref()).await?;
+    let over = over(scene, before.as_ref(), answer.as_ref()).await?;
     let answered = Answered { scene, answer: answer.as_ref(), over: &over };
     let exit = answered.tell()?;
     match deed.action.answer {
@@ -164,8 +166,17 @@ fn foretell(scene: &Scene<'_>) {
     }
 }
 
+/// Returns the object as it is before anything is asked of it, where its own change is waited for: a look
+/// that shows the same afterwards may be an old one. Nothing depends on it but the wait.
+async fn before(scene: &Scene<'_>) -> Option<Object> {
+    let waits = scene.order.mutates && !scene.args.no_wait;
+    let key = scene.target.key.as_ref().filter(|_| waits)?;
+    matches!(scene.deed.action.until, Until::Settled(_)).then_some(())?;
+    scene.ground.client().get(key).await.ok().flatten()
+}
+
 /// Waits until it is over, and tells what is seen meanwhile.
-async fn over(scene: Scene<'_>, answer: Option<&Json>) -> Result<Over, Failure> {
+async fn over(scene: Scene<'_>, before: Option<&Object>, answer: Option<&Json>) -> Result<Over, Failure> {
     let (ui, shown) = (&scene.session.ui, scene.target.shown());
     let tell = |event: &Json, text: &str| {
         if ui.ndjson {
@@ -181,7 +192,7 @@ async fn over(scene: Scene<'_>, answer: Option<&Json>) -> Result<Over, Failure> 
     let status =
         |status: &str| tell(&event("status", "status", json!(status)), &format!("{shown}: {status}"));
     let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
-    let wait = Wait { scene, status: &status, news: &news };
+    let wait = Wait { scene, before, status: &status, news: &news };
     // The first signal ends the wait: what was asked for goes on without us.
     match watched(wait.over(answer), &Cell::new(true), || {}).await? {
         Ended::Finished(over) => over,
@@ -201,7 +212,7 @@ async fn follow(answered: &Answered<'_>, id: &str) -> Failure {
             view.more(std::slice::from_ref(row), ui.style)
         });
     };
-    let wait = Wait { scene, status: &|_| {}, news: &news };
+    let wait = Wait { scene, before: None, status: &|_| {}, news: &news };
     match watched(wait.follow(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
         Ok(Ended::Finished(failure)) | Err(failure) => failure,
         Ok(Ended::Abandoned) => interrupted("nothing follows any more"),

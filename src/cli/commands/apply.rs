@@ -1,6 +1,7 @@
 //! `stead apply`: plans, asks, runs; or runs a saved plan.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ use crate::ledger::record::Record;
 use crate::ledger::salvage::salvaged;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::plan::change::{Action, Block, Plan};
+use crate::model::diagnostic::nearest;
+use crate::plan::change::{Action, Plan};
 use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
@@ -46,10 +48,40 @@ pub(in crate::cli) struct Order<'a> {
     pub(in crate::cli) yes: Option<Consent>,
     /// The fingerprint that the plan must have.
     pub(in crate::cli) expected: Option<Name>,
+    /// Policies whose no does not count.
+    pub(in crate::cli) overriding: Overriding,
     /// Remove everything.
     pub(in crate::cli) destroy: bool,
     /// The name that the stack must have.
     pub(in crate::cli) stack: Option<&'a Name>,
+}
+
+/// Policies whose no does not count, and why.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cli) struct Overriding {
+    policies: Vec<Name>,
+    reason: Option<String>,
+}
+
+impl Overriding {
+    fn names(&self) -> BTreeSet<Name> {
+        self.policies.iter().cloned().collect()
+    }
+
+    /// Refuses a policy that the stack does not have.
+    fn check(&self, project: &Project) -> Result<(), Failure> {
+        let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
+        let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
+        else {
+            return Ok(());
+        };
+        let help = match (nearest(name, known()), known().next()) {
+            (Some(near), _) => format!("Did you mean {near}?"),
+            (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
+            (None, None) => "It has no policies: leave --override out.".to_owned(),
+        };
+        Err(Failure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
+    }
 }
 
 /// Applies a stack or a saved plan.
@@ -58,13 +90,14 @@ pub(in crate::cli) struct Order<'a> {
 /// When the stack has problems, or the service or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     if let Some(file) = &args.file {
-        return Box::pin(saved_plan(session, file, &args.running)).await;
+        return Box::pin(saved_plan(session, file, args)).await;
     }
     let order = Order {
         scope: &args.scope,
         running: &args.running,
         yes: args.yes.clone(),
         expected: args.expect.clone(),
+        overriding: Overriding { policies: args.overrides.clone(), reason: args.reason.clone() },
         destroy: false,
         stack: None,
     };
@@ -82,18 +115,23 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     }
     let project = session.open()?;
     confirmed(order, &project)?;
+    order.overriding.check(&project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let done = Apply::new(session, &project, &connection, &journal, order.running).planned(order).await;
+    let apply = Apply::new(session, &project, &connection, &journal, order.running);
+    let done = Apply { overriding: Some(&order.overriding), ..apply }.planned(order).await;
     books::close_after(journal, done).await
 }
 
-async fn saved_plan(session: &Session, file: &Path, running: &Running) -> Result<Exit, Failure> {
+async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
     let saved = books::saved_plan(file)?;
     let project = session.open()?;
+    let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
+    overriding.check(&project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let done = Apply::new(session, &project, &connection, &journal, running).saved(&saved).await;
+    let apply = Apply::new(session, &project, &connection, &journal, &args.running);
+    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&saved).await;
     books::close_after(journal, done).await
 }
 
@@ -164,6 +202,7 @@ struct Apply<'a> {
     connection: &'a Connection,
     journal: &'a Book,
     running: &'a Running,
+    overriding: Option<&'a Overriding>,
     rescue: Rescue,
 }
 
@@ -181,7 +220,7 @@ impl<'a> Apply<'a> {
             connection.client.expect_lag(bound);
         }
         let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
-        Self { session, project, connection, journal, running, rescue }
+        Self { session, project, connection, journal, running, overriding: None, rescue }
     }
 
     /// Plans, shows, asks and runs, under the open ledger.
@@ -190,7 +229,8 @@ impl<'a> Apply<'a> {
         if let Some(exit) = self.recover().await? {
             return Ok(exit);
         }
-        let options = session.options(order.scope, order.destroy);
+        let mut options = session.options(order.scope, order.destroy);
+        options.overrides = order.overriding.names();
         let pinned = reading::pinned(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
@@ -198,7 +238,7 @@ impl<'a> Apply<'a> {
         let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
         let (plan, world) = books::while_kept(journal, reading).await?;
         let facts = planning::facts(&ledger, clock, start, &world);
-        let blocked = !plan.blocks.iter().all(Block::only_freezes);
+        let blocked = plan.is_blocked(&options.overrides);
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show(session, &plan, &facts);
         }
@@ -237,6 +277,11 @@ impl<'a> Apply<'a> {
         saved.check(&facts).map_err(|stale| {
             Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
         })?;
+        let overrides = self.overriding.map(Overriding::names).unwrap_or_default();
+        if saved.plan.is_blocked(&overrides) {
+            return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
+                .help("stead show FILE tells what blocks it."));
+        }
         self.run(&saved.plan).await
     }
 
@@ -305,7 +350,12 @@ impl<'a> Apply<'a> {
         let clock = self.connection.client.clock();
         let start = clock.elapsed();
         let telling = self.session.telling(self.connection, Some(plan));
-        let origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        let mut origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        if let Some(overriding) = self.overriding {
+            // What was overridden without need is nothing to remember.
+            origin.overridden = plan.denied().into_iter().cloned().collect();
+            origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
+        }
         let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
         let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };

@@ -13,7 +13,8 @@ use crate::cli::files;
 use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::cloud::exchange::is_public;
-use crate::config::lock;
+use crate::config::lock::{self, Lock};
+use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog as Records;
@@ -115,15 +116,8 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     let old = reading::pinned(&connection.lock_file)?.unwrap_or_default();
     let (_, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
     let live = connection.client.catalog(&tables).await?;
-    let mut lock = lock::pinned(REGISTRY, &project.stack, &live);
-    let kept = keep_lost(&old, &live, &mut lock.catalog);
-    let mut lines = Vec::new();
-    let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();
-    for name in names {
-        let of = |catalog: &Records| catalog.tables.get(name).cloned().unwrap_or_default();
-        lines.extend(catalog::changes(name, &of(&old), &of(&lock.catalog)));
-    }
-    for name in kept {
+    let Renewal { lock, lines, lost } = renewal(&project.stack, &old, &live);
+    for name in lost {
         session.ui.say(&format!("note: {name} is not in the catalog any more; its pin is kept."));
     }
     let text = if session.ui.json {
@@ -147,6 +141,29 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     files::write_public(&connection.lock_file, text.as_bytes())?;
     session.ui.say(&format!("Written to {}.", files::shown(&connection.lock_file)));
     Ok(Exit::Done)
+}
+
+/// What pinning anew would change.
+pub(super) struct Renewal {
+    /// The new pins.
+    lock: Lock,
+    /// Each change, in words.
+    pub(super) lines: Vec<String>,
+    /// Names that the service has lost.
+    pub(super) lost: Vec<String>,
+}
+
+/// Compares pinned names with today's catalog.
+pub(super) fn renewal(stack: &Stack, old: &Records, live: &Records) -> Renewal {
+    let mut lock = lock::pinned(REGISTRY, stack, live);
+    let lost = keep_lost(old, live, &mut lock.catalog);
+    let mut lines = Vec::new();
+    let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();
+    for name in names {
+        let of = |catalog: &Records| catalog.tables.get(name).cloned().unwrap_or_default();
+        lines.extend(catalog::changes(name, &of(old), &of(&lock.catalog)));
+    }
+    Renewal { lock, lines, lost }
 }
 
 /// Keeps the pins of names that the service has lost; returns them.

@@ -1,7 +1,7 @@
 //! `stead destroy`: a plan that removes everything that is not protected, and its apply.
 
 use crate::cli::args::{Consent, Destroy as Args, Scope};
-use crate::cli::commands::apply::{self, Order};
+use crate::cli::commands::apply::{self, Order, Overriding};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -23,6 +23,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         running: &args.running,
         yes: args.yes.then_some(Consent::All),
         expected: None,
+        overriding: Overriding::default(),
         destroy: true,
         stack: args.confirm.as_ref(),
     };

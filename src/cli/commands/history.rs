@@ -61,6 +61,10 @@ fn past(run: &Run, number: usize) -> Past {
         commit: text(&run.origin.commit),
         plan: text(&run.origin.fingerprint),
         config: text(&run.origin.config),
+        overridden: (!run.origin.overridden.is_empty()).then(|| {
+            let names: Vec<&str> = run.origin.overridden.iter().map(Name::as_str).collect();
+            (names.join(", "), run.origin.reason.clone().unwrap_or_default())
+        }),
         outcome: match &run.end {
             None => Ending::Open,
             Some(end) if end.complete => Ending::Done,

@@ -74,7 +74,15 @@ async fn broken(
     Ok(Exit::Done)
 }
 
-async fn look(session: &Session, project: &Project, place: &Place) -> Result<Option<Held>, Failure> {
+/// Tells who has the lock; `None` when nobody has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub(super) async fn look(
+    session: &Session,
+    project: &Project,
+    place: &Place,
+) -> Result<Option<Held>, Failure> {
     let stack = &project.stack;
     let looking = Looking {
         identity: &Identity::unborn(&stack.name, &stack.environment.name),

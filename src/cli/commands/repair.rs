@@ -34,7 +34,11 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
     Ok(Exit::Failed)
 }
 
-async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
+/// Checks everything that is kept of a ledger.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub(super) async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
         return Ok(shown(verify::check(directory, environment)?, place));

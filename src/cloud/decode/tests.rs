@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json as j;
 
 use super::*;
+use crate::cloud::path::{fill, is_segment};
 use crate::kinds::REGISTRY;
 
 fn kind(name: &str) -> &'static Kind {
@@ -67,7 +68,10 @@ fn odd_ids_are_errors() {
     let user =
         object(kind("database_user"), &j!({"name": "read_only"}), Some(&"db1".into()), false).unwrap();
     assert_eq!((user.id.as_str(), user.parent.as_deref()), ("read_only", Some("db1")));
-    assert!(object(kind("database_user"), &j!({"name": "../x"}), None, false).is_err());
+    // A name that no path can hold is listed all the same, and no request is made of it.
+    let odd = object(kind("saved_query"), &j!({"name": "../x"}), Some(&"db1".into()), false).unwrap();
+    assert!(fill("/x/{id}", Some(&odd.id), None).is_err());
+    assert!(object(kind("database_user"), &j!({"name": "a\nb"}), None, false).is_err());
 }
 
 #[test]
@@ -176,7 +180,9 @@ proptest! {
         for kind in REGISTRY.kinds {
             for part in payload(&body, kind.api.create.envelope).into_iter().chain([&body]) {
                 if let Ok(object) = object(kind, part, None, true) {
-                    prop_assert!(is_segment(&object.id));
+                    prop_assert!(is_name(&object.id));
+                    let filled = fill("/x/{id}", Some(&object.id), None);
+                    prop_assert!(filled.is_err() || is_segment(&object.id));
                 }
             }
         }

@@ -62,6 +62,7 @@ fn reads_lists_details_and_proofs_of_absence() {
     let world = world();
     let (client, clock, log) = client(|request| serve(&world, request, &["vm-1"]));
     let wanted = Wanted {
+        everywhere: BTreeSet::new(),
         kinds: names(&["vm", "volume"]),
         projects: None,
         owned: vec![

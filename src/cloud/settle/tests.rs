@@ -62,6 +62,37 @@ fn waits_through_every_status_it_does_not_know() {
 }
 
 #[test]
+fn a_look_that_shows_what_was_there_before_proves_nothing_at_first() {
+    let ends = |script: &'static [(u64, Option<&'static str>)]| {
+        let now = Rc::new(RefCell::new(VirtualClock::default()));
+        let time = Rc::clone(&now);
+        let (client, clock, _) = client(move |request| {
+            let seconds = time.borrow().elapsed().as_secs();
+            let status = script.iter().rfind(|(from, _)| *from <= seconds).and_then(|(_, status)| *status);
+            serve(request, &["a".to_owned()], |_| status)
+        });
+        now.replace(clock.clone());
+        client.expect_lag(Duration::from_secs(10));
+        let before = run(&clock, client.get(&key("a"))).unwrap().unwrap();
+        let (key, hear) = (key("a"), |_: &str| {});
+        let wait = client.settled_anew((kind("vm"), &key), None, MINUTES, &before, &hear);
+        let status = run(&clock, wait).map(|object| object.status("status").unwrap().to_owned());
+        (status.map_err(|error| error.to_string()), clock.elapsed().as_secs())
+    };
+    let (status, took) = ends(&[(0, Some("active")), (3, Some("rebooting")), (8, Some("active"))]);
+    assert!(status.as_deref() == Ok("active") && (8..=11).contains(&took), "{status:?} {took}");
+    let (status, took) = ends(&[(0, Some("active")), (3, Some("stopped"))]);
+    assert!(status.as_deref() == Ok("stopped") && (3..=5).contains(&took), "{status:?} {took}");
+    let (status, took) = ends(&[(0, Some("failed")), (3, Some("starting")), (8, Some("active"))]);
+    assert!(status.as_deref() == Ok("active") && (8..=11).contains(&took), "{status:?} {took}");
+    // It was too quick to be seen, or there was nothing to do.
+    let (status, took) = ends(&[(0, Some("active"))]);
+    assert!(status.as_deref() == Ok("active") && (10..=13).contains(&took), "{status:?} {took}");
+    let (status, _) = ends(&[(0, Some("failed"))]);
+    assert_eq!(status, Err("it ended as failed".to_owned()));
+}
+
+#[test]
 fn ends_when_there_is_nothing_to_wait_for() {
     let (result, _, took) = wait_for(&[(0, Some("pending")), (5, Some("failed"))]);
     assert_eq!(result.unwrap_err().to_string(), "it ended as failed");

@@ -110,7 +110,9 @@ impl Operation {
             [Some(kind), parent].into_iter().flatten().any(|kind| kind.scope == Scope::Project);
         let listed = endpoint == kind.api.list && kind.scope == Scope::Project;
         if of_project && (endpoint.method.mutates() || listed) {
-            parameters.push(json!({"$ref": "#/components/parameters/Project"}));
+            let stated = kind.states_project && endpoint.method.mutates();
+            let which = if stated { "ProjectStated" } else { "Project" };
+            parameters.push(json!({"$ref": format!("#/components/parameters/{which}")}));
         }
         let path = name.map(|name| endpoint.path.replace("{parent}", &format!("{{{name}}}")));
         Self {
@@ -289,8 +291,15 @@ pub(super) fn parameters() -> Value {
             "name": "X-Project-ID",
             "in": "header",
             "required": false,
-            "description": "The project. A list is filtered by it. Changes of machines, storage, networks and \
-                            clusters need it; others fall back to the account's default project.",
+            "description": "The project. A list is filtered by it; a change without it falls back to the \
+                            account's default project.",
+            "schema": {"type": "string", "format": "uuid"},
+        },
+        "ProjectStated": {
+            "name": "X-Project-ID",
+            "in": "header",
+            "required": true,
+            "description": "The project. A change without it is refused.",
             "schema": {"type": "string", "format": "uuid"},
         },
         "Limit": {

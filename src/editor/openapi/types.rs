@@ -159,7 +159,12 @@ fn text(min: u16, max: u16, format: Format) -> Value {
         schema["minLength"] = json!(min);
     }
     let (key, value) = match format {
-        Format::Any | Format::SshPublicKey | Format::Cron | Format::TimeZone | Format::Directory => {
+        Format::Any
+        | Format::PathName
+        | Format::SshPublicKey
+        | Format::Cron
+        | Format::TimeZone
+        | Format::Directory => {
             return schema;
         }
         Format::Cidr4 | Format::AllowedCidr4 => ("pattern", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$"),
@@ -167,6 +172,7 @@ fn text(min: u16, max: u16, format: Format) -> Value {
         Format::HttpPath => ("pattern", "^/"),
         Format::ClockTime => ("pattern", "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
         Format::Domain => ("pattern", r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"),
+        Format::Taint => ("pattern", ":(NoSchedule|PreferNoSchedule|NoExecute)$"),
         Format::Timestamp => ("format", "date-time"),
         Format::Email => ("format", "email"),
     };

@@ -83,12 +83,20 @@ const time = (text) => String(text).replace("T", " ").replace(/(\.\d+)?Z$/, "");
 /** Money as it is shown; the exact amounts stay with the emulator. */
 const usd = (amount, digits) => `${Number(amount).toFixed(digits)} USD`;
 
+/** What apps cost this month, the cap, and the notice that their owners got of it. */
+function spend(bill) {
+  const cap = bill.app_cap === null ? "" : ` of ${usd(bill.app_cap, 2)}`;
+  const notice = bill.notice === null ? "" : ` (notice: ${bill.notice} %)`;
+  return usd(bill.app_spend, 2) + cap + notice;
+}
+
 function showAccount(stats) {
   write(at("now"), `${time(stats.clock.now)} UTC`);
   write(at("speed"), `${stats.clock.speed}×`);
   write(at("balance"), usd(stats.bill.balance, 2));
   write(at("rate"), usd(stats.bill.rate_per_hour, 4));
   write(at("accrued"), usd(stats.bill.accrued, 4));
+  write(at("spend"), spend(stats.bill));
   write(at("total"), String(stats.requests));
 }
 

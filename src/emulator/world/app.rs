@@ -250,12 +250,12 @@ impl Body for App {
         record.timeline.gone_at().or(record.body.next_run_at)
     }
 
-    fn happen(world: &mut World, id: Uuid, at: Time) {
+    fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let leaving = world.apps.get(id).is_some_and(|record| record.timeline.gone_at().is_some());
         if leaving {
             world.remove_app(id);
         } else {
-            world.run_schedule(id, at);
+            world.run_schedule(id, at, until);
         }
     }
 

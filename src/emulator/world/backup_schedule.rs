@@ -146,18 +146,14 @@ impl Body for BackupSchedule {
         record.body.next_run(since)
     }
 
-    fn happen(world: &mut World, id: Uuid, at: Time) {
-        Self::catch_up(world, id, at, at);
-    }
-
-    fn catch_up(world: &mut World, id: Uuid, at: Time, now: Time) {
+    fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let Some(record) = world.backup_schedules.get(id) else { return };
         let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk()) else {
             // A VM takes its schedules with it, so this one was changed behind everyone's back.
             return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
         };
         let (body, project) = (record.body.clone(), record.project);
-        let passed_over = world.passed_over(id, &body, disk, now.duration_since(at).as_secs());
+        let passed_over = world.passed_over(id, &body, disk, until.duration_since(at).as_secs());
         let run = after(at, passed_over * body.period());
         let made = body.made + passed_over + 1;
         world.backup_schedules.amend(id, |record| {

@@ -8,7 +8,7 @@ use super::money::cents;
 /// An operating system to start a VM from.
 pub(crate) struct Template {
     pub(crate) id: Uuid,
-    pub(super) slug: &'static str,
+    pub(crate) slug: &'static str,
     pub(super) name: &'static str,
     pub(super) os_family: &'static str,
     pub(super) version: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Template {
 /// A size of VM.
 pub(crate) struct VmPlan {
     pub(crate) id: i64,
-    pub(super) slug: &'static str,
+    pub(crate) slug: &'static str,
     pub(super) cpu: i64,
     /// MB.
     pub(super) ram: i64,
@@ -29,7 +29,7 @@ pub(crate) struct VmPlan {
 /// A size of managed database.
 pub(crate) struct DatabasePlan {
     pub(crate) id: i64,
-    pub(super) slug: &'static str,
+    pub(crate) slug: &'static str,
     pub(crate) engine: &'static str,
     pub(super) cpu: i64,
     /// MB.
@@ -40,9 +40,9 @@ pub(crate) struct DatabasePlan {
 }
 
 /// A size of Kubernetes worker.
-pub(super) struct NodePlan {
-    pub(super) id: i64,
-    pub(super) slug: &'static str,
+pub(crate) struct NodePlan {
+    pub(crate) id: i64,
+    pub(crate) slug: &'static str,
     pub(super) node_class: &'static str,
     pub(super) cpu: i64,
     pub(super) ram: i64,
@@ -144,7 +144,7 @@ const fn node(id: i64, slug: &'static str, class: &'static str, cpu: i64, cents:
 }
 
 /// Kubernetes worker plans.
-pub(super) static NODE_PLANS: [NodePlan; 5] = [
+pub(crate) static NODE_PLANS: [NodePlan; 5] = [
     node(701, "std-2c-4g", "shared", 2, 2_400),
     node(702, "std-4c-8g", "shared", 4, 4_800),
     node(703, "cpu-2c-4g", "cpu_optimized", 2, 4_000),

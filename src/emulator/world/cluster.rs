@@ -148,7 +148,7 @@ impl Body for Cluster {
         })
     }
 
-    fn happen(world: &mut World, id: Uuid, at: Time) {
+    fn happen(world: &mut World, id: Uuid, at: Time, _until: Time) {
         let Some(record) = world.clusters.get(id) else { return };
         if record.timeline.gone_at().is_some() {
             world.remove_cluster(id, at);

@@ -209,7 +209,7 @@ impl Body for Database {
         record.body.billing.extend(until);
     }
 
-    fn happen(world: &mut World, id: Uuid, _at: Time) {
+    fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
         world.databases.remove(id);
         world.unlink_database(id);
     }

@@ -131,13 +131,13 @@ impl World {
 
     /// Runs a cron app whose time has come, each time up to the end of what the clock passes over, and
     /// plans the next time. Of many runs only those are made that would still be kept at the end.
-    pub(super) fn run_schedule(&mut self, app: Uuid, now: Time) {
+    pub(super) fn run_schedule(&mut self, app: Uuid, now: Time, until: Time) {
         let Some(record) = self.apps.get(app) else { return };
         let Some(schedule) = record.body.schedule() else {
             self.apps.amend(app, |record| record.body.next_run_at = None);
             return;
         };
-        let end = self.quiet_until(now);
+        let end = self.quiet_until(now, until);
         self.run_scheduled(app, now);
         let mut next = schedule.next(schedule.shortly_before(now, end, 2 * KEPT));
         while let Some(at) = next.filter(|at| *at <= end) {
@@ -158,10 +158,10 @@ impl World {
         self.begin_run(app, at, id, "schedule");
     }
 
-    /// Returns up to when nothing but the clock itself changes what apps do.
-    fn quiet_until(&self, now: Time) -> Time {
+    /// Returns up to when nothing but the clock itself changes what apps do, on its way to a time.
+    fn quiet_until(&self, now: Time, until: Time) -> Time {
         let cap = super::spend::due(self).map_or(Time::MAX, |due| due.at);
-        self.account.horizon.min(cap).max(now)
+        until.min(cap).max(now)
     }
 }
 

@@ -10,8 +10,8 @@ pub(super) const ROUTES: &[Route] =
 
 /// A version: always `1.minor.patch`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) id: i64,
+pub(crate) struct Version {
+    pub(crate) id: i64,
     minor: i64,
     patch: i64,
 }
@@ -21,7 +21,7 @@ const fn version(id: i64, minor: i64, patch: i64) -> Version {
 }
 
 /// Oldest first. The numbers are made up, like the rest of the catalog.
-pub(super) static VERSIONS: [Version; 10] = [
+pub(crate) static VERSIONS: [Version; 10] = [
     version(811, 31, 9),
     version(812, 31, 14),
     version(821, 32, 6),

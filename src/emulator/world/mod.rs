@@ -79,7 +79,8 @@ pub use state::{Bill, Row, Setup, Tier};
 pub use tables::World;
 pub use upload::{Archive, Arriving, LARGEST as LARGEST_ARCHIVE, PREFIX as UPLOADS};
 
-pub(super) use catalog::{DATABASE_PLANS, TEMPLATES, VM_PLANS};
+pub(super) use catalog::{DATABASE_PLANS, NODE_PLANS, TEMPLATES, VM_PLANS};
+pub(super) use kubernetes_version::VERSIONS as KUBERNETES_VERSIONS;
 
 /// A moment of the world's own clock.
 pub type Time = jiff::Timestamp;

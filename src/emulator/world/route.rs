@@ -178,6 +178,7 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::REGISTRY;
 
     #[test]
     fn each_route_needs_a_permission_or_is_a_catalog() {
@@ -198,6 +199,17 @@ mod tests {
             let path = route.template.replace(['{', '}'], "");
             let (found, _) = find(route.method, &path).unwrap();
             assert_eq!(found.template, route.template, "{}", route.method);
+        }
+    }
+
+    #[test]
+    fn a_change_states_its_project_where_its_kind_says_so() {
+        for kind in REGISTRY.kinds {
+            for endpoint in kind.endpoints().filter(|endpoint| endpoint.method.mutates()) {
+                let (route, _) = find(endpoint.method, endpoint.path).unwrap();
+                let stated = route.access == Access::ProjectStated;
+                assert_eq!(stated, kind.states_project, "{} {}", endpoint.method, endpoint.path);
+            }
         }
     }
 }

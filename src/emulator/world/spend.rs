@@ -50,7 +50,20 @@ const UNSET: SpendSettings = SpendSettings {
     paused_by_cap: false,
 };
 
+/// Percents of the cap at which owners get a notice.
+const NOTICES: [u8; 3] = [100, 90, 75];
+
+/// Returns the last notice that a spend has brought about.
+pub(super) fn notice(spend: Decimal, cap: Decimal) -> Option<u8> {
+    NOTICES.into_iter().find(|percent| spend * Decimal::ONE_HUNDRED >= cap * Decimal::from(*percent))
+}
+
 impl SpendSettings {
+    /// Returns the amount that notices count from.
+    pub(super) fn cap(&self) -> Option<Decimal> {
+        self.monthly_cap_usd.filter(|_| self.enabled)
+    }
+
     /// Returns the amount at which apps are paused.
     fn limit(&self) -> Option<Decimal> {
         self.monthly_cap_usd.filter(|_| self.enabled && self.cap_action == CapAction::Pause)
@@ -188,4 +201,24 @@ fn patch(call: &mut Call<'_>) -> Reply {
     call.update::<SpendSettings>(id, |record| record.body = settings);
     call.world.apply_cap(now);
     Ok(show(call, "spend settings updated"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_get_notices_on_the_way_to_the_cap() {
+        for (cents, wanted) in [
+            (0, None),
+            (7_499, None),
+            (7_500, Some(75)),
+            (8_999, Some(75)),
+            (9_000, Some(90)),
+            (10_000, Some(100)),
+            (20_000, Some(100)),
+        ] {
+            assert_eq!(notice(Decimal::new(cents, 2), Decimal::ONE_HUNDRED), wanted, "{cents}");
+        }
+    }
 }

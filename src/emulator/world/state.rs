@@ -10,6 +10,7 @@ use super::billing::Meter;
 use super::database::DOMAIN;
 use super::month_meter::MonthMeter;
 use super::project::Project;
+use super::spend;
 use super::table::{Body, Record, Table};
 use super::tables::World;
 use super::timeline::Timeline;
@@ -67,9 +68,6 @@ pub(super) struct Account {
     /// What apps that are billed by the hour have cost, by month.
     #[serde(default)]
     pub(super) app_spend: MonthMeter,
-    /// The time that the clock is being moved to.
-    #[serde(skip)]
-    pub(super) horizon: Time,
     /// Where clients reach the service, for the addresses that it gives them.
     #[serde(skip)]
     origin: Option<String>,
@@ -84,6 +82,12 @@ pub struct Bill {
     pub rate_per_hour: Decimal,
     /// What was used so far by the hour.
     pub accrued: Decimal,
+    /// What apps that are billed by the hour cost this month.
+    pub app_spend: Decimal,
+    /// The monthly cap on that, where one is set.
+    pub app_cap: Option<Decimal>,
+    /// The last notice of it that owners got this month: percent of the cap.
+    pub notice: Option<u8>,
 }
 
 /// One stored value: a record's `kind/id`, or `account`. Without a value, it is gone.
@@ -112,7 +116,6 @@ impl World {
             counter: 2,
             latest: now,
             app_spend: MonthMeter::new(now),
-            horizon: now,
             origin: None,
         };
         let mut world = Self::without_records(account);
@@ -171,7 +174,11 @@ impl World {
     #[must_use]
     pub fn bill(&self, now: Time) -> Bill {
         let meter = &self.account.meter;
+        let (app_spend, app_cap) = (self.app_spend(now, true), self.spend().cap());
         Bill {
+            app_spend,
+            app_cap,
+            notice: app_cap.and_then(|cap| spend::notice(app_spend, cap)),
             balance: self.account.balance,
             rate_per_hour: self.rate(),
             accrued: meter.at(now, self.rate()),
@@ -252,7 +259,6 @@ impl World {
     /// Moves the world's clock, and lets happen in order what was to happen by then.
     pub(super) fn tick(&mut self, now: Time) -> Time {
         let now = to_millisecond(now).max(self.account.latest);
-        self.account.horizon = now;
         while let Some(due) = self.next_due().filter(|due| due.at <= now) {
             self.advance(due.at);
             (due.happen)(self, due.id, due.at, now);

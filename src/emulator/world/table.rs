@@ -70,14 +70,10 @@ pub(super) trait Body: Clone + Serialize + DeserializeOwned + 'static {
     fn next(record: &Record<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
-    /// Does what was due at a time: afterwards `next` must lie later, or the record be gone.
-    fn happen(world: &mut World, id: Uuid, _at: Time) {
-        Self::table_mut(world).remove(id);
-    }
     /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
-    /// may be passed over.
-    fn catch_up(world: &mut World, id: Uuid, at: Time, _now: Time) {
-        Self::happen(world, id, at);
+    /// may be passed over. Afterwards `next` must lie later, or the record be gone.
+    fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
+        Self::table_mut(world).remove(id);
     }
     /// Writes the fields that the service shows.
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);

@@ -172,7 +172,7 @@ tables! {
 }
 
 fn due<T: Body>(table: &Table<T>) -> Option<Due> {
-    table.next().map(|(at, id)| Due { at, id, happen: T::catch_up })
+    table.next().map(|(at, id)| Due { at, id, happen: T::happen })
 }
 
 fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {

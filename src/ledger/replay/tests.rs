@@ -31,7 +31,7 @@ fn asked(record: &Record) -> Record {
 }
 
 fn moved(from: u8, to: u8) -> Record {
-    Record::Moved { from: address(from), to: address(to) }
+    Record::Moved { moves: [(address(from), address(to))].into() }
 }
 
 fn ids(ledger: &Ledger) -> BTreeSet<Name> {
@@ -156,6 +156,7 @@ fn illegal_moves() {
                 complete: false,
                 at: Timestamp::UNIX_EPOCH,
                 tally: Tally::default(),
+                outputs: None,
             }],
             Record::Begin {
                 run: op(3),

@@ -209,6 +209,7 @@ fn live(
             .iter()
             .map(|(key, part)| (Name::new_static(key), part.clone()))
             .collect::<BTreeMap<_, _>>(),
+        module: Name::default(),
     };
     let expression = Expression::Cel(Arc::new(cel));
     let text = serde_json::to_string(&expression).unwrap();
@@ -271,6 +272,7 @@ fn a_sealed_secret_is_not_computed_with() {
         bindings: [(Name::new_static("vars"), sealed.clone())].into(),
         objects: Vec::new(),
         waiting: BTreeMap::new(),
+        module: Name::default(),
     };
     assert_eq!(
         super::evaluate(&cel("vars.s"), &World).map(|value| value.to_string()),

@@ -59,6 +59,10 @@ pub enum Format {
     Domain,
     /// An address of electronic mail.
     Email,
+    /// What keeps workloads away from a node: `key=value:Effect`, or `key:Effect`.
+    Taint,
+    /// A name that can stand in the path of a request as it is.
+    PathName,
     /// A directory below the stack's own, by its relative path. The value is the digest of what is in it.
     Directory,
 }
@@ -378,6 +382,18 @@ impl Attribute {
     pub const fn assumed(mut self) -> Self {
         self.provenance = Provenance::Assumed;
         self
+    }
+
+    /// Returns the calls that change it in place.
+    #[must_use]
+    pub fn calls(&self) -> Vec<&'static Call> {
+        match self.change {
+            OnChange::Patch { call, .. } => vec![call],
+            OnChange::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
+            OnChange::Link { set, unset, .. } => vec![set, unset],
+            OnChange::Upload { deliver, .. } => vec![deliver],
+            OnChange::Replace | OnChange::Never => Vec::new(),
+        }
     }
 
     /// Tells whether the configuration may write it.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
+use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +112,19 @@ impl Api {
     }
 }
 
+/// Another place to write a child in: the block of what it refers to, by its parent's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlsoIn {
+    /// The kind whose block it is.
+    pub kind: &'static str,
+    /// The key there: `projects`.
+    pub key: &'static str,
+    /// The child's attribute that refers to that block's resource.
+    pub refers: &'static str,
+    /// The child's attribute that a plain value gives.
+    pub says: &'static str,
+}
+
 /// One kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
@@ -121,6 +134,9 @@ pub struct Kind {
     pub summary: &'static str,
     /// To what an object belongs.
     pub scope: Scope,
+    /// Whether a change is refused that does not say its project in a header: elsewhere the account's
+    /// default one is meant.
+    pub states_project: bool,
     /// Its endpoints.
     pub api: Api,
     /// Its attributes; `id` is not among them.
@@ -146,8 +162,12 @@ pub struct Kind {
     pub goes_with_parent: bool,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
+    /// Another kind's block in which such children may be written too, named by their parent.
+    pub also_in: Option<AlsoIn>,
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
+    /// What brings an object back that rests or has failed.
+    pub revival: Option<Revival>,
     /// Other operations and reads.
     pub actions: &'static [Action],
 }
@@ -158,6 +178,7 @@ impl Kind {
         name: "",
         summary: "",
         scope: Scope::Account,
+        states_project: false,
         api: Api::assumed("", ""),
         attributes: &[],
         rules: &[],
@@ -170,7 +191,9 @@ impl Kind {
         takes_along: &[],
         goes_with_parent: false,
         plain_entry: None,
+        also_in: None,
         shown_once: None,
+        revival: None,
         actions: &[],
     };
 
@@ -191,20 +214,11 @@ impl Kind {
 
     /// Returns every call that changes an object in place, each once.
     pub fn calls(&self) -> impl Iterator<Item = &'static Call> {
-        use super::OnChange;
         let mut seen: Vec<&'static Call> = Vec::new();
-        for attribute in self.attributes {
-            let found: Vec<&'static Call> = match attribute.change {
-                OnChange::Patch { call, .. } => vec![call],
-                OnChange::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
-                OnChange::Link { set, unset, .. } => vec![set, unset],
-                OnChange::Upload { deliver, .. } => vec![deliver],
-                OnChange::Replace | OnChange::Never => Vec::new(),
-            };
-            for call in found {
-                if !seen.iter().any(|known| known.name == call.name) {
-                    seen.push(call);
-                }
+        let revival = self.revival.map(|revival| revival.call);
+        for call in self.attributes.iter().flat_map(Attribute::calls).chain(revival) {
+            if !seen.iter().any(|known| known.name == call.name) {
+                seen.push(call);
             }
         }
         seen.into_iter()

@@ -29,6 +29,8 @@ pub struct CatalogTable {
     pub of_kind: Option<&'static str>,
     /// Records are versions: `1.31` stands for any `1.31.x`, the newest for what is new.
     pub versions: bool,
+    /// It only helps to check what is written: where the service does not have it, nothing is checked.
+    pub advisory: bool,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
 }
@@ -45,6 +47,7 @@ impl CatalogTable {
             named_by: "slug",
             of_kind: None,
             versions: false,
+            advisory: false,
             provenance,
         }
     }
@@ -69,6 +72,14 @@ impl CatalogTable {
     pub const fn versions(mut self, field: &'static str) -> Self {
         self.named_by = field;
         self.versions = true;
+        self
+    }
+
+    /// Says that it only helps to check what is written, and which field its records are named by.
+    #[must_use]
+    pub const fn advisory(mut self, field: &'static str) -> Self {
+        self.named_by = field;
+        self.advisory = true;
         self
     }
 

@@ -38,6 +38,8 @@ pub enum Effect {
     Deploys,
     /// Something is removed that no configuration holds.
     Removes,
+    /// It is in use again, and billed.
+    Resumes,
 }
 
 impl Effect {
@@ -60,13 +62,14 @@ impl Effect {
             Self::Writes => "it may change data",
             Self::Deploys => "a new deployment takes the place of the running one",
             Self::Removes => "what is removed does not come back",
+            Self::Resumes => "it is in use again, and billed",
         }
     }
 
     /// Tells whether people are asked before an action has it.
     #[must_use]
     pub const fn disrupts(self) -> bool {
-        !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys)
+        !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys | Self::Resumes)
     }
 }
 
@@ -81,6 +84,15 @@ pub struct Rule {
     pub says: &'static str,
     /// Where it stands: a heading of the specification or the contract.
     pub place: &'static str,
+}
+
+/// A change that ends a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The attribute becomes this.
+    Becomes(&'static str, Literal),
+    /// The number grows.
+    Grows(&'static str),
 }
 
 /// What a rule checks. Values that are not known yet pass.
@@ -258,6 +270,18 @@ pub enum Check {
         other: &'static str,
         /// Its values under which the rule holds.
         values: &'static [&'static str],
+        /// Changes of the other object that end it: what waits for the end comes after them.
+        ended_by: &'static [Ending],
+    },
+    /// A value, or each of a list, is one that the service has: a record of `table`, or in a list of the
+    /// record that another attribute names. A service that does not tell has all.
+    Offered {
+        /// The attribute.
+        attribute: &'static str,
+        /// The catalog table.
+        table: &'static str,
+        /// `(attribute, field)`: which record, and its list; `None` for the records themselves.
+        within: Option<(&'static str, &'static str)>,
     },
     /// An object cannot go while others refer to it: `(kind, attribute)`.
     NotUsed {

@@ -293,6 +293,21 @@ fn what_is_still_referred_to_does_not_go() {
 }
 
 #[test]
+fn what_a_replacement_left_does_not_go_while_a_stranger_is_in_it() {
+    let mut world = shop();
+    world.settle();
+    world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
+    let mut old = world.ledger.entries["vpc.main"].current.clone().unwrap();
+    old.id = "old".into();
+    world.ledger.entries.get_mut("vpc.main").unwrap().deposed.push(old);
+    assert_eq!(codes(&world), [""; 0]);
+    world.stranger("vm", "theirs", json!({"name": "theirs", "status": "active", "vpc": "old"}));
+    let plan = world.plan();
+    assert_eq!(codes(&world), ["rule"]);
+    assert!(plan.blocks[0].text.contains("the vm theirs uses it"), "{}", plan.blocks[0].text);
+}
+
+#[test]
 fn targets_bring_what_they_need_and_exclusions_what_needs_them() {
     let touched = |world: &World| -> Vec<String> {
         world.plan().changes.iter().map(|change| change.address.to_string()).collect()

@@ -56,7 +56,10 @@ const BASE: Kind = Kind {
     takes_along: &[],
     goes_with_parent: false,
     plain_entry: None,
+    states_project: false,
+    also_in: None,
     shown_once: None,
+    revival: None,
     actions: &[],
 };
 

@@ -1,13 +1,16 @@
 //! Tests of the plan, over a pure model of the world.
 
 mod bill;
+mod declared;
 mod diff;
 mod files;
 mod guards;
 mod invented;
 mod laws;
+mod policy;
 mod promises;
 mod recovery;
+mod revive;
 mod words;
 mod world;
 
@@ -22,7 +25,8 @@ pub fn show(plan: &Plan) -> String {
     for change in &plan.changes {
         let cause = format!("{:?}", change.cause).to_lowercase();
         let reason = change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        lines.push(format!("{} {} {cause}{reason}", sign(change), change.address));
+        let was = change.was.as_ref().map(|was| format!(" was {}", was.address)).unwrap_or_default();
+        lines.push(format!("{} {}{was} {cause}{reason}", sign(change), change.address));
         for attribute in change.attributes.iter().filter(|_| change.action != Action::Create) {
             let forces = if attribute.forces_replacement { " !" } else { "" };
             lines
@@ -44,6 +48,7 @@ pub fn show(plan: &Plan) -> String {
         let (before, now, class) = (&drift.last_applied, &drift.live, drift.class);
         lines.push(format!("≠ {}{path} {before} → {now} {class:?}", drift.address));
     }
+    lines.extend(plan.notes.iter().map(|note| format!("i {} | {}", note.text, note.help)));
     lines.extend(plan.blocks.iter().map(|block| format!("! {}: {}", block.code, block.text)));
     lines.join("\n")
 }
@@ -57,7 +62,8 @@ fn sign(change: &Change) -> &'static str {
         (Action::Create, _) => "+",
         (Action::Adopt, _) => "<",
         (Action::Forget, _) => "x",
-        (Action::Move | Action::Read, _) => "?",
+        (Action::Move, _) => ">",
+        (Action::Read, _) => "?",
     }
 }
 

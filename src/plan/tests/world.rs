@@ -9,9 +9,11 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
+use crate::config::declarations::Declarations;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Entry, Identity, Ledger, Owned};
+use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::expression::{Expression, Lookup, Reference};
@@ -59,8 +61,15 @@ impl World {
                 resources: IndexMap::new(),
                 outputs: BTreeMap::new(),
                 project: None,
+                declarations: Declarations::default(),
+                policies: Vec::new(),
                 backend_required: false,
                 digest: "0".repeat(16),
+                data: BTreeMap::new(),
+                stacks: BTreeMap::new(),
+                modules: BTreeMap::new(),
+                reads: String::new(),
+                evaluated: None,
                 sources,
             },
             ledger: Ledger {
@@ -76,6 +85,7 @@ impl World {
                 intents: BTreeMap::new(),
                 watched: BTreeMap::new(),
                 questions: BTreeMap::new(),
+                outputs: None,
                 applied_plans: BTreeSet::new(),
                 last_applied: None,
                 history: std::collections::VecDeque::new(),
@@ -283,6 +293,11 @@ impl World {
                 }
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
+                }
+                Bookkeeping::Move(moves) => {
+                    let serial = self.ledger.serial;
+                    self.ledger.record(&Record::Moved { moves }).unwrap();
+                    self.ledger.serial = serial;
                 }
                 Bookkeeping::Forget(address) => {
                     self.ledger.entries.remove(&address).unwrap();

@@ -25,6 +25,10 @@ struct RunEntry<'a> {
     commit: Option<&'a str>,
     plan: Option<&'a str>,
     config: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overridden: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     outcome: &'static str,
     done: usize,
     failed: usize,
@@ -64,6 +68,8 @@ impl<'a> RunEntry<'a> {
             commit: past.commit.as_deref(),
             plan: past.plan.as_deref(),
             config: past.config.as_deref(),
+            overridden: past.overridden.as_ref().map(|(policies, _)| policies.as_str()),
+            reason: past.overridden.as_ref().map(|(_, why)| why.as_str()),
             outcome: past.outcome.word(),
             done,
             failed,

@@ -2,6 +2,7 @@
 
 mod check;
 mod diagnostics;
+mod doctor;
 mod formatted;
 mod history;
 mod list;
@@ -13,10 +14,12 @@ mod write;
 
 pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
+pub use doctor::{contract, doctor};
 pub use formatted::formatted;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};
 pub use questions::{Asked, questions};
 pub use recovery::recovery;
+pub use shown::Shown;
 pub use write::{SCHEMA_VERSION, compact, pretty};

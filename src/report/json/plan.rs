@@ -16,7 +16,8 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::plan::change::{
-    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Operation, Plan, Step,
+    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
+    Ruling, RulingVerdict, Step,
 };
 use crate::report::words;
 
@@ -59,7 +60,8 @@ struct Document<'a> {
     changes: Changes<'a>,
     drift: Vec<DriftEntry<'a>>,
     blocks: Vec<BlockEntry<'a>>,
-    policy: [(); 0],
+    policy: Vec<RulingEntry<'a>>,
+    notes: Vec<NoteEntry<'a>>,
     cost: CostEntry<'a>,
     order: Order<'a>,
     critical_path: PathEntry<'a>,
@@ -88,7 +90,8 @@ impl<'a> Document<'a> {
             changes: Changes(&plan.changes, options),
             drift: plan.drift.iter().map(DriftEntry::of).collect(),
             blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
-            policy: [],
+            policy: plan.policy.iter().map(|ruling| RulingEntry::of(ruling, options)).collect(),
+            notes: plan.notes.iter().map(|note| NoteEntry::of(note, options)).collect(),
             cost: CostEntry::of(plan),
             order: Order(&plan.steps, registry),
             critical_path: PathEntry {
@@ -178,6 +181,8 @@ struct ChangeEntry<'a> {
     address: &'a Address,
     kind: &'a Name,
     id: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<&'a Address>,
     action: &'static str,
     create_first: Option<bool>,
     cause: Cause,
@@ -198,6 +203,7 @@ impl<'a> ChangeEntry<'a> {
             address: &change.address,
             kind: &change.kind,
             id: change.id.as_ref(),
+            was: change.was.as_ref().map(|was| &was.address),
             action: words::action(change.action),
             create_first: change.create_first,
             cause: change.cause,
@@ -307,6 +313,48 @@ impl<'a> BlockEntry<'a> {
             text: &block.text,
             help: &block.help,
             source: block.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RulingEntry<'a> {
+    name: &'a Name,
+    address: Option<&'a Address>,
+    verdict: RulingVerdict,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> RulingEntry<'a> {
+    fn of(ruling: &'a Ruling, options: PlanOptions) -> Self {
+        Self {
+            name: &ruling.name,
+            address: ruling.address.as_ref(),
+            verdict: ruling.verdict,
+            message: &ruling.message,
+            source: ruling.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NoteEntry<'a> {
+    code: NoteCode,
+    text: &'a str,
+    help: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> NoteEntry<'a> {
+    fn of(note: &'a Note, options: PlanOptions) -> Self {
+        Self {
+            code: note.code,
+            text: &note.text,
+            help: &note.help,
+            source: note.source.as_ref().filter(|_| options.details),
         }
     }
 }

@@ -51,6 +51,13 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
 
 fn one(page: &mut Page, change: &Change, layout: Layout) {
     page.line(head(page, change, layout));
+    if let Some(was) = &change.was {
+        let line = Line::indent(6).put(Role::Change, "was ").put(Role::Strong, was.address.as_str());
+        page.line(match &was.source {
+            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+            None => line,
+        });
+    }
     if let Some(reason) = &change.reason {
         let line = Line::indent(6).put(role(change.action), reason);
         page.line(place(line, change, layout.verbose || change.action != Action::Create));

@@ -1,5 +1,6 @@
 //! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
 
+use super::notes;
 use crate::plan::change::{Action, Block, Plan};
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign};
@@ -11,6 +12,7 @@ const MOST_LINKS: usize = 6;
 /// Adds blocks, cost, time and totals.
 pub(super) fn all(page: &mut Page, plan: &Plan) {
     blocks(page, &plan.blocks);
+    notes::rulings(page, &plan.policy);
     cost(page, plan);
     time(page, plan);
     totals(page, plan);

@@ -3,6 +3,7 @@
 mod attribute;
 mod change;
 mod foot;
+mod notes;
 mod plan;
 
 pub use plan::{Facts, plan};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{change, foot};
+use super::{change, foot, notes};
 use crate::plan::change::{DriftClass, Plan};
 use crate::report::drift;
 use crate::report::page::{Line, Page};
@@ -33,7 +33,11 @@ pub struct Facts {
 #[must_use]
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     if is_empty(plan) {
-        return no_changes(plan, style).unwrapped(style) + "\n";
+        let mut page = Page::new(style);
+        page.line(no_changes(plan, style));
+        notes::lines(&mut page, &plan.notes);
+        notes::rulings(&mut page, &plan.policy);
+        return page.finish();
     }
     let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));
@@ -47,6 +51,7 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
         page.line(Line::indent(0).put(Role::Strong, "CHANGES").say("  most dangerous first"));
         change::all(&mut page, &plan.changes, verbose);
     }
+    notes::lines(&mut page, &plan.notes);
     foot::all(&mut page, plan);
     page.finish()
 }

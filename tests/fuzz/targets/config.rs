@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
+use stead::config::files::Files;
 use stead::config::load::{Request, load};
 use stead::config::stack::Stack;
 use stead::config::text::decode;
@@ -21,14 +22,50 @@ use uuid::Uuid;
 use super::output::{assert_harmless, assert_json};
 
 pub fn yaml(bytes: &[u8]) {
-    config("stead.yaml", bytes);
+    config("stead.yaml", bytes, &Place(MODULE.as_bytes()));
 }
 
 pub fn kdl(bytes: &[u8]) {
-    config("stead.kdl", bytes);
+    config("stead.kdl", bytes, &Place(MODULE.as_bytes()));
 }
 
-fn config(path: &str, bytes: &[u8]) {
+/// The bytes as a module, which a stack uses twice, and as a file that it includes.
+pub fn module(bytes: &[u8]) {
+    let stack = "stead: 1\nstack: s\ninclude: [inc.stead.yaml]\nvpc: { main: { cidr: 10.9.0.0/16 } }\n\
+        use: { one: { source: ./m, with: { size: a, vpc: $vpc.main } }, many: { for_each: [k, l], source: ./m, with: { size: b } } }\n\
+        outputs: { o: $use.one.vpc, p: \"${use.many.k.vpc}\" }\n";
+    config("stead.yaml", stack.as_bytes(), &Place(bytes));
+}
+
+/// A module of plain words.
+const MODULE: &str = "vars: { size: { default: a }, vpc: { default: b } }\nvpc: { own: { cidr: 10.1.0.0/16 } }\n\
+    outputs: { vpc: $vpc.own, size: $vars.size }\n";
+
+/// What stands beside a configuration: some files, and a module.
+struct Place<'b>(&'b [u8]);
+
+impl Files for Place<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read(path)
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match path.to_str() {
+            Some("m/stead.yaml" | "inc.stead.yaml") => Ok(self.0.to_vec()),
+            _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        match path.to_str() {
+            Some("m") => Ok(vec!["stead.yaml".to_owned()]),
+            Some("") => Ok(vec!["stead.yaml".to_owned(), "stead.kdl".to_owned()]),
+            _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+}
+
+fn config(path: &str, bytes: &[u8], files: &dyn Files) {
     let mut sources = Sources::default();
     match decode(SourceId(0), bytes.to_vec()) {
         Err(unreadable) => {
@@ -37,7 +74,7 @@ fn config(path: &str, bytes: &[u8]) {
         }
         Ok(text) => {
             sources.add(Source::new(path, text));
-            match load(REGISTRY, sources, &Request::default(), &read) {
+            match load(REGISTRY, sources, &Request::default(), files) {
                 Err(rejected) => {
                     let problems = &rejected.diagnostics;
                     assert!(problems.iter().any(|problem| problem.severity == Severity::Error));

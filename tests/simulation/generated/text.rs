@@ -11,6 +11,8 @@ struct Text<'r> {
     chance: &'r SimRandom,
     /// Decides what can be changed in place: another one makes an edit of the same stack.
     values: &'r SimRandom,
+    /// It is the edit: what can only go forward has gone.
+    edited: bool,
     /// By kind, in order: the entries.
     blocks: Vec<(&'static str, Vec<(String, String)>)>,
     count: usize,
@@ -27,11 +29,14 @@ const PLANS: &[(&str, &[&str])] = &[
 const VM_PLANS: &[&str] = &["std-1c-1g", "std-1c-2g", "std-2c-4g", "cpu-4c-8g", "mem-2c-16g"];
 const SIZES: &[&str] = &["app-xs", "app-s", "app-m", "app-l"];
 const NODES: &[&str] = &["std-2c-4g", "cpu-2c-4g", "cpu-4c-8g"];
+/// A version, and one that it can be upgraded to at once.
+const VERSIONS: &[(&str, &str)] = &[("1.31", "1.32"), ("1.32", "1.33"), ("1.33.5", "1.33.5")];
+const TEMPLATES: &[&str] = &["ubuntu-24.04", "ubuntu-22.04"];
 const ROLES: &[&str] = &["admin", "developer", "viewer"];
 
 /// Returns a configuration of about so many resources.
-pub fn generate(chance: &SimRandom, values: &SimRandom, size: usize) -> String {
-    let mut text = Text { chance, values, blocks: Vec::new(), count: 0 };
+pub fn generate(chance: &SimRandom, values: &SimRandom, size: usize, edited: bool) -> String {
+    let mut text = Text { chance, values, edited, blocks: Vec::new(), count: 0 };
     while text.count < size {
         text.one();
     }
@@ -99,9 +104,11 @@ impl Text<'_> {
             12 | 13 => self.app(),
             14 => {
                 let runtime = self.pick(&["node20", "python312", "go122", "rust"]);
+                let source =
+                    self.ever(2, || format!("source_dir: ./{}", self.values.pick::<&str>(&["one", "two"])));
                 let memory = self.maybe(2, || format!("memory_mb: {}", 128 + self.values.below(1_921)));
                 let env = self.maybe(3, || "env_vars: { MODE: fast }".to_owned());
-                let entry = [Some(format!("runtime: {runtime}, handler: main.run")), memory, env];
+                let entry = [Some(format!("runtime: {runtime}, handler: main.run")), source, memory, env];
                 self.add("serverless_function", &entry.into_iter().flatten().collect::<Vec<_>>());
             }
             15 => self.add("ssh_key", &[format!("public_key: {KEY} k{}", self.count)]),
@@ -120,8 +127,17 @@ impl Text<'_> {
         self.add("vpc", &[format!("cidr: 10.{}.0.0/16", self.count)]);
     }
 
+    /// Paid by the month, once in so many times; for what holds data that does not change.
+    fn monthly(&self, changes: bool) -> Option<String> {
+        let monthly = || "billing_type: subscription".to_owned();
+        if changes { self.maybe(5, monthly) } else { self.ever(4, monthly) }
+    }
+
     fn vm(&mut self) {
-        let mut entry = vec![format!("template: ubuntu-24.04, plan: {}", self.pick(VM_PLANS))];
+        // Another template or billing takes another machine.
+        let template = if self.values.once_in(6) { TEMPLATES[1] } else { TEMPLATES[0] };
+        let mut entry = vec![format!("template: {template}, plan: {}", self.pick(VM_PLANS))];
+        entry.extend(self.monthly(true));
         entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.chance.once_in(2)));
         let keys = self.all("ssh_key");
         entry.extend((!keys.is_empty()).then(|| format!("ssh_keys: [{}]", keys.join(", "))));
@@ -133,6 +149,7 @@ impl Text<'_> {
 
     fn volume(&mut self) {
         let mut entry = vec![format!("size: {}", 1 + self.chance.below(500))];
+        entry.extend(self.monthly(false));
         entry.extend(self.any("vm").map(|vm| format!("vm: {vm}")).filter(|_| self.values.once_in(2)));
         self.add("volume", &entry);
     }
@@ -171,6 +188,8 @@ impl Text<'_> {
         let plan = self.pick(plans);
         let paid = !plan.ends_with("free");
         let mut entry = vec![format!("engine: {engine}, plan: {plan}")];
+        entry.extend(self.monthly(false).filter(|_| paid));
+        entry.extend(self.ever(3, || "engine_version: 16".to_owned()).filter(|_| engine == "postgres"));
         entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.values.once_in(2)));
         entry.extend(
             self.ever(3, || format!("storage_gb: {}", 500 + self.chance.below(300))).filter(|_| paid),
@@ -191,13 +210,18 @@ impl Text<'_> {
     }
 
     fn cluster(&mut self) {
-        let mut entry = vec![format!("version: \"{}\"", self.pick(&["1.31", "1.32", "1.33.5"]))];
+        let (now, next) = *self.chance.pick(VERSIONS);
+        let upgraded = self.chance.once_in(2) && self.edited;
+        let mut entry = vec![format!("version: \"{}\"", if upgraded { next } else { now })];
         entry.extend(self.any("vpc").map(|vpc| format!("vpc: {vpc}")).filter(|_| self.chance.once_in(2)));
         entry.extend(self.ever(2, || "control_plane_count: 3".to_owned()));
         let pools = (0..=self.chance.below(2)).map(|n| {
             let labels = self.maybe(3, || ", labels: { role: batch }".to_owned()).unwrap_or_default();
+            let taints = self.maybe(4, || ", taints: [\"a=b:NoSchedule\"]".to_owned()).unwrap_or_default();
             let count = 2 + self.values.below(4);
-            format!("p{n}: {{ plan: {}, node_count: {count}{labels} }}", self.pick(NODES))
+            // Another plan takes another pool.
+            let plan = self.values.pick::<&str>(NODES);
+            format!("p{n}: {{ plan: {plan}, node_count: {count}{labels}{taints} }}")
         });
         entry.push(format!("node_pools: {{ {} }}", pools.collect::<Vec<_>>().join(", ")));
         self.add("cluster", &entry);
@@ -205,8 +229,15 @@ impl Text<'_> {
 
     fn app(&mut self) {
         let kind = self.pick(&["web", "private", "worker", "cron", "job"]);
-        let source = self.pick(&["image: nginx", "repo: acme/shop, branch: main"]);
+        let source = match self.chance.below(3) {
+            0 => format!("image: {}", self.values.pick::<&str>(&["nginx", "httpd"])),
+            1 => format!("repo: acme/shop, branch: {}", self.values.pick::<&str>(&["main", "next"])),
+            _ => format!("source_dir: ./{}", self.values.pick::<&str>(&["one", "two"])),
+        };
+        // Another sort of source takes another app.
+        let source = if self.values.once_in(8) { "image: caddy".to_owned() } else { source };
         let mut entry = vec![format!("type: {kind}, {source}")];
+        entry.extend(self.monthly(true));
         entry.extend((!self.chance.once_in(4)).then(|| format!("size: {}", self.values.pick(SIZES))));
         entry.extend((kind == "cron").then(|| "cron_schedule: \"0 3 1 1 *\"".to_owned()));
         let scaled = |least: u64| {
@@ -240,10 +271,15 @@ impl Text<'_> {
     /// Roles, keys and invitations.
     fn people(&mut self) {
         match self.chance.below(3) {
-            0 => self.add("role", &["permissions: [apps:read, databases:read]".to_owned()]),
+            0 => {
+                let more = self.maybe(2, || ", compute:write".to_owned()).unwrap_or_default();
+                self.add("role", &[format!("permissions: [apps:read, databases:read{more}]")]);
+            }
             1 => {
                 let role = self.any("role").unwrap_or_else(|| self.pick(ROLES).to_owned());
-                self.add("api_key", &[format!("role: {role}, expires_at: \"2030-01-01T00:00:00Z\"")]);
+                // Another end takes another key.
+                let year = if self.values.once_in(4) { 2031 } else { 2030 };
+                self.add("api_key", &[format!("role: {role}, expires_at: \"{year}-01-01T00:00:00Z\"")]);
             }
             _ => {
                 let role = self.pick(ROLES);

@@ -100,12 +100,7 @@ pub const CAUSES: &[Cause] = &[
     cause(400, "a volume without size", "spec, Resize volume", Before(&["S0223-size"])),
     cause(400, "an unknown plan, template or size", "spec, Catalog pricing", Before(&["catalog-plan"])),
     cause(400, "extensions of another engine", "spec, Catalogue of other endpoints", Before(&["R0305"])),
-    cause(
-        400,
-        "an unknown engine version",
-        "spec, Database",
-        Unseen("Versions are no table of the catalog yet."),
-    ),
+    cause(400, "an unknown engine version", "spec, Database", Before(&["R0307"])),
     cause(
         400,
         "another metric than concurrency",
@@ -132,6 +127,8 @@ pub const CAUSES: &[Cause] = &[
         Sent("The call's table says when it is sent."),
     ),
     cause(400, "a pool without nodes", "spec, Limits", Before(&["S0223-pool"])),
+    cause(400, "a taint without an effect", "contract, node_pool", Before(&["S0224-taint"])),
+    cause(400, "a name that no path can hold", "contract, saved_query", Before(&["S0224-query"])),
     cause(400, "fewer than 2 workers", "spec, Limits", Before(&["R0901"])),
     cause(
         400,
@@ -156,12 +153,7 @@ pub const CAUSES: &[Cause] = &[
     cause(400, "an address that is none", "contract, invitation", Before(&["S0224-email"])),
     cause(400, "a public key that is none", "contract, ssh_key", Before(&["S0224-key"])),
     cause(400, "a domain that is none", "contract, app_domain", Before(&["S0224-domain"])),
-    cause(
-        400,
-        "an unknown permission",
-        "contract, role",
-        Unseen("Permissions are no table of the catalog yet."),
-    ),
+    cause(400, "an unknown permission", "contract, role", Before(&["R1502"])),
     cause(
         400,
         "the default project's end",
@@ -188,13 +180,13 @@ pub const CAUSES: &[Cause] = &[
         "contract, role",
         Sent("A stack owns only roles that it made."),
     ),
-    cause(412, "apps paused by the cap", "spec, Errors 412", Before(&["R1115"])),
+    cause(412, "apps paused by the cap", "spec, Errors 412", Before(&["R1115", "R1115-cap"])),
     // What is taken, held or busy.
     cause(409, "a database's name", "contract, names", Before(&["R0306", "exists-database"])),
     cause(409, "a cluster's name", "contract, names", Before(&["R0502", "exists-cluster"])),
     cause(409, "an app's name", "contract, names", Before(&["R1101", "exists-app"])),
     cause(409, "a function's name", "contract, names", Before(&["R1001", "exists-function"])),
-    cause(409, "a domain", "contract, names", Before(&["R1201"])),
+    cause(409, "a domain", "contract, names", Before(&["R1201", "R1201-live"])),
     cause(409, "a domain of another account", "contract, names", Unseen("No answer shows them.")),
     cause(409, "a user's name", "spec, Errors 409", Before(&["R0402"])),
     cause(409, "a saved query's name", "contract, saved_query", Before(&["R1701"])),
@@ -203,7 +195,7 @@ pub const CAUSES: &[Cause] = &[
     cause(409, "a second membership", "contract, project_member", Before(&["R0802", "R0803"])),
     cause(409, "a VPC in use", "contract, vpc", Before(&["R0102"])),
     cause(409, "a role in use", "contract, role", Before(&["R1501"])),
-    cause(409, "a project that holds something", "contract, project", Before(&["R1901"])),
+    cause(409, "a project that holds something", "contract, project", Before(&["R1901", "R1901-kinds"])),
     cause(409, "a volume that is attached", "contract, volume", Sent("It is detached first.")),
     cause(
         409,

@@ -311,7 +311,9 @@ impl Universe {
         let ours = oracle.made.iter().map(|((.., id), made)| (id.as_str(), made.at));
         let theirs = oracle.strangers.iter().map(|((.., id), at)| (id.as_str(), *at));
         let born: BTreeMap<&str, Duration> = ours.chain(theirs).collect();
-        let is_older = |id: &str| born.get(id).is_none_or(|at| *at + Duration::from_secs(1) < self.now());
+        // Whatever was born since the request first left, no list before it can have shown.
+        let Some(left) = sent.op.and_then(|op| oracle.ops.get(&op)?.left) else { return };
+        let is_older = |id: &str| born.get(id).is_none_or(|at| *at + Duration::from_secs(1) < left);
         let other = others
             .into_iter()
             .find(|row| row["id"].as_str().is_some_and(|id| Some(id) != own.as_deref() && is_older(id)));

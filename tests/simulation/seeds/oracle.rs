@@ -28,6 +28,8 @@ pub struct Op {
     /// How many objects the address had been given before.
     generation: u32,
     sent: u32,
+    /// When it left for the first time.
+    pub left: Option<Duration>,
 }
 
 /// An object that a request of ours made.
@@ -132,7 +134,7 @@ impl Oracle {
 
     fn intended(&mut self, intent: &Intent) {
         let generation = self.given.get(&intent.address).copied().unwrap_or_default();
-        let op = Op { address: intent.address.clone(), generation, sent: 0 };
+        let op = Op { address: intent.address.clone(), generation, sent: 0, left: None };
         self.ops.insert(intent.op, op);
     }
 
@@ -241,6 +243,7 @@ impl Universe {
         };
         if let Some(op) = oracle.ops.get_mut(&intent.op) {
             op.sent += 1;
+            op.left.get_or_insert(self.now());
             if op.sent > 1 && matches!(intent.action, IntentAction::Create { .. }) {
                 drop(oracle);
                 self.broken(format!("I5: {} leaves again for {}", name(), intent.op));

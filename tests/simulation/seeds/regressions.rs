@@ -43,6 +43,14 @@ fn within_the_bounds() -> Vec<Case> {
             },
         ),
         (
+            "a stranger's machine in a network of ours, which was to go after its replacement and could not",
+            Schedule {
+                orders: vec![Order { after: 4, ..order(0, 1) }, Order { after: 8, ..order(0, 2) }],
+                faults: vec![Fault::Point(1, 15, Blow::Suspend(36_000)), Fault::Twin(3, 65_012)],
+                ..disk(70_698, 6)
+            },
+        ),
+        (
             "a taker slept between its lease and its first line, and wrote an older epoch than the last",
             Schedule {
                 orders: vec![order(0, 5), Order { actor: 1, force: true, ..order(0, 28) }],

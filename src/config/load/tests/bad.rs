@@ -74,11 +74,11 @@ fn references() {
     # crane: { a: { note: $crane.b.x.address }, b: { for_each: [x], when: false } }
     S0205 3:21 this environment leaves the resource out [3:43 crane.b is declared here] | The `when` of crane.b.x is false in the environment default. | guard it: `${has(crane.b.x) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of each, env, locals, stack, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: 'run ${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of each, env, locals, stack, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: $PORT } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of each, env, locals, stack, vars. | for the text itself, write `$$PORT`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
     S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env…}` to fill it in, or `$$env` for the text itself
     # crane: { a: { note: $vars.x } }
@@ -92,7 +92,7 @@ fn references() {
     # crane: { a: { note: $each.key } }
     S0212 3:21 `each` is used outside of `for_each` | give the block a `for_each`
     # crane: { a: { note: $vars } }
-    S0211 3:21 a reference is incomplete or goes too far | write `$vars.NAME`, `$locals.NAME`, `$each.key`, `$each.value`, `$env` or `$stack`
+    S0211 3:21 a reference is incomplete or goes too far | write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env` or `$stack`
     # crane: { a: { note: $crane } }
     S0201 3:21 a reference names no resource | write `crane.NAME`
     # crane: { a: { note: $crane.b..c } }
@@ -396,7 +396,6 @@ fn headers() {
     S0240 3:17 this environment is not declared [3:17 environments are declared here] | There is no environment `prdo`. | did you mean `prod`? Environments are: prod, staging
     S0242 3:42 two environments are marked `default` [3:42 also marked] [3:17 marked] | keep one `default: true`
     S0242 3:68 an environment does not have this key | did you mean `confirm`?
-    S0231 3:79 this block is not available in this version | The language has `set`, but this version of stead does not act on it. | give the value through a variable: `vars: { NAME: VALUE }`
     S0240 - this environment is not declared | There is no environment `prod`. | the stack declares no environments: leave `--env` out
     S0281 - a file is neither YAML nor KDL | `x.txt` ends in neither .yaml, .yml nor .kdl. | rename the file
     "#);

@@ -40,7 +40,10 @@ const fn kind(
         takes_along: &[],
         goes_with_parent: false,
         plain_entry: None,
+        states_project: false,
+        also_in: None,
         shown_once: None,
+        revival: None,
         actions: &[],
     }
 }

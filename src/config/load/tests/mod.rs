@@ -9,9 +9,13 @@
 
 mod bad;
 mod blocks;
+mod declarations;
+mod elsewhere;
 mod expressions;
 mod invented;
 mod laws;
+mod modules;
+mod policies;
 mod service;
 mod sources;
 mod variables;
@@ -61,6 +65,7 @@ pub(super) struct Config {
     registry: Registry,
     files: Vec<(String, String)>,
     request: Request,
+    repository: modules::Repository,
 }
 
 pub(super) fn yaml(text: &str) -> Config {
@@ -68,12 +73,19 @@ pub(super) fn yaml(text: &str) -> Config {
         registry: invented::REGISTRY,
         files: vec![("a.stead.yaml".into(), format!("{HEAD}{text}"))],
         request: Request::default(),
+        repository: modules::Repository::default(),
     }
 }
 
 impl Config {
     pub(super) fn file(mut self, path: &str, text: &str) -> Self {
         self.files.push((path.into(), text.into()));
+        self
+    }
+
+    /// Adds a file of the repository: the stack stands at `stacks/shop` in it then.
+    pub(super) fn shared(mut self, path: &str, text: &str) -> Self {
+        self.repository.files.insert(path.into(), text.into());
         self
     }
 
@@ -122,7 +134,8 @@ impl Config {
         for (path, text) in &self.files {
             sources.add(Source::new(path.clone(), text.as_str()));
         }
-        match load(self.registry, sources, &self.request, &Disk) {
+        let files: &dyn Files = if self.repository.files.is_empty() { &Disk } else { &self.repository };
+        match load(self.registry, sources, &self.request, files) {
             Ok((stack, warnings)) => {
                 let sources = stack.sources.clone();
                 (Some(stack), warnings, sources)

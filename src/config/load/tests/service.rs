@@ -206,3 +206,56 @@ fn a_lock_pins_what_is_used() {
         assert_eq!(problem.code, "S0280", "{wrong}");
     }
 }
+
+#[test]
+fn a_key_is_let_into_projects_in_its_own_block() {
+    let text = "
+project: { shop: { members: { boss: { member: 0f3c, role: admin } } }, till: {} }
+api_key:
+  ci: { role: developer, projects: { shop: developer, till: { role: viewer } }, deliver_secret: { file: ./ci } }
+  bots: { for_each: [a, b], projects: { shop: viewer }, deliver_secret: { file: \"./${each.key}\" } }
+  gone: { when: false, projects: { shop: viewer }, deliver_secret: { file: ./gone } }
+";
+    let kdl = "
+project shop { members { boss member=\"0f3c\" role=admin } }
+project till
+api_key ci role=developer { projects shop=developer { till role=viewer }; deliver_secret file=\"./ci\" }
+api_key bots { for_each a b; projects shop=viewer; deliver_secret file=\"./${each.key}\" }
+api_key gone { when #false; projects shop=viewer; deliver_secret file=\"./gone\" }
+";
+    let shown = yaml(text).registry(REGISTRY).resolved();
+    insta::assert_snapshot!(shown, @r#"
+    api_key.bots.a name=bots-a
+    api_key.bots.b name=bots-b
+    api_key.ci name=ci role=developer
+    project.shop name=shop
+    project.shop.members.boss member=0f3c role=admin
+    project.shop.members.bots.a api_key=$api_key.bots.a role=viewer
+    project.shop.members.bots.b api_key=$api_key.bots.b role=viewer
+    project.shop.members.ci api_key=$api_key.ci role=developer
+    project.till name=till
+    project.till.members.ci api_key=$api_key.ci role=viewer
+    "#);
+    let head = "stead 1\nstack shop\n";
+    let same = yaml("").without_yaml().file("a.stead.kdl", &format!("{head}{kdl}")).registry(REGISTRY);
+    assert_eq!(same.resolved(), shown);
+}
+
+#[test]
+fn a_key_is_let_into_projects_that_there_are_once() {
+    let said = |text: &str| yaml(text).registry(REGISTRY).problems();
+    let key = |projects: &str| {
+        format!(
+            "project: {{ shop: {{ members: {{ ci: {{ member: x, role: admin }} }} }} }}\napi_key: {{ ci: {{ projects: {projects}, deliver_secret: {{ file: ./ci }} }} }}\n"
+        )
+    };
+    insta::assert_snapshot!(said(&key("{ shp: developer }")), @r#"
+    S0201 4:30 there is no such project | No block declares project.shp. | did you mean shop?
+    "#);
+    insta::assert_snapshot!(said(&key("{ shop: developer }")), @r#"
+    S0232 4:30 the same name is declared in two places [3:31 it is here, too] | Both are project.shop.members.ci.
+    "#);
+    insta::assert_snapshot!(said(&key("developer")), @r#"
+    S0236 4:18 a map was expected | write `projects: { NAME: role }`
+    "#);
+}

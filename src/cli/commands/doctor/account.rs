@@ -1,0 +1,205 @@
+//! The account: whether the key is accepted, what it may do, when it ends, and the service's clock.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::doing;
+use crate::cli::connect::Link;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::settings::Cloud;
+use crate::cloud::account::{Account, KeyRecord};
+use crate::model::clock::Clock;
+use crate::model::secret::Secret;
+use crate::report::doctor::Check;
+
+/// A key that ends sooner is worth a word.
+const ENDS_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+
+/// Seconds that clocks may differ by without a word.
+const TOLERATED: i64 = 60;
+
+/// Seconds beyond which signed requests to shared ledgers are refused.
+const FAR_OFF: i64 = 15 * 60;
+
+/// Account roles that may do everything.
+const BROAD: &[&str] = &["owner", "admin"];
+
+/// Checks what only the service can tell.
+pub(super) async fn checks(session: &Session, link: Option<&Link>, key: Option<&Secret>) -> Vec<Check> {
+    let Some(link) = link else {
+        let skipped = |name| Check::skipped(name, "The service cannot be asked.");
+        return ["access", "key expiry", "powers", "clock"].map(skipped).to_vec();
+    };
+    let text = key.and_then(Secret::expose).unwrap_or_default();
+    let account = match link.client.account(text).await {
+        Ok(account) => account,
+        Err(error) => {
+            let (detail, remedy) = doing(&Failure::from(error));
+            let skipped = |name| Check::skipped(name, "The service did not answer as it should.");
+            let mut checks = vec![Check::failed("access", detail).remedy(remedy)];
+            checks.extend(["key expiry", "powers", "clock"].map(skipped));
+            return checks;
+        }
+    };
+    let now = link.client.clock().now();
+    let clock = match link.client.skew().await {
+        Ok(skew) => clock(skew),
+        Err(error) => Check::skipped("clock", super::sentence(&error.to_string())),
+    };
+    let local = session.settings.cloud == Cloud::Local;
+    let separate = session.settings.readonly_key.is_some();
+    vec![
+        access(&account),
+        expiry(account.key.as_ref(), now, local),
+        powers(account.key.as_ref(), separate, local),
+        clock,
+    ]
+}
+
+/// That the key is accepted, and whose it is.
+fn access(account: &Account) -> Check {
+    let record = account.key.clone().unwrap_or_default();
+    if record.active == Some(false) {
+        return Check::failed("access", "The service accepts the key, and says that it is not active.")
+            .remedy("stead login");
+    }
+    let named = |what: &str, text: Option<String>| text.map(|text| format!("{what} {text}"));
+    let facts = [
+        named("key", record.name),
+        named("account", record.account),
+        named("role", record.role),
+        named("scope", record.scope),
+        named("tier", record.tier),
+        Some(format!("{} requests a second", account.rate)),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    Check::ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
+}
+
+/// When the key ends.
+fn expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Check {
+    const NAME: &str = "key expiry";
+    let Some(key) = key else {
+        let why = if local {
+            "The built-in cloud's key has none."
+        } else {
+            "The service does not show the key's record."
+        };
+        return Check::skipped(NAME, why);
+    };
+    let Some(text) = &key.expires_at else { return Check::ok(NAME, "The key does not end.") };
+    let renew = "Make a new key, then: stead login";
+    let Ok(ends) = text.parse::<Timestamp>() else {
+        return Check::warning(NAME, format!("The key ends at {text}, which is no time that can be read."));
+    };
+    let left = ends.duration_since(now);
+    let days = left.as_hours() / 24;
+    if left <= SignedDuration::ZERO {
+        Check::failed(NAME, format!("The key ended at {text}.")).remedy(renew)
+    } else if left < ENDS_SOON {
+        Check::warning(NAME, format!("The key ends in {days} days, at {text}.")).remedy(renew)
+    } else {
+        Check::ok(NAME, format!("The key ends in {days} days, at {text}."))
+    }
+}
+
+/// What the key may do: its account role, and the projects that it was let into.
+fn powers(key: Option<&KeyRecord>, separate: bool, local: bool) -> Check {
+    const NAME: &str = "powers";
+    let Some(key) = key else {
+        let why = if local {
+            "The built-in cloud's key may do everything."
+        } else {
+            "The service does not show the key's record."
+        };
+        return Check::skipped(NAME, why);
+    };
+    let role = key.role.as_deref().or(key.role_slug.as_deref()).unwrap_or("none");
+    let projects: Vec<String> = key.projects.iter().map(project).collect();
+    let projects = if projects.is_empty() { "none".to_owned() } else { projects.join(", ") };
+    let seen = format!("Account role: {role}. Projects it was let into: {projects}.");
+    let broad = key.role_slug.as_deref().is_some_and(|slug| BROAD.contains(&slug));
+    match (broad, separate) {
+        (true, false) => Check::warning(NAME, seen).remedy(
+            "Plan with a key that can only read (STEAD_READONLY_API_KEY), and apply with one whose role is no more than the stack needs.",
+        ),
+        (true, true) => Check::ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
+        (false, _) => Check::ok(NAME, seen),
+    }
+}
+
+fn project((name, role): &(String, Option<String>)) -> String {
+    role.as_ref().map_or_else(|| name.clone(), |role| format!("{name} ({role})"))
+}
+
+/// How far this machine's clock is from the service's.
+fn clock(skew: Option<i64>) -> Check {
+    const NAME: &str = "clock";
+    let Some(skew) = skew else {
+        return Check::skipped(NAME, "The service does not say what time it is.");
+    };
+    let off = skew.unsigned_abs();
+    let side = if skew > 0 { "ahead of" } else { "behind" };
+    let detail = format!("This machine is {off} s {side} the service.");
+    let remedy = "Let the machine keep time (NTP); nothing is decided by its clock, but times in histories and signatures are.";
+    match skew.abs() {
+        0..=2 => Check::ok(NAME, "This machine and the service have the same time."),
+        3..=TOLERATED => Check::ok(NAME, detail),
+        off if off <= FAR_OFF => Check::warning(NAME, detail).remedy(remedy),
+        _ => Check::failed(NAME, detail).remedy(remedy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::doctor::Verdict;
+
+    fn key(expires_at: Option<&str>, slug: &str) -> KeyRecord {
+        KeyRecord {
+            expires_at: expires_at.map(Into::into),
+            role_slug: Some(slug.into()),
+            projects: vec![("shop".into(), Some("Developer".into())), ("blog".into(), None)],
+            ..KeyRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_key_ends_never_later_soon_or_has_ended() {
+        let now = "2026-11-21T12:00:00Z".parse().unwrap();
+        for (ends, wanted) in [
+            (None, Verdict::Ok),
+            (Some("2027-11-21T12:00:00Z"), Verdict::Ok),
+            (Some("2026-11-24T12:00:00Z"), Verdict::Warning),
+            (Some("2026-11-21T11:59:59Z"), Verdict::Failed),
+            (Some("soon"), Verdict::Warning),
+        ] {
+            assert_eq!(expiry(Some(&key(ends, "")), now, false).verdict, wanted, "{ends:?}");
+        }
+        assert_eq!(expiry(None, now, false).verdict, Verdict::Skipped);
+    }
+
+    #[test]
+    fn a_key_that_may_do_everything_is_worth_a_word() {
+        let verdict = |slug, separate| powers(Some(&key(None, slug)), separate, false).verdict;
+        assert_eq!(verdict("owner", false), Verdict::Warning);
+        assert_eq!(verdict("admin", true), Verdict::Ok);
+        assert_eq!(verdict("viewer", false), Verdict::Ok);
+        let seen = powers(Some(&key(None, "viewer")), false, false).detail;
+        assert!(seen.contains("shop (Developer), blog"), "{seen}");
+    }
+
+    #[test]
+    fn clocks_may_differ_a_little() {
+        for (skew, wanted) in [
+            (None, Verdict::Skipped),
+            (Some(0), Verdict::Ok),
+            (Some(-60), Verdict::Ok),
+            (Some(61), Verdict::Warning),
+            (Some(-901), Verdict::Failed),
+        ] {
+            assert_eq!(clock(skew).verdict, wanted, "{skew:?}");
+        }
+        assert!(clock(Some(-90)).detail.contains("90 s behind"));
+    }
+}

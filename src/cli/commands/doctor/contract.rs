@@ -1,0 +1,77 @@
+//! `stead doctor --api`: what a live service shows of the contract, and keeping what was learned.
+
+use crate::cli::connect::Link;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::keys;
+use crate::cli::learned;
+use crate::cli::session::Session;
+use crate::cli::settings::Cloud;
+use crate::cloud::probe::{Evidence, Finding, Learned, Verdict};
+use crate::cloud::transport::origin;
+use crate::kinds::REGISTRY;
+use crate::model::clock::Clock;
+use crate::model::schema::Provenance;
+use crate::report::contract::{self, Report, Row, Shown};
+use crate::report::json;
+
+/// Compares what the service shows with what the contract has, and keeps what makes later requests fit it.
+///
+/// # Errors
+/// When the service refuses the key or does not answer, or what was learned cannot be kept.
+pub(super) async fn run(session: &Session) -> Result<Exit, Failure> {
+    let settings = &session.settings;
+    let key = match &settings.cloud {
+        Cloud::At(url) => Some(keys::find(settings, url)?),
+        Cloud::Local | Cloud::Unset => None,
+    };
+    let link = Link::looking(settings, &settings.dir, key)?;
+    // What was learned before is on trial, too.
+    link.client.goes_by(&Learned::default());
+    let evidence = link.client.probe().await?;
+    let report = report(session, &evidence, link.client.count().sent);
+    let ui = &session.ui;
+    ui.out(&if ui.json || ui.ndjson {
+        json::contract(&report)
+    } else {
+        contract::text(&report, ui.verbose, ui.style)
+    });
+    if let Cloud::At(url) = &settings.cloud {
+        let now = link.client.clock().now();
+        if let Some(path) = learned::write(settings, url, &evidence.learned, now)? {
+            ui.say(&format!("What was learned is kept in {}.", files::shown(&path)));
+        }
+    }
+    Ok(if report.count(Shown::Different) > 0 { Exit::Failed } else { Exit::Done })
+}
+
+fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
+    let service = match &session.settings.cloud {
+        Cloud::At(url) => origin(url).unwrap_or_else(|_| url.clone()),
+        Cloud::Local | Cloud::Unset => "the built-in cloud".to_owned(),
+    };
+    Report {
+        service,
+        requests,
+        page_limit: evidence.learned.page_limit,
+        rate: evidence.learned.rate,
+        rows: evidence.findings(REGISTRY).into_iter().map(row).collect(),
+    }
+}
+
+fn row(finding: Finding) -> Row {
+    let (verdict, how) = match finding.verdict {
+        Verdict::Confirmed => (Shown::Confirmed, None),
+        Verdict::Different(how) => (Shown::Different, Some(how)),
+        Verdict::NotSeen(why) => (Shown::NotSeen, Some(why)),
+    };
+    Row {
+        subject: finding.subject,
+        says: finding.says,
+        place: finding.place,
+        documented: finding.provenance == Provenance::Documented,
+        verdict,
+        how,
+    }
+}

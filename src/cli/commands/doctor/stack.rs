@@ -1,0 +1,262 @@
+//! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
+
+use super::doing;
+use crate::cli::books;
+use crate::cli::commands::{catalog, lock, repair};
+use crate::cli::connect::Link;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::project::Project;
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::cli::waterline::Waterline;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::{Identity, Ledger};
+use crate::ledger::lease::{Held, Standing};
+use crate::ledger::place::Place;
+use crate::plan::make;
+use crate::report::doctor::Check;
+
+/// What stands in the directory.
+pub(super) enum Opened {
+    /// No stack file at all.
+    Nothing,
+    /// A stack that holds together.
+    Stack(Box<Project>),
+    /// Files that do not.
+    Broken(Failure),
+}
+
+/// Reads the stack, if there is one.
+pub(super) fn open(session: &Session) -> Opened {
+    let is_empty = |files: files::StackFiles| files.sources.iter().next().is_none();
+    if files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
+        return Opened::Nothing;
+    }
+    match Project::open(&session.settings) {
+        Ok(project) => Opened::Stack(Box::new(project)),
+        Err(failure) => Opened::Broken(failure),
+    }
+}
+
+/// That the stack's files hold together.
+pub(super) fn parsed(opened: &Opened) -> Check {
+    const NAME: &str = "stack";
+    match opened {
+        Opened::Nothing => Check::skipped(NAME, "There is none in this directory.").remedy("stead init"),
+        Opened::Broken(failure) => {
+            let (detail, _) = doing(failure);
+            Check::failed(NAME, detail).remedy("stead validate")
+        }
+        Opened::Stack(project) => {
+            let stack = &project.stack;
+            let detail = format!(
+                "{}/{}: {} resources, {} warnings.",
+                stack.name,
+                stack.environment.name,
+                stack.resources.len(),
+                project.warnings.len()
+            );
+            if project.warnings.is_empty() {
+                Check::ok(NAME, detail)
+            } else {
+                Check::warning(NAME, detail).remedy("stead validate")
+            }
+        }
+    }
+}
+
+/// That the project is there which resources belong to.
+pub(super) async fn project(session: &Session, opened: &Opened, link: Option<&Link>) -> Check {
+    const NAME: &str = "project";
+    if let Opened::Stack(project) = opened
+        && let Some(address) = &project.stack.project
+    {
+        return Check::ok(NAME, format!("The stack makes its own: {address}."));
+    }
+    let Some(link) = link else { return Check::skipped(NAME, "The service cannot be asked.") };
+    let named = session.settings.project.as_ref();
+    match (link.client.project(named).await, named) {
+        (Ok(Some(id)), Some(name)) => Check::ok(NAME, format!("{name} is there: {id}.")),
+        (Ok(Some(id)), None) => Check::ok(NAME, format!("The account's default one: {id}.")),
+        (Ok(None), Some(name)) => Check::failed(NAME, format!("The key sees no project {name}."))
+            .remedy("Correct STEAD_PROJECT (or --project), or let the key into that project."),
+        (Ok(None), None) => Check::warning(NAME, "The key sees no default project.")
+            .remedy("Name one: STEAD_PROJECT, or a project block in the stack."),
+        (Err(error), _) => {
+            let (detail, remedy) = doing(&Failure::from(error));
+            Check::failed(NAME, detail).remedy(remedy)
+        }
+    }
+}
+
+/// The stack's ledger, its lock, and its pinned names.
+pub(super) async fn books(session: &Session, opened: &Opened, link: Option<&Link>) -> Vec<Check> {
+    let Opened::Stack(project) = opened else {
+        let skipped = |name| Check::skipped(name, "There is no stack that holds together.");
+        return ["ledger", "open requests", "lock", "pinned names"].map(skipped).to_vec();
+    };
+    let place = match session.place(project) {
+        Ok(place) => place,
+        Err(failure) => {
+            let (detail, remedy) = doing(&failure);
+            let mut checks = vec![Check::failed("ledger", detail).remedy(remedy)];
+            let skipped = |name| Check::skipped(name, "The ledger's place is not known.");
+            checks.extend(["open requests", "lock"].map(skipped));
+            checks.push(pinned(session, project, None, link).await);
+            return checks;
+        }
+    };
+    let (check, found) = ledger(session, project, &place).await;
+    let open = match (&found, &check.verdict) {
+        (Some(ledger), _) => requests(ledger),
+        (None, _) => Check::skipped("open requests", "There is no ledger that can be read."),
+    };
+    let lock = locked(session, project, &place).await;
+    let pins = pinned(session, project, found.as_ref(), link).await;
+    vec![check, open, lock, pins]
+}
+
+/// That the ledger can be read, is whole, and is not older than this machine has seen.
+async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, Option<Ledger>) {
+    const NAME: &str = "ledger";
+    let failed = |failure: &Failure| {
+        let (detail, remedy) = doing(failure);
+        Check::failed(NAME, detail).remedy(remedy)
+    };
+    let found = match books::find_ledger(project, place).await {
+        Ok(Some(ledger)) => ledger,
+        Ok(None) => {
+            let detail = format!("There is none at {place} yet; the first apply begins one.");
+            return (Check::ok(NAME, detail), None);
+        }
+        Err(failure) => return (failed(&failure), None),
+    };
+    let flaws = match repair::checked(project, place).await {
+        Ok(checked) => checked.flaws,
+        Err(failure) => return (failed(&failure), Some(found)),
+    };
+    if let Some(first) = flaws.first() {
+        let detail =
+            format!("It is damaged in {} places, first at {}: {}.", flaws.len(), first.place, first.reason);
+        return (
+            Check::failed(NAME, detail).remedy("stead state verify, then stead state repair"),
+            Some(found),
+        );
+    }
+    let line = Waterline::read(session.settings.state.as_deref(), found.identity.lineage);
+    let check = match line.map(|line| line.and_then(|line| line.objection(&found))) {
+        Ok(None) => Check::ok(NAME, whole(&found, place)),
+        Ok(Some(objection)) => Check::failed(NAME, super::sentence(objection)).remedy(
+            "Find the newer copy (stead state push), or go on with this one: --accept-older-ledger.",
+        ),
+        Err(error) => Check::warning(NAME, super::sentence(&error.to_string())),
+    };
+    (check, Some(found))
+}
+
+fn whole(ledger: &Ledger, place: &Place) -> String {
+    let probed = match place {
+        Place::Directory(_) => "its lock is this machine's",
+        // A probe writes: an apply makes it, and refuses a place that does not keep its word.
+        _ => "whether the place keeps its word, each apply tries before it sends anything",
+    };
+    let (serial, entries) = (ledger.serial, ledger.entries.len());
+    format!("At {place}, whole up to record {serial}, with {entries} resources; {probed}.")
+}
+
+/// Requests whose outcome is open.
+fn requests(ledger: &Ledger) -> Check {
+    const NAME: &str = "open requests";
+    let (questions, intents, watched) =
+        (ledger.questions.len(), ledger.intents.len(), ledger.watched.len());
+    if questions > 0 {
+        return Check::warning(NAME, format!("{questions} wait for an answer that only a human has."))
+            .remedy("stead resolve");
+    }
+    if intents > 0 {
+        return Check::warning(NAME, format!("{intents} have an outcome that is not known yet."))
+            .remedy("stead apply finds out before it does anything else.");
+    }
+    match watched {
+        0 => Check::ok(NAME, "There are none."),
+        watched => Check::ok(NAME, format!("None; {watched} are watched for late effects.")),
+    }
+}
+
+/// Who has the lock.
+async fn locked(session: &Session, project: &Project, place: &Place) -> Check {
+    const NAME: &str = "lock";
+    if matches!(place, Place::Http(_)) {
+        // A state server tells only whoever tries to take it.
+        return Check::skipped(NAME, "A state server tells of its lock only whoever tries to take it.")
+            .remedy("stead lock status");
+    }
+    match lock::look(session, project, place).await {
+        Ok(None) => Check::ok(NAME, "Nobody has it."),
+        Ok(Some(held)) => holder(&held),
+        Err(failure) => {
+            let (detail, remedy) = doing(&failure);
+            Check::failed(NAME, detail).remedy(remedy)
+        }
+    }
+}
+
+fn holder(held: &Held) -> Check {
+    const NAME: &str = "lock";
+    let who = held.holder.in_words();
+    match held.standing {
+        Standing::Held(_) => Check::warning(NAME, format!("{who} has it."))
+            .remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
+        Standing::Free => Check::ok(NAME, "Nobody has it."),
+        Standing::Dead => {
+            Check::ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
+        }
+        Standing::RunOut => {
+            Check::ok(NAME, format!("{who} had it until it ran out: the next apply takes it over."))
+        }
+    }
+}
+
+/// That the pinned names mean today what they meant when they were pinned.
+async fn pinned(
+    session: &Session,
+    project: &Project,
+    ledger: Option<&Ledger>,
+    link: Option<&Link>,
+) -> Check {
+    const NAME: &str = "pinned names";
+    let Some(link) = link else { return Check::skipped(NAME, "The service cannot be asked.") };
+    let failed = |failure: &Failure| {
+        let (detail, remedy) = doing(failure);
+        Check::failed(NAME, detail).remedy(remedy)
+    };
+    let old = match reading::pinned(&link.lock_file) {
+        Ok(Some(old)) => old,
+        Ok(None) => return Check::ok(NAME, "None yet; the first apply pins them in stead.lock."),
+        Err(failure) => return failed(&failure),
+    };
+    let stack = &project.stack;
+    let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let ledger = ledger.cloned().map_or_else(unborn, Ledger::for_plans);
+    let (_, tables) = make::wanted(REGISTRY, stack, &ledger, &session.looking());
+    let live = match link.client.catalog(&tables).await {
+        Ok(live) => live,
+        Err(error) => return failed(&Failure::from(error)),
+    };
+    let renewal = catalog::renewal(stack, &old, &live);
+    let file = files::shown(&link.lock_file);
+    if let Some(lost) = renewal.lost.first() {
+        let count = renewal.lost.len();
+        return Check::warning(
+            NAME,
+            format!("{count} of {file} are not in the catalog any more, first {lost}."),
+        )
+        .remedy("Write another name for what is new; what lives keeps its pin.");
+    }
+    match renewal.lines.len() {
+        0 => Check::ok(NAME, format!("Those of {file} mean what they meant.")),
+        count => Check::warning(NAME, format!("{count} of {file} differ from today's catalog."))
+            .remedy("stead catalog update --check, then stead catalog update"),
+    }
+}

@@ -1,0 +1,53 @@
+//! `stead eval EXPR`: an expression, as the stack's outputs would have it.
+
+use serde::Serialize;
+
+use super::render::shown;
+use crate::cli::args::Eval;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::model::expression::Expression;
+use crate::model::value::Value;
+use crate::report::escape;
+use crate::report::json;
+use crate::report::json::Shown;
+
+/// What an expression gives.
+#[derive(Serialize)]
+struct Document<'v> {
+    schema_version: u32,
+    /// The value; for what is not known, the expression that is left.
+    value: Shown<'v>,
+    known: bool,
+    /// What it waits for.
+    waits_for: Vec<&'v str>,
+}
+
+/// Shows what an expression gives.
+///
+/// # Errors
+/// When the stack or the expression has problems.
+pub(in crate::cli) fn run(session: &Session, args: &Eval) -> Result<Exit, Failure> {
+    let expression = session.evaluated(&args.expression)?;
+    let value = shown(&expression);
+    let known = matches!(&expression, Expression::Value(value) if !value.is_unknown());
+    let waits_for: Vec<&str> = expression.addresses().into_iter().map(|address| address.as_str()).collect();
+    let ui = &session.ui;
+    if ui.json {
+        let document =
+            Document { schema_version: json::SCHEMA_VERSION, value: Shown(&value), known, waits_for };
+        ui.out(&json::pretty(&document));
+        return Ok(Exit::Done);
+    }
+    let text = match &value {
+        Value::Text(text) => escape::line(text).into_owned(),
+        value => escape::line(&value.to_string()).into_owned(),
+    };
+    ui.out(&format!("{text}\n"));
+    if !known && !waits_for.is_empty() {
+        let names: Vec<&str> = waits_for.iter().take(10).copied().collect();
+        ui.say(&format!("not known before it is read or made: {}", names.join(", ")));
+    }
+    Ok(Exit::Done)
+}

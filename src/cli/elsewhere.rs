@@ -1,0 +1,98 @@
+//! What a stack reads and does not manage: objects that are looked up, and the outputs of other stacks
+//! from their ledgers.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::backend;
+use super::books::Shelf;
+use super::exit::Exit;
+use super::failure::Failure;
+use super::files::{self, Shared};
+use super::project::Project;
+use crate::config::load::{self, Peek, Rejected};
+use crate::config::settle::{self, Read};
+use crate::config::stack::{OtherStack, Stack};
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
+use crate::model::snapshot::Snapshot;
+use crate::model::value::Attributes;
+
+/// Puts what a stack looks up elsewhere in its place.
+///
+/// # Errors
+/// When another stack or its ledger cannot be read, or something is not there.
+pub(super) async fn settle<'p>(
+    project: &'p Project,
+    ledger: &Ledger,
+    snapshot: &Snapshot,
+) -> Result<Cow<'p, Stack>, Failure> {
+    let stack = &project.stack;
+    let mut outputs = BTreeMap::new();
+    for (name, other) in &stack.stacks {
+        if let Some(given) = given(project, name, other).await? {
+            outputs.insert(name.clone(), given);
+        }
+    }
+    let owned = ledger.entries.iter().flat_map(|(address, entry)| {
+        let objects = entry.current.iter().chain(&entry.deposed);
+        objects.map(|owned| (owned.key(&entry.kind), address.clone()))
+    });
+    let read = Read { snapshot, owned: owned.collect(), outputs };
+    settle::settle(stack, &read)
+        .map_err(|diagnostics| Box::new(Rejected { sources: stack.sources.clone(), diagnostics }).into())
+}
+
+/// Returns the outputs of another stack; `None` when it was not applied yet.
+async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Option<Attributes>, Failure> {
+    if project.settings.untrusted {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("stacks.{name}: --untrusted reads no other stack's ledger"),
+        )
+        .help("A stack from a stranger could name any of them, and show what it gave."));
+    }
+    let shared = Shared::of(&project.directory, project.outside);
+    let directory = shared.root.join(other.directory.as_str());
+    let peek = peek(&directory, name, other)?;
+    let environment = environment(project, name, other, &peek)?;
+    let whose = (peek.name.as_str(), peek.backend_required);
+    let place = backend::place_of(&project.settings, whose, &directory)?;
+    let ledger = Shelf::read(&place, &peek.name, &environment).await?;
+    Ok(ledger.and_then(|ledger| ledger.outputs))
+}
+
+fn peek(directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
+    let found = files::read_stack(directory)?;
+    load::peek(REGISTRY, &found.sources).ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
+            .help(format!("Check it with: stead -C {} validate", other.shown))
+    })
+}
+
+/// Returns the environment whose outputs are read: the one that is said, the one of the same name, or
+/// the only one.
+fn environment(project: &Project, name: &Name, other: &OtherStack, peek: &Peek) -> Result<Name, Failure> {
+    let own = &project.stack.environment.name;
+    let known = |wanted: &Name| peek.environments.contains(wanted);
+    match &other.environment {
+        Some(wanted) if known(wanted) || peek.environments.is_empty() => Ok(wanted.clone()),
+        None if known(own) => Ok(own.clone()),
+        None if peek.environments.len() < 2 => Ok(peek.default.clone()),
+        asked => {
+            let wanted = asked.as_ref().unwrap_or(own);
+            let all: Vec<&str> = peek.environments.iter().map(Name::as_str).collect();
+            Err(Failure::new(
+                Exit::Failed,
+                format!("stacks.{name}: {} has no environment `{wanted}`", other.shown),
+            )
+            .help(format!(
+                "Say which: stacks: {{ {name}: {{ source: {}, env: … }} }}. It has {}.",
+                other.shown,
+                all.join(", ")
+            )))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Whether the catalog's tables have the shape and the prices that the tables of kinds reckon with.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::endpoints::{arrived, why};
+use super::evidence::{Asked, Evidence, Seen};
+use super::finding::{Finding, Verdict};
+use crate::cloud::decode;
+use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Factor, Price, Registry, Type};
+use crate::model::value::decimal;
+
+/// Judges every table: its path, its shape, the ids and names of its records, and each field that a price
+/// or a rule of growth is made of.
+pub(super) fn findings(registry: Registry, evidence: &Evidence) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for table in registry.catalogs {
+        let is_it = |seen: &&Seen| matches!(seen.asked, Asked::Table(asked) if asked.name == table.name);
+        let seen: Vec<&Seen> = evidence.seen.iter().filter(is_it).collect();
+        let nothing = why(&seen, "it was not asked for");
+        let finding = |what: &str, says: String, verdict| Finding {
+            subject: format!("catalog {}{what}", table.name),
+            says,
+            place: "contract, 4".to_owned(),
+            provenance: table.provenance,
+            verdict,
+        };
+        let there = Verdict::of(seen.iter().filter_map(|seen| arrived(seen)), &nothing);
+        findings.push(finding("", format!("GET {}", table.path), there));
+        let bodies: Vec<&Json> = seen.iter().filter_map(|seen| seen.body()).collect();
+        let shape = Verdict::of(bodies.iter().map(|body| shape(table, body)), &nothing);
+        findings.push(finding(" shape", shape_in_words(table), shape));
+        let records: Vec<Json> = bodies.iter().flat_map(|body| records(table, body)).collect();
+        let nothing = if records.is_empty() && !bodies.is_empty() { "it has no records" } else { &nothing };
+        if table.shape == CatalogShape::List {
+            let named = records.iter().map(|record| text(record, table.named_by));
+            let says = format!("every record has its name in {}", table.named_by);
+            findings.push(finding(" names", says, Verdict::of(named, nothing)));
+        }
+        for field in priced(registry, table.name) {
+            let numbers = records.iter().map(|record| number(record, field));
+            let says = "a number".to_owned();
+            findings.push(finding(&format!(".{field}"), says, Verdict::of(numbers, nothing)));
+        }
+    }
+    findings
+}
+
+fn shape_in_words(table: &CatalogTable) -> String {
+    match table.shape {
+        CatalogShape::List => "a list {data, total}".to_owned(),
+        CatalogShape::Single => "one record {pricing}".to_owned(),
+        CatalogShape::Beside(key) => format!("one record under {key}, beside a list"),
+    }
+}
+
+fn shape(table: &CatalogTable, body: &Json) -> Result<(), String> {
+    let has = |key: &str, is: fn(&Json) -> bool, what: &str| match body.get(key) {
+        Some(json) if is(json) => Ok(()),
+        Some(_) => Err(format!("{key} is no {what}")),
+        None => Err(format!("there is no {key}")),
+    };
+    match table.shape {
+        CatalogShape::List => {
+            has("data", Json::is_array, "list").and(has("total", Json::is_u64, "whole number"))
+        }
+        CatalogShape::Single => has("pricing", Json::is_object, "record"),
+        CatalogShape::Beside(key) => has(key, Json::is_object, "record"),
+    }
+}
+
+fn records(table: &CatalogTable, body: &Json) -> Vec<Json> {
+    match table.shape {
+        CatalogShape::List => decode::page(body.clone()).map_or_else(|_| Vec::new(), |page| page.rows),
+        CatalogShape::Single => decode::payload(body, Envelope::Pricing).cloned().into_iter().collect(),
+        CatalogShape::Beside(key) => body.get(key).cloned().into_iter().collect(),
+    }
+}
+
+/// Returns the fields of a table's records that must be numbers.
+fn priced(registry: Registry, table: &str) -> BTreeSet<&'static str> {
+    let mut fields = BTreeSet::new();
+    for kind in registry.kinds {
+        if let Price::Sum(terms) = kind.price {
+            for term in terms.iter().filter(|term| term.table == table) {
+                fields.insert(term.field);
+                fields.extend(term.factors.iter().filter_map(|factor| match factor {
+                    Factor::Over { field, .. } => Some(*field),
+                    _ => None,
+                }));
+            }
+        }
+        let of_table = kind
+            .attributes
+            .iter()
+            .filter(|attribute| attribute.ty == Type::Catalog(name_of(registry, table)));
+        fields.extend(of_table.filter_map(|attribute| attribute.catalog_grow_only));
+    }
+    fields
+}
+
+fn name_of(registry: Registry, table: &str) -> &'static str {
+    registry.catalog(table).map_or("", |table| table.name)
+}
+
+fn text(record: &Json, field: &str) -> Result<(), String> {
+    match record.get(field) {
+        Some(Json::String(text)) if !text.is_empty() => Ok(()),
+        Some(_) => Err(format!("{field} is no text")),
+        None => Err(format!("a record has no {field}")),
+    }
+}
+
+fn number(record: &Json, field: &str) -> Result<(), String> {
+    match record.get(field) {
+        Some(Json::Number(_)) => Ok(()),
+        Some(Json::String(text)) if decimal(text).is_some() => Err("text that holds a number".to_owned()),
+        Some(_) => Err("no number".to_owned()),
+        None => Err("a record has none".to_owned()),
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether a kind's endpoints are where the table has them.
+
+use super::ask::readable;
+use super::evidence::{Asked, Evidence, Seen};
+use super::finding::{Finding, Verdict};
+use crate::model::schema::{Action, Endpoint, Kind, Method};
+
+/// Judges the endpoints of a kind. What changes something is never tried.
+pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+    let none = format!("there is no {} to read", kind.name);
+    let verdict =
+        |seen: Vec<&Seen>| Verdict::of(seen.iter().filter_map(|seen| arrived(seen)), &why(&seen, &none));
+    let place = format!("contract, 3, {}", kind.name);
+    let finding = |name: &str, endpoint: Endpoint, verdict| Finding {
+        subject: format!("{} {name}", kind.name),
+        says: format!("{} {}", endpoint.method, endpoint.path),
+        place: place.clone(),
+        provenance: endpoint.provenance,
+        verdict,
+    };
+    let lists: Vec<&Seen> = match kind.api.absent_when {
+        Some(_) => evidence.reads(kind).collect(),
+        None => evidence.lists(kind).collect(),
+    };
+    let mut findings = vec![finding("list", kind.api.list, verdict(lists))];
+    if let Some(read) = kind.api.read {
+        findings.push(finding("read", read, verdict(evidence.reads(kind).collect())));
+    }
+    for action in readable(kind) {
+        let Some(endpoint) = action.endpoint() else { continue };
+        findings.push(finding(action.name, endpoint, verdict(answers(evidence, kind, action))));
+    }
+    let changes = || Verdict::NotSeen("no GET shows it".to_owned());
+    let hidden = || Verdict::NotSeen("its answer holds a secret, and is not asked for".to_owned());
+    let api = [("create", kind.api.create), ("delete", kind.api.delete)].into_iter();
+    let calls = kind.calls().map(|call| (call.name, call.endpoint));
+    for (name, endpoint) in api.chain(calls).filter(|(_, endpoint)| endpoint.method.mutates()) {
+        findings.push(finding(name, endpoint, changes()));
+    }
+    let others =
+        kind.actions.iter().filter(|action| !readable(kind).any(|known| known.name == action.name));
+    for (action, endpoint) in others.filter_map(|action| Some((action, action.endpoint()?))) {
+        let verdict = if endpoint.method == Method::Get { hidden() } else { changes() };
+        findings.push(finding(action.name, endpoint, verdict));
+    }
+    findings
+}
+
+fn answers<'a>(evidence: &'a Evidence, kind: &Kind, action: &Action) -> Vec<&'a Seen> {
+    let is_it = |seen: &&Seen| match &seen.asked {
+        Asked::Action(of, asked) => of.name == kind.name && asked.name == action.name,
+        _ => false,
+    };
+    evidence.seen.iter().filter(is_it).collect()
+}
+
+/// Says whether an answer shows that something is there; `None` where it tells nothing of that.
+pub(super) fn arrived(seen: &Seen) -> Option<Result<(), String>> {
+    let reply = seen.reply.as_ref().ok()?;
+    match reply.status {
+        200..=299 if reply.json.is_none() => {
+            Some(Err(format!("{} does not answer with JSON", seen.request)))
+        }
+        200..=299 => Some(Ok(())),
+        // The key may not, or the object is not in a state for it.
+        401 | 402 | 403 | 409 | 412 | 429 | 500..=599 => None,
+        status => Some(Err(format!("{} answers {status}", seen.request))),
+    }
+}
+
+/// Says why nothing was seen.
+pub(super) fn why(seen: &[&Seen], nothing: &str) -> String {
+    let Some(first) = seen.first() else { return nothing.to_owned() };
+    match &first.reply {
+        Ok(reply) => format!("the service answered {}", reply.status),
+        Err(reason) => reason.clone(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Whether the fields of a kind's answers are those that the table declares: there, of the same type,
+//! with known words, in lists or not; and which others there are.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+
+use super::evidence::Evidence;
+use super::finding::{Finding, Verdict};
+use crate::cloud::decode;
+use crate::model::schema::{Attribute, Endpoint, Format, Kind, Presence, Provenance, Type};
+use crate::model::value::decimal;
+
+/// Fields that every record may have and no table names.
+const COMMON: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];
+
+/// Fields that are named one by one.
+const NAMED: usize = 8;
+
+/// Longest word of an answer that is repeated.
+const LONGEST_WORD: usize = 40;
+
+/// What was seen of one kind.
+struct Records {
+    /// Rows of lists.
+    rows: Vec<Json>,
+    /// Answers to reads of one object.
+    details: Vec<Json>,
+    /// Why there are none.
+    nothing: String,
+}
+
+/// Judges the fields of a kind.
+pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+    let envelope = |endpoint: Endpoint| endpoint.envelope;
+    let envelope = kind.api.read.map_or(kind.api.list.envelope, envelope);
+    let details = evidence.reads(kind).filter_map(|seen| decode::payload(seen.body()?, envelope).cloned());
+    let records = Records {
+        rows: evidence.rows(kind),
+        details: details.collect(),
+        nothing: format!("there is no {} to look at", kind.name),
+    };
+    let place = format!("contract, 3, {}", kind.name);
+    let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
+    let mut findings: Vec<Finding> = readable
+        .map(|attribute| Finding {
+            subject: format!("{}.{}", kind.name, attribute.name),
+            says: says(attribute, kind),
+            place: place.clone(),
+            provenance: attribute.provenance,
+            verdict: judge(kind, attribute, &records),
+        })
+        .collect();
+    findings.push(Finding {
+        subject: format!("{} other fields", kind.name),
+        says: "the tables know every field".to_owned(),
+        place,
+        provenance: Provenance::Assumed,
+        verdict: others(kind, &records),
+    });
+    findings
+}
+
+fn says(attribute: &Attribute, kind: &Kind) -> String {
+    let what = words(&attribute.ty);
+    let fields = match attribute.spread {
+        [] => attribute.returned.to_owned(),
+        fields => fields.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", "),
+    };
+    let only = if attribute.listed || kind.api.read.is_none() { "" } else { ", not in lists" };
+    format!("{fields}: {what}{only}")
+}
+
+fn words(ty: &Type) -> String {
+    match ty {
+        Type::Boolean => "true or false".to_owned(),
+        Type::Integer { .. } => "a whole number".to_owned(),
+        Type::Decimal => "a number, or text that holds one".to_owned(),
+        Type::Text { format: Format::Timestamp, .. } => "a time".to_owned(),
+        Type::Text { .. } => "text".to_owned(),
+        Type::Enum(known) => format!("one of {}", known.join(", ")),
+        Type::Labelled(_) => "a number that stands for a word".to_owned(),
+        Type::Reference(kind) => format!("the id of a {kind}"),
+        Type::Catalog(table) => format!("an id of the catalog's table {table}"),
+        Type::List(of) | Type::Set { of, .. } => format!("a list, each {}", words(of)),
+        Type::Map(of) => format!("a map, each {}", words(of)),
+        Type::Record(_) => "a record".to_owned(),
+    }
+}
+
+fn judge(kind: &Kind, attribute: &Attribute, records: &Records) -> Verdict {
+    if records.rows.is_empty() && records.details.is_empty() {
+        return Verdict::NotSeen(records.nothing.clone());
+    }
+    let in_lists = look(attribute, &records.rows);
+    let in_details = look(attribute, &records.details);
+    let mut misfits: Vec<Result<(), String>> = Vec::new();
+    misfits.extend(in_lists.misfits.iter().chain(&in_details.misfits).cloned().map(Err));
+    if !attribute.listed && kind.api.read.is_some() && in_lists.present > 0 {
+        misfits.push(Err("lists have it, too".to_owned()));
+    }
+    if attribute.listed && in_lists.present == 0 && in_details.present > 0 && !records.rows.is_empty() {
+        misfits.push(Err("lists leave it out".to_owned()));
+    }
+    let fitting = in_lists.fitting + in_details.fitting;
+    misfits.extend((fitting > 0).then_some(Ok(())));
+    if misfits.is_empty() && in_lists.present + in_details.present == 0 && is_always_there(attribute) {
+        let looked_in_details = !attribute.listed && records.details.is_empty();
+        if !looked_in_details {
+            misfits.push(Err("no record has it".to_owned()));
+        }
+    }
+    Verdict::of(misfits, "no object sets it")
+}
+
+/// Tells whether an answer without the field is one that the contract does not have.
+fn is_always_there(attribute: &Attribute) -> bool {
+    match attribute.presence {
+        Presence::Required | Presence::Default(_) => true,
+        // A time is left out where it never was, and a text where there is none.
+        Presence::Computed => !matches!(attribute.ty, Type::Text { .. }),
+        Presence::Optional | Presence::WriteOnly => false,
+    }
+}
+
+/// What records show of an attribute.
+#[derive(Default)]
+struct Look {
+    /// Records that have the field, set or not.
+    present: usize,
+    /// Records in which it is set, and fits.
+    fitting: usize,
+    /// How it does not fit.
+    misfits: Vec<String>,
+}
+
+fn look(attribute: &Attribute, records: &[Json]) -> Look {
+    let mut look = Look::default();
+    for record in records {
+        let fields = match attribute.spread {
+            [] => vec![(attribute.returned, &attribute.ty)],
+            fields => {
+                fields.iter().filter_map(|(key, field)| Some((*field, part(&attribute.ty, key)?))).collect()
+            }
+        };
+        for (field, ty) in fields {
+            let Some(json) = record.get(field) else { continue };
+            look.present += 1;
+            // What stands for the language's words may be any word of a passing state.
+            let fit = if attribute.read_as.is_empty() { fit(ty, json) } else { fit(&STATE, json) };
+            match fit {
+                None => {}
+                Some(Ok(())) => look.fitting += 1,
+                Some(Err(how)) if !look.misfits.contains(&how) => look.misfits.push(how),
+                Some(Err(_)) => {}
+            }
+        }
+    }
+    look
+}
+
+/// A status.
+const STATE: Type = Type::Text { min: 0, max: u16::MAX, format: Format::Any };
+
+fn part(ty: &Type, key: &str) -> Option<&'static Type> {
+    let Type::Record(types) = ty else { return None };
+    types.iter().find(|(name, _)| *name == key).map(|(_, ty)| ty)
+}
+
+/// Says whether a value is of a type; `None` where it is not set. It never repeats what could be a secret:
+/// of a value only the type is told, and of a word only that it is none of those known.
+fn fit(ty: &Type, json: &Json) -> Option<Result<(), String>> {
+    let is = |fits: bool| Some(if fits { Ok(()) } else { Err(format!("{} in its place", kind_of(json))) });
+    match (ty, json) {
+        (_, Json::Null) => None,
+        (Type::Reference(_) | Type::Catalog(_) | Type::Text { .. }, Json::String(text))
+            if text.is_empty() =>
+        {
+            None
+        }
+        (Type::Boolean, _) => is(json.is_boolean()),
+        (Type::Integer { .. }, _) => is(json.is_i64() || json.is_u64()),
+        (Type::Decimal, Json::String(text)) => is(decimal(text).is_some()),
+        (Type::Decimal, _) => is(json.is_number()),
+        (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) => Some(
+            text.parse::<Timestamp>().map(drop).map_err(|_| "text that is no RFC 3339 time".to_owned()),
+        ),
+        (Type::Text { .. } | Type::Reference(_), _) => is(json.is_string()),
+        (Type::Catalog(_), _) => is(json.is_string() || json.is_u64()),
+        (Type::Enum(known), Json::String(word)) => Some(if known.contains(&word.as_str()) {
+            Ok(())
+        } else {
+            Err(format!("the unknown word `{}`", word.chars().take(LONGEST_WORD).collect::<String>()))
+        }),
+        (Type::Labelled(known), Json::Number(number)) => {
+            let is_known = known.iter().any(|(_, label)| Some(*label) == number.as_i64());
+            Some(if is_known { Ok(()) } else { Err(format!("the unknown number {number}")) })
+        }
+        (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => each(of, items.iter()),
+        (Type::Map(of), Json::Object(map)) => each(of, map.values()),
+        (Type::Record(_), Json::Object(_)) => Some(Ok(())),
+        (_, other) => Some(Err(format!("{} in its place", kind_of(other)))),
+    }
+}
+
+/// Says whether all values in one are of a type.
+fn each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Option<Result<(), String>> {
+    match items.find_map(|item| fit(of, item)?.err()) {
+        Some(how) => Some(Err(format!("in it, {how}"))),
+        None => Some(Ok(())),
+    }
+}
+
+const fn kind_of(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "nothing",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "a record",
+    }
+}
+
+/// Names the fields that no table knows.
+fn others(kind: &Kind, records: &Records) -> Verdict {
+    let mut known: BTreeSet<&str> = COMMON.iter().copied().collect();
+    known.extend([kind.api.id]);
+    known.extend(kind.shown_once);
+    for attribute in kind.attributes {
+        known.extend([attribute.returned, attribute.wire]);
+        known.extend(attribute.spread.iter().map(|(_, field)| *field));
+    }
+    let all = records.rows.iter().chain(&records.details).filter_map(Json::as_object);
+    let strange: BTreeSet<&str> =
+        all.flat_map(|map| map.keys()).map(String::as_str).filter(|field| !known.contains(field)).collect();
+    if records.rows.is_empty() && records.details.is_empty() {
+        return Verdict::NotSeen(records.nothing.clone());
+    }
+    if strange.is_empty() {
+        return Verdict::Confirmed;
+    }
+    let short = |field: &&str| field.chars().take(LONGEST_WORD).collect::<String>();
+    let named: Vec<String> = strange.iter().take(NAMED).map(short).collect();
+    let more = strange.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Verdict::Different(format!("there are {}{more}, too", named.join(", ")))
+}

@@ -1,0 +1,49 @@
+//! `Learned`: what a service showed of itself that makes later requests fit it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cloud::client::{Client, ReadError};
+use crate::cloud::exchange::Cloud;
+use crate::cloud::refresh;
+use crate::model::clock::{Clock, Random};
+
+/// Rows of a page that are asked for until a service shows that it gives others.
+pub const USUAL_PAGE: usize = 100;
+
+/// Largest page that is ever asked for.
+pub const LARGEST_PAGE: usize = 1_000;
+
+/// What a service showed of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// Most rows of a page, where it was seen.
+    pub page_limit: Option<usize>,
+    /// Requests a second that the key may send, where the service tells.
+    pub rate: Option<u32>,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Goes by what was learned of the service, until an answer says otherwise.
+    pub fn goes_by(&self, learned: &Learned) {
+        let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
+        self.page.set(legal.unwrap_or(USUAL_PAGE));
+        if let Some(rate) = learned.rate {
+            self.keyed.start_at(rate);
+        }
+    }
+
+    /// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
+    /// does not tell its time.
+    ///
+    /// # Errors
+    /// When the service refuses the read or does not answer.
+    pub async fn skew(&self) -> Result<Option<i64>, ReadError> {
+        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
+        let query = vec![("limit", "1".to_owned()), ("offset", "0".to_owned())];
+        let (_, date) = self.read(kind.api.list.path, query, None).await?;
+        let there =
+            date.and_then(|date| jiff::fmt::rfc2822::parse(&date).ok()).map(|time| time.timestamp());
+        Ok(there.map(|there| self.clock.now().as_second() - there.as_second()))
+    }
+}

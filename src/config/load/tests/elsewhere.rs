@@ -1,0 +1,190 @@
+//! What is looked up elsewhere: known offline by name and type, and put in its place once it was read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{Config, expression, shown, yaml};
+use crate::config::settle::{Read, settle};
+use crate::model::address::{Address, Name};
+use crate::model::secret::Secret;
+use crate::model::snapshot::{Object, Snapshot};
+use crate::model::value::{Attributes, Value};
+
+const LOOKUPS: &str = "data: { yard: { far: { cidr: 10.9.0.0/16 }, named: { name: $locals.n } } }
+stacks: { net: ../net }
+locals: { n: deep, later: $data.yard.far.fence }
+crane: { a: { yard: $data.yard.far, note: \"at ${data.yard.named.cidr + stacks.net.zone}\" }, b: { tons: $stacks.net.tons, note: $locals.later } }
+outputs: { id: $data.yard.named, zone: $stacks.net.zone }
+";
+
+fn config() -> Config {
+    yaml(LOOKUPS).shared("stacks/net/stead.yaml", "")
+}
+
+fn yard(id: &str, name: &str, cidr: &str) -> Object {
+    let attributes = [("name", name), ("cidr", cidr), ("fence", "hedge")];
+    Object {
+        kind: "yard".into(),
+        id: id.into(),
+        parent: None,
+        project: None,
+        created_at: None,
+        attributes: attributes.map(|(name, value)| (Name::new_static(name), Value::text(value))).into(),
+        detailed: false,
+    }
+}
+
+fn snapshot(objects: &[Object]) -> Snapshot {
+    let objects = objects.iter().map(|object| (object.key(), object.clone())).collect();
+    Snapshot { objects, ..Snapshot::default() }
+}
+
+fn outputs() -> BTreeMap<Name, Attributes> {
+    let given = [("tons".into(), Value::Integer(7)), ("zone".into(), Value::text("z1"))];
+    [("net".into(), Attributes::from(given))].into()
+}
+
+/// Every attribute after the world was read, or every problem.
+fn settled(
+    config: &Config,
+    snapshot: &Snapshot,
+    outputs: BTreeMap<Name, Attributes>,
+    own: &[&str],
+) -> String {
+    let stack = config.stack();
+    let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
+    let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
+    match settle(&stack, &Read { snapshot, owned, outputs }) {
+        Err(problems) => shown(&problems, &stack.sources),
+        Ok(settled) => {
+            let resources = settled.resources.values().flat_map(|resource| {
+                resource.attributes.iter().map(move |(name, setting)| {
+                    format!("{}.{name}={}", resource.address, expression(&setting.expression))
+                })
+            });
+            let outputs =
+                settled.outputs.iter().map(|(name, o)| format!("{name}={}", expression(&o.expression)));
+            resources.chain(outputs).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+#[test]
+fn lookups_are_unknown_offline_and_values_after() {
+    insta::assert_snapshot!(config().resolved(), @r#"
+    crane.a name=a note=text(at , cel(data.yard.named.cidr + stacks.net.zone |  |  data.yard.named.cidr=$data.yard.named:cidr stacks.net.zone=$stacks.net:zone)) yard=$data.yard.far
+    crane.b name=b note=$data.yard.far:fence tons=$stacks.net:tons
+    output id=$data.yard.named
+    output zone=$stacks.net:zone
+    "#);
+    let world = snapshot(&[yard("1", "deep", "10.1.0.0/16"), yard("2", "far", "10.9.0.0/16")]);
+    insta::assert_snapshot!(settled(&config(), &world, outputs(), &[]), @r#"
+    crane.a.name=a
+    crane.a.note=at 10.1.0.0/16z1
+    crane.a.yard=2
+    crane.b.name=b
+    crane.b.note=hedge
+    crane.b.tons=7
+    id=1
+    zone=z1
+    "#);
+    let stack = yaml("crane: { a: {} }").stack();
+    let read = Read { snapshot: &world, owned: BTreeMap::new(), outputs: BTreeMap::new() };
+    assert!(matches!(settle(&stack, &read), Ok(Cow::Borrowed(_))));
+}
+
+#[test]
+fn what_is_read_is_part_of_the_digest_of_reads() {
+    let reads = |tons: i64, id: &str| {
+        let world = snapshot(&[yard("1", "deep", "10.1.0.0/16"), yard(id, "far", "10.9.0.0/16")]);
+        let mut outputs = outputs();
+        outputs.get_mut("net").unwrap().insert("tons".into(), Value::Integer(tons));
+        let stack = config().stack();
+        settle(&stack, &Read { snapshot: &world, owned: BTreeMap::new(), outputs }).unwrap().reads.clone()
+    };
+    assert_eq!(reads(1, "2"), reads(1, "2"));
+    assert_ne!(reads(1, "2"), reads(2, "2"));
+    assert_ne!(reads(1, "2"), reads(1, "3"));
+}
+
+#[test]
+fn every_lookup_that_fails_says_what_was_seen() {
+    let two = [yard("1", "deep", "10.1.0.0/16"), yard("2", "far", "10.9.0.0/16")];
+    let three = [two[0].clone(), two[1].clone(), yard("3", "deep", "10.2.0.0/16")];
+    let with = |change: &dyn Fn(&mut Attributes)| {
+        let mut outputs = outputs();
+        change(outputs.get_mut("net").unwrap());
+        outputs
+    };
+    insta::assert_snapshot!(
+        [
+            settled(&config(), &snapshot(&[]), outputs(), &[]),
+            settled(&config(), &snapshot(&two[..1]), outputs(), &[]),
+            settled(&config(), &snapshot(&three), outputs(), &[]),
+            settled(&config(), &snapshot(&two), outputs(), &["1"]),
+            settled(&config(), &snapshot(&two), BTreeMap::new(), &[]),
+            settled(&config(), &snapshot(&two), with(&|net| drop(net.remove("zone"))), &[]),
+            settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("zone".into(), Value::Secret(Secret::Sealed(None))))), &[]),
+            settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("tons".into(), Value::text("many")))), &[]),
+        ]
+        .join("\n--\n"), @r#"
+    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. No yard was seen at all. | create it first, correct what it is found by, or look in another project or account
+    S0321 3:45 a lookup finds nothing | data.yard.named: there is no yard with name `deep`. No yard was seen at all. | create it first, correct what it is found by, or look in another project or account
+    --
+    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. Seen: deep (1). | create it first, correct what it is found by, or look in another project or account
+    --
+    S0321 3:45 a lookup finds several objects | data.yard.named: 2 objects of kind yard have name `deep`. Seen: deep (1), deep (3). | say which by more of its attributes, or by `id`
+    --
+    S0321 3:45 a lookup finds what this stack manages | The yard with name `deep` is yard.mine. | refer to the block itself: `$yard.mine`
+    --
+    S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply it first: stead -C ../net apply
+    --
+    S0321 6:43 another stack has no such output | The stack in `../net` gave no `zone` when it was last applied. | did you mean `$stacks.net.tons`?
+    --
+    S0321 6:43 an output of another stack is secret | A ledger keeps no text of `net.zone`, only its fingerprint. | give the secret to this stack, too, by a variable
+    --
+    S0222 6:104 this value has the wrong type | It takes a whole number (t), and this is a text. | write `${int(…)}` around the expression
+    "#);
+}
+
+#[test]
+fn every_mistake_of_a_lookup_has_one_message() {
+    insta::assert_snapshot!(
+        [
+            "data: { yrd: { a: { name: x } } }",
+            "data: { yard: { a: { nam: x } } }",
+            "data: { yard: { a: {} } }",
+            "data: { yard: { a: { name: $crane.c.address } } }\ncrane: { c: {} }",
+            "data: { yard: { a: { name: x } } }\noutputs: { o: $data.yard.b, p: $data.yard, q: $data.yard.a.nothing }",
+            "data: { yard: { a: { name: x } } }\ncrane: { c: { next: $data.yard.a } }",
+            "data: { yard: { a: { name: x } } }\ncrane: { c: { for_each: [$data.yard.a.name] } }",
+            "stacks: { net: 3, far: /etc, up: ../../../x, odd: { sauce: y } }",
+            "stacks: { net: ../net }\noutputs: { o: $stacks.nat.x, p: $stacks.net }",
+        ]
+        .map(|text| yaml(text).shared("stacks/net/stead.yaml", "").problems())
+        .join("\n--\n"), @r#"
+    S0319 3:9 this is no kind that can be looked up | `data` holds lookups by kind, and `yrd` is none. | did you mean `yard`? | fix: yard
+    --
+    S0319 3:22 a lookup names no attribute | A yard has no `nam` to be found by. | did you mean `name`? | fix: name
+    --
+    S0319 3:17 a lookup says nothing to look for | write what it is found by: `{ name: … }` or `{ id: … }`
+    --
+    S0208 3:28 this must be known before any resource exists | a lookup is decided while loading, and attributes of a crane are known later. | decide it by a variable or a local that names no resource
+    --
+    S0201 4:15 there is no lookup of this name | No block declares data.yard.b. | did you mean `$data.yard.a`?
+    S0319 4:32 a reference is incomplete | name a lookup: `$data.KIND.NAME`
+    S0202 4:60 there is no attribute of this name | A yard has no `nothing`.
+    --
+    S0203 4:21 a reference leads to the wrong thing | It takes a reference to a crane, and data.yard.a is a yard.
+    --
+    S0208 4:26 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a looked up object are known later. | decide it by a variable or a local that names no resource
+    --
+    S0320 3:24 this names no other stack | It takes a relative path with `/` between its parts. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:34 this names no other stack | The path leaves the root within which configuration is shared; `--allow-outside` lets it. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:51 this names no other stack | It takes the directory of a stack, written as it is. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0220 3:53 this key is not known | There is no `sauce` here. | did you mean `source`? | fix: source
+    --
+    S0201 4:15 there is no lookup of this name | No block declares stacks.nat. | did you mean `$stacks.net`?
+    S0320 4:33 a reference is incomplete | name an output of a stack: `$stacks.NAME.OUTPUT`
+    "#);
+}

@@ -1,0 +1,289 @@
+//! `use`: a directory as a block. Each instance is resolved in a scope of its own, and leaves its
+//! resources, with its name in front of their addresses, and its outputs.
+
+use std::collections::BTreeMap;
+
+use super::gather::source_of;
+use super::inputs::Input;
+use crate::config::attributes::unknown_key;
+use crate::config::codes;
+use crate::config::document::{Entry, Node};
+use crate::config::index::{Each, State};
+use crate::config::locals::Late;
+use crate::config::merge::{Merged, named_entries, not_a_block};
+use crate::config::problems::Instance;
+use crate::config::resolver::{Frame, Local, LocalValue, Nothing, ROOTS, Resolver, Scope};
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::Expression;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Keys of a call.
+const KEYS: &[&str] = &["for_each", "source", "when", "with"];
+/// How deep modules may stand in each other.
+const MOST_DEEP: usize = 16;
+/// How many instances of modules a stack may have.
+const MOST_INSTANCES: usize = 10_000;
+/// How many blocks a stack may have with those of its modules.
+const MOST_BLOCKS: usize = 1_000_000;
+
+/// One instance of a module on its way.
+struct Instantiated<'d> {
+    module: usize,
+    prefix: Name,
+    inputs: BTreeMap<Name, Input>,
+    call: &'d Entry,
+}
+
+impl<'d> Resolver<'d> {
+    /// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources.
+    pub(in crate::config) fn resolve_unit(&mut self, merged: &Merged<'d>) {
+        let ordered = self.order_values(&merged.locals, &merged.uses);
+        for entry in ordered.early {
+            self.resolve_local(entry);
+        }
+        self.scope.first_block = self.index.blocks().len();
+        self.declare_data(&merged.data);
+        self.declare(merged);
+        let own = self.scope.first_block..self.index.blocks().len();
+        for late in ordered.late {
+            match late {
+                Late::Local(entry) => self.resolve_local(entry),
+                Late::Call(entry) => self.call(entry),
+            }
+        }
+        let resources = self.resources(own);
+        self.made.extend(resources);
+        self.resolve_data(&merged.data);
+    }
+
+    fn call(&mut self, entry: &'d Entry) {
+        let value = match self.called(entry) {
+            Some(outputs) => {
+                let known = outputs.evaluate(&Nothing).unwrap_or_default();
+                self.scope.use_values.insert(entry.key.clone(), known);
+                LocalValue::Ready(outputs)
+            }
+            None => LocalValue::Broken,
+        };
+        self.scope.uses.insert(entry.key.clone(), Local { value, origin: None });
+    }
+
+    fn called(&mut self, entry: &'d Entry) -> Option<Expression> {
+        let Some(body) = named_entries(&entry.value) else {
+            self.problems.push(not_a_block(&entry.key, &entry.value));
+            return None;
+        };
+        let (module, with) = self.read_call(entry, body)?;
+        let address = self.address("use", &entry.key);
+        let state = self.expand(&address, None, body)?;
+        let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
+            State::Broken => return None,
+            State::Absent => Vec::new(),
+            State::One => vec![(None, None)],
+            State::Keyed(keys) => {
+                self.scope.keyed.insert(entry.key.clone());
+                keys.into_iter().filter_map(|(key, each)| Some((Some(key), Some(each?)))).collect()
+            }
+        };
+        let keyed = self.scope.keyed.contains(&entry.key);
+        let mut found = BTreeMap::new();
+        for (key, each) in instances {
+            if let Some(key) = key.as_ref().filter(|key| self.is_taken(key)) {
+                self.problems.push(taken(key, entry.key_span));
+                return None;
+            }
+            let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
+            let instance = Instance { address: &place, key: key.as_ref() };
+            let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
+            let inputs = self.inputs(module, with, &entry.key, frame);
+            let prefix = self.prefix_of(&entry.key, key.as_ref());
+            let outputs = self.instantiate(Instantiated { module, prefix, inputs, call: entry })?;
+            match key {
+                Some(key) => drop(found.insert(key, outputs)),
+                None => return Some(outputs),
+            }
+        }
+        debug_assert!(keyed || found.is_empty());
+        Some(Expression::Map(found))
+    }
+
+    fn prefix_of(&self, name: &Name, key: Option<&Name>) -> Name {
+        let parts = [self.scope.prefix.as_str(), name, key.map_or("", Name::as_str)];
+        Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
+    }
+
+    /// Tells whether a name means something at the beginning of an address or an expression.
+    fn is_taken(&self, name: &str) -> bool {
+        ROOTS.contains(&name) || self.registry.kinds.iter().any(|kind| kind.name == name)
+    }
+
+    /// Returns the module of a call and what it is given.
+    fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
+        for key in body.iter().filter(|key| !KEYS.contains(&key.key.as_str())) {
+            self.problems.push(unknown_key(key, KEYS));
+        }
+        if self.is_taken(&entry.key) {
+            self.problems.push(taken(&entry.key, entry.key_span));
+            return None;
+        }
+        let Some(source) = source_of(entry) else {
+            self.problems.push(
+                Diagnostic::error(codes::MODULE, "a `use` does not say its module")
+                    .at(entry.key_span, "")
+                    .help("add `source: ../modules/NAME`, a directory"),
+            );
+            return None;
+        };
+        let module = *self.calls.get(&source.span)?;
+        let with = match body.iter().find(|key| key.key == "with") {
+            Some(with) => {
+                let entries = named_entries(&with.value);
+                if entries.is_none() {
+                    self.problems.push(not_a_block("with", &with.value));
+                }
+                entries?
+            }
+            None => &[],
+        };
+        self.unknown_inputs(module, with, source);
+        Some((module, with))
+    }
+
+    fn unknown_inputs(&self, module: usize, with: &'d [Entry], source: &Node) {
+        let Some(merged) = self.modules.get(module) else { return };
+        for entry in with.iter().filter(|entry| !merged.vars.contains_key(&entry.key)) {
+            let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
+                .at(entry.key_span, "")
+                .at(source.span, "by this module")
+                .detail(format!("The module declares no variable `{}`.", entry.key));
+            let known = merged.vars.keys().map(Name::as_str);
+            self.problems.push(match nearest(&entry.key, known.clone()) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+                None => problem.help(match known.collect::<Vec<_>>().as_slice() {
+                    [] => "it takes none: remove the line".to_owned(),
+                    known => format!("it takes: {}", known.join(", ")),
+                }),
+            });
+        }
+    }
+
+    /// Resolves one instance. Returns its outputs.
+    fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
+        let Instantiated { module, prefix, inputs, call } = instance;
+        let depth = self.scope.depth + 1;
+        if self.exhausted {
+            return None;
+        }
+        self.instances += 1;
+        if depth > MOST_DEEP || self.instances > MOST_INSTANCES || self.index.blocks().len() > MOST_BLOCKS {
+            // Told once: there may be as many places as there are instances.
+            if !std::mem::replace(&mut self.exhausted, true) {
+                self.problems.push(too_much(depth, self.instances, call.key_span));
+            }
+            return None;
+        }
+        let merged = self.modules.get(module)?;
+        let place = self.places.get(module).cloned().unwrap_or_default();
+        let files = self.read.below(&place.path());
+        let scope = Scope { prefix: prefix.clone(), files, place, depth, ..Scope::default() };
+        let caller = std::mem::replace(&mut self.scope, scope);
+        let names = self.index.enter(prefix.clone());
+        self.problems.enter(prefix, call.key_span);
+        self.module_variables(&merged.vars, inputs, call);
+        self.resolve_unit(merged);
+        let mut outputs = BTreeMap::new();
+        for (name, entry) in &merged.outputs {
+            let resolved = self.untyped(&entry.value, Frame::top(None));
+            // What is wrong with it was said: nothing more follows from it.
+            let broken = || Expression::Value(Value::Unknown(Vec::new()));
+            outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
+        }
+        self.problems.leave();
+        self.index.leave(names);
+        self.scope = caller;
+        Some(Expression::Map(outputs))
+    }
+
+    /// Returns what a module gave; an output or instance that is not there becomes a problem.
+    pub(in crate::config) fn used(
+        &self,
+        name: &Name,
+        steps: &[Option<&Name>],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&Expression> {
+        let Some(call) = self.scope.uses.get(name) else {
+            let known = self.scope.uses.keys();
+            let detail = format!("No `use` block declares `{name}`.");
+            self.problem(frame, self.not_given(name, "module", detail, known, span));
+            return None;
+        };
+        let outputs = self.ready(&call.value, "resource of a module", span, frame)?;
+        let keyed = self.scope.keyed.contains(name);
+        let mut here = outputs;
+        let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
+        for (step, what) in steps.iter().zip(levels) {
+            let (Some(step), Expression::Map(map)) = (step, here) else { break };
+            let Some(next) = map.get(*step) else {
+                let detail = if map.is_empty() && !keyed {
+                    format!(
+                        "The module `{name}` gives nothing: its `when` is false, or it has no `outputs`."
+                    )
+                } else {
+                    format!("The module `{name}` has no {what} `{step}`.")
+                };
+                self.problem(frame, self.not_given(step, what, detail, map.keys(), span));
+                return None;
+            };
+            here = next;
+        }
+        Some(outputs)
+    }
+
+    fn not_given<'n>(
+        &self,
+        name: &Name,
+        what: &str,
+        detail: String,
+        known: impl Iterator<Item = &'n Name>,
+        span: Span,
+    ) -> Diagnostic {
+        let place = self.part_within(span, name);
+        let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
+        let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
+            .at(place, "")
+            .detail(detail);
+        match (nearest(name, known.iter().copied()), known.len()) {
+            (Some(near), _) if place != span => {
+                problem.help(format!("did you mean `{near}`?")).fix(place, near)
+            }
+            (Some(near), _) => problem.help(format!("did you mean `{near}`?")),
+            (None, 0) => problem,
+            (None, 1..=20) => problem.help(format!("there is: {}", known.join(", "))),
+            (None, _) => problem.help(format!("there is, for example: {}", known[..20].join(", "))),
+        }
+    }
+}
+
+fn taken(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::MODULE, "a module cannot have this name")
+        .at(span, "")
+        .detail(format!("`{name}` means something else at the beginning of an address."))
+        .help(format!("write `{name}_module`, for example"))
+}
+
+fn too_much(depth: usize, instances: usize, span: Span) -> Diagnostic {
+    let why = if depth > MOST_DEEP {
+        format!("Modules stand in each other at most {MOST_DEEP} deep.")
+    } else if instances > MOST_INSTANCES {
+        format!("A stack has at most {MOST_INSTANCES} instances of modules.")
+    } else {
+        format!("A stack has at most {MOST_BLOCKS} blocks with those of its modules.")
+    };
+    Diagnostic::error(codes::MODULE_LIMIT, "there are too many modules")
+        .at(span, "")
+        .detail(why)
+        .help("use `for_each` on blocks, or several stacks")
+}

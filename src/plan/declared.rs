@@ -1,0 +1,275 @@
+//! Declarations over a ledger: which entries get which address, which objects are taken over, what
+//! becomes of objects whose block is gone; and which declarations have nothing left to do.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::blocks::Blocks;
+use super::change::{Note, NoteCode};
+use super::make::Options;
+use super::survey::Survey;
+use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::source::Span;
+
+/// What the declarations of a stack do to a ledger.
+#[derive(Debug, Default)]
+pub(super) struct Declared<'a> {
+    /// New addresses by old ones.
+    pub moves: BTreeMap<Address, Address>,
+    /// Old addresses by new ones, with the entry that says so.
+    pub was: HashMap<Address, (Address, Option<Span>)>,
+    /// What becomes of what is left at an address, or below it.
+    removed: HashMap<&'a str, &'a Removed>,
+    /// Moves that cannot be made: the address, what and why, what to do, and the entry.
+    pub impossible: Vec<Impossible>,
+}
+
+/// A move that cannot be made.
+#[derive(Debug)]
+pub(super) struct Impossible {
+    /// The old address.
+    pub address: Address,
+    /// What and why.
+    pub text: String,
+    /// What to do.
+    pub help: String,
+    /// The entry.
+    pub span: Option<Span>,
+}
+
+impl<'a> Declared<'a> {
+    /// Holds a stack's declarations against a ledger.
+    pub fn new(stack: &'a Stack, ledger: &Ledger) -> Self {
+        let removed =
+            stack.declarations.removed.iter().map(|removed| (removed.from.as_str(), removed)).collect();
+        let mut declared = Self { removed, ..Self::default() };
+        if !stack.declarations.moved.is_empty() {
+            Movers::new(stack, ledger).all(&mut declared);
+        }
+        declared
+    }
+
+    /// Returns the ledger as it is once everything has its new address.
+    pub fn ledger<'l>(&mut self, ledger: &'l Ledger) -> Cow<'l, Ledger> {
+        if self.moves.is_empty() {
+            return Cow::Borrowed(ledger);
+        }
+        let mut moved = ledger.clone();
+        if let Err(illegal) = moved.record(&Record::Moved { moves: self.moves.clone() }) {
+            if let Some((address, _)) = self.moves.pop_first() {
+                let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
+                let text = format!("{address} cannot be moved: {}.", illegal.reason);
+                self.impossible.push(Impossible { address, text, help: help.to_owned(), span: None });
+            }
+            self.moves.clear();
+            self.was.clear();
+            return Cow::Borrowed(ledger);
+        }
+        moved.serial = ledger.serial;
+        Cow::Owned(moved)
+    }
+
+    /// Returns what is to become of an object whose block is gone, where an entry says it.
+    pub fn removal(&self, address: &Address) -> Option<RemovedAction> {
+        if self.removed.is_empty() {
+            return None;
+        }
+        let text = address.as_str();
+        let ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
+        let found = ends.filter_map(|end| self.removed.get(&text[..end])).next_back();
+        found.map(|removed| removed.action)
+    }
+}
+
+/// Returns the options of a plan with the objects that declarations take over. What the command line
+/// says of an address is stronger.
+pub(super) fn options<'o>(stack: &Stack, ledger: &Ledger, options: &'o Options) -> Cow<'o, Options> {
+    let open = |import: &&Import| !is_imported(ledger, import) && !options.adopt.contains_key(&import.to);
+    let imports = stack.declarations.imports.iter().filter(open);
+    let mut imports = imports.map(|import| (import.to.clone(), import.id.clone())).peekable();
+    if options.destroy || imports.peek().is_none() {
+        return Cow::Borrowed(options);
+    }
+    let mut all = options.clone();
+    all.adopt.extend(imports);
+    Cow::Owned(all)
+}
+
+fn is_imported(ledger: &Ledger, import: &Import) -> bool {
+    let current = ledger.entries.get(&import.to).and_then(|entry| entry.current.as_ref());
+    current.is_some_and(|owned| owned.id == import.id)
+}
+
+/// Moves entries one by one, parents first.
+struct Movers<'a, 'l> {
+    stack: &'a Stack,
+    ledger: &'l Ledger,
+    rules: HashMap<&'a str, &'a Moved>,
+}
+
+impl<'a, 'l> Movers<'a, 'l> {
+    fn new(stack: &'a Stack, ledger: &'l Ledger) -> Self {
+        let rules = stack.declarations.moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
+        Self { stack, ledger, rules }
+    }
+
+    fn all(&self, declared: &mut Declared<'_>) {
+        let mut taken: HashSet<Address> = HashSet::new();
+        // A parent's address is the beginning of its children's, so it comes before them.
+        for (address, entry) in &self.ledger.entries {
+            if self.stack.resources.contains_key(address) {
+                continue;
+            }
+            let (to, span) = match self.way(address, entry, declared) {
+                Ok(Some(way)) => way,
+                Ok(None) => continue,
+                Err(impossible) => {
+                    declared.impossible.push(impossible);
+                    continue;
+                }
+            };
+            if self.ledger.entries.contains_key(&to) || !taken.insert(to.clone()) {
+                declared.impossible.push(occupied(address, &to, span));
+                continue;
+            }
+            declared.was.insert(to.clone(), (address.clone(), span));
+            declared.moves.insert(address.clone(), to);
+        }
+    }
+
+    /// Returns where an entry goes: as entries for it say, else with its parent.
+    fn way(
+        &self,
+        address: &Address,
+        entry: &Entry,
+        declared: &Declared<'_>,
+    ) -> Result<Option<(Address, Option<Span>)>, Impossible> {
+        let mut at = address.clone();
+        let mut span = None;
+        let mut moved = false;
+        if self.rule(&at, entry).is_none()
+            && let Some(parent) = &entry.parent
+            && let Some(new) = declared.moves.get(parent)
+        {
+            let rest = address.as_str().get(parent.as_str().len() + 1..).unwrap_or_default();
+            at = new.join(rest);
+            moved = true;
+        }
+        // Entries never lead round in a circle; the bound is for what comes of parents.
+        for _ in 0..=self.rules.len() {
+            let Some((rule, key)) = self.rule(&at, entry) else { break };
+            if rule.whole != key.is_some() && !self.rules.contains_key(rule.to.as_str()) {
+                return Err(ambiguous(&at, rule, key));
+            }
+            at = key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key));
+            (span, moved) = (Some(rule.span), true);
+        }
+        Ok(moved.then_some((at, span)))
+    }
+
+    /// Returns the entry that moves an address, and the key, when it is one for a whole block.
+    fn rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
+        if let Some(rule) = self.rules.get(at.as_str()) {
+            return Some((rule, None));
+        }
+        let (block, key) = at.as_str().rsplit_once('.')?;
+        let rule = self.rules.get(block).filter(|rule| rule.kind.name == entry.kind)?;
+        // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
+        (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
+    }
+}
+
+fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
+    let help = format!(
+        "Remove the `moved` entry; then let go of what is not wanted: \
+         `removed: [{{ from: {address}, action: forget }}]` (or delete)."
+    );
+    let text = format!("{address} cannot become {to}: that has an object of its own already.");
+    Impossible { address: address.clone(), text, help, span }
+}
+
+fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
+    let (text, help) = match key {
+        None => (
+            format!("{at} is one resource, and {} has `for_each`.", rule.to),
+            format!("Say which instance it becomes: `to: {}.KEY`.", rule.to),
+        ),
+        Some(key) => (
+            format!("{at} is one of several, and {} is one resource.", rule.to),
+            format!("Say which one it is: `from: {}.{key}`.", rule.from),
+        ),
+    };
+    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+}
+
+/// A declaration that has nothing left to do: it can go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What is done: `import of database.main`.
+    pub text: String,
+    /// The entry.
+    pub span: Span,
+}
+
+/// Returns the declarations that have nothing left to do in this environment.
+#[must_use]
+pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
+    // Where nothing was ever applied, nothing was moved, either.
+    if ledger.entries.is_empty() {
+        return Vec::new();
+    }
+    let declarations = &stack.declarations;
+    let is_left = |from: &Address| {
+        let first = ledger
+            .entries
+            .range::<str, _>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
+        first
+            .map(|(address, _)| address)
+            .take_while(|address| address.as_str().starts_with(from.as_str()))
+            .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
+    };
+    let mut found = Vec::new();
+    for Moved { from, to, span, .. } in &declarations.moved {
+        if !is_left(from) {
+            found.push(Done { text: format!("move of {from} to {to}"), span: *span });
+        }
+    }
+    for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
+        found.push(Done { text: format!("import of {}", import.to), span: import.span });
+    }
+    for Removed { from, span, .. } in &declarations.removed {
+        if !is_left(from) {
+            found.push(Done { text: format!("removal of {from}"), span: *span });
+        }
+    }
+    found.sort_by_key(|done| (done.span.source, done.span.start));
+    found
+}
+
+/// Adds what stands in the way of moves.
+pub(super) fn block(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    for Impossible { address, text, help, span } in &survey.declared.impossible {
+        blocks.at("moved", address, *span, text.clone(), help.clone());
+    }
+}
+
+/// Returns what is to be told of declarations that are done. A move that this plan makes is not, yet.
+pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+    let stack = survey.inputs.stack;
+    let told = |done: Done| {
+        let source = stack.sources.place(done.span);
+        Note {
+            code: NoteCode::Done,
+            text: format!("{} is done", done.text),
+            help: "the entry can go (stead fmt --prune)".to_owned(),
+            source,
+        }
+    };
+    let moving: HashSet<Span> = survey.declared.was.values().filter_map(|(_, span)| *span).collect();
+    let done = done(stack, survey.inputs.ledger).into_iter();
+    done.filter(|done| !moving.contains(&done.span)).map(told).collect()
+}

@@ -1,0 +1,225 @@
+//! Declarations in a plan: moves, imports and removals, their ends, and what looks like a rename.
+
+use serde_json::json;
+
+use super::world::{World, is_empty};
+use super::{shop, show};
+use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
+use crate::model::address::Address;
+use crate::model::source::{SourceId, Span};
+
+const SPAN: Span = Span { source: SourceId(0), start: 0, end: 5 };
+
+fn address(text: &str) -> Address {
+    Address::parse(text).unwrap()
+}
+
+impl World {
+    /// Declares a move, of a whole block with `for_each` or of one resource.
+    fn moved(&mut self, from: &str, to: &str, whole: bool) -> &mut Self {
+        let kind = crate::config::declarations::kind_at(&self.registry, &address(from)).unwrap();
+        let moved = Moved { from: address(from), to: address(to), kind, whole, span: SPAN };
+        self.stack.declarations.moved.push(moved);
+        self
+    }
+
+    fn import(&mut self, to: &str, id: &str) -> &mut Self {
+        self.stack.declarations.imports.push(Import { to: address(to), id: id.into(), span: SPAN });
+        self
+    }
+
+    fn removed(&mut self, from: &str, action: RemovedAction) -> &mut Self {
+        self.stack.declarations.removed.push(Removed { from: address(from), action, span: SPAN });
+        self
+    }
+
+    /// Gives a block another name, and keeps the object's.
+    fn rename(&mut self, from: &str, to: &str) -> &mut Self {
+        let mut block = self.stack.resources.shift_remove(from).unwrap();
+        block.address = address(to);
+        block.parent = block.parent.map(|parent| address(&parent.as_str().replace(from, to)));
+        self.stack.resources.insert(block.address.clone(), block);
+        self.stack.resources.sort_keys();
+        self
+    }
+}
+
+#[test]
+fn a_parent_moves_with_its_children_and_nothing_else_happens() {
+    let mut world = shop();
+    world.settle();
+    let ids = (world.id("database.main"), world.id("database.main.users.reporting"));
+    world.rename("database.main", "database.primary");
+    world.rename("database.main.users.reporting", "database.primary.users.reporting");
+    world.block("database.primary.users.reporting").parent = Some(address("database.primary"));
+    world.moved("database.old", "database.main", false).moved("database.main", "database.primary", false);
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    > database.primary was database.main config
+    > database.primary.users.reporting was database.main.users.reporting config
+    "#);
+    let fingerprint = world.plan().fingerprint;
+    world.settle();
+    assert_eq!((world.id("database.primary"), world.id("database.primary.users.reporting")), ids);
+    let entry = &world.ledger.entries["database.primary.users.reporting"];
+    assert_eq!(entry.parent, Some(address("database.primary")), "what it stands in is moved, too");
+    let done = world.plan();
+    assert!(is_empty(&done));
+    assert_ne!(fingerprint, done.fingerprint, "a move is decided");
+    assert_eq!(done.notes[0].text, "move of database.old to database.main is done");
+    assert_eq!(done.notes[1].text, "move of database.main to database.primary is done");
+}
+
+#[test]
+fn instances_move_as_one_block_and_get_and_lose_their_keys() {
+    let machine = json!({"template": "ubuntu-22.04", "plan": "small", "name": "web"});
+    let mut world = World::new();
+    world.write("vm.web.a", machine.clone()).write("vm.web.b", machine.clone());
+    world.settle();
+    world.rename("vm.web.a", "vm.www.a").rename("vm.web.b", "vm.www.b").moved("vm.web", "vm.www", true);
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    > vm.www.a was vm.web.a config
+    > vm.www.b was vm.web.b config
+    "#);
+    world.stack.declarations.moved.clear();
+    world.rename("vm.www.a", "vm.one").remove("vm.www.b").moved("vm.www.a", "vm.one", false);
+    world.removed("vm.www.b", RemovedAction::Forget);
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    > vm.one was vm.www.a config
+    x vm.www.b config: it stays, as removed says
+    "#);
+    world.stack.declarations = crate::config::declarations::Declarations::default();
+    world.rename("vm.one", "vm.one.x").write("vm.one.y", machine).set("vm.one.y", "name", json!("y"));
+    world.moved("vm.one", "vm.one.x", false);
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    + vm.one.y config
+    > vm.one.x was vm.one config
+    0 vm.one.y create after []
+    "#);
+    world.stack.declarations.moved.clear();
+    world.rename("vm.one.x", "vm.one").remove("vm.one.y").moved("vm.one.x", "vm.one", false);
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    - vm.one.y config: its block is gone
+    > vm.one was vm.one.x config
+    0 vm.one.y delete vm-3 after []
+    "#);
+}
+
+#[test]
+fn a_moved_resource_may_change_and_go_as_well() {
+    let mut world = shop();
+    world.settle();
+    world.rename("vpc.main", "vpc.core").moved("vpc.main", "vpc.core", false);
+    for user in ["vm.web", "database.main"] {
+        world.set(user, "vpc", json!("$vpc.core"));
+    }
+    world.rename("vm.web", "vm.www").moved("vm.web", "vm.www", false);
+    world.set("vm.www", "template", json!("ubuntu-24.04")).set("volume.media", "vm", json!("$vm.www"));
+    world.set("backup_schedule.nightly", "vm", json!("$vm.www"));
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    +/- backup_schedule.nightly upstream: it goes when the old vm.www goes
+        vm vm-3 → (known once vm.www exists) !
+    +/- vm.www was vm.web config: the API cannot change template in place
+        template ubuntu-22.04 → ubuntu-24.04 !
+    ~ volume.media upstream
+        vm vm-3 → (known once vm.www exists)
+    > vpc.core was vpc.main config
+    0 vm.www create after []
+    1 volume.media detach + attach after [0]
+    2 backup_schedule.nightly create after [0]
+    3 backup_schedule.nightly delete backup_schedule-7 after [2]
+    4 vm.www delete vm-3 after [0, 1, 3]
+    "#);
+    world.settle();
+}
+
+#[test]
+fn a_move_that_cannot_be_made_is_told() {
+    let machine = json!({"template": "ubuntu-22.04", "plan": "small"});
+    let mut world = World::new();
+    for name in ["vm.a", "vm.b", "vm.c.x"] {
+        world.write(name, machine.clone());
+    }
+    world.settle();
+    world.remove("vm.a").remove("vm.c.x").moved("vm.a", "vm.b", false);
+    insta::assert_snapshot!(world.plan().blocks[0].text, @r#"
+    vm.a cannot become vm.b: that has an object of its own already.
+    "#);
+    world.stack.declarations.moved.clear();
+    world.write("vm.d", machine.clone()).moved("vm.c", "vm.d", false);
+    insta::assert_snapshot!(world.plan().blocks[0].text, @r#"
+    vm.c.x is one of several, and vm.d is one resource.
+    "#);
+    world.stack.declarations.moved.clear();
+    world.write("vm.e.x", machine).moved("vm.a", "vm.e", true);
+    insta::assert_snapshot!(world.plan().blocks[0].text, @r#"
+    vm.a is one resource, and vm.e has `for_each`.
+    "#);
+}
+
+#[test]
+fn an_import_adopts_once() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "large"}));
+    world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
+    world.import("vm.web", "x1");
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    < vm.web config: it exists already and is taken over
+    "#);
+    let next = world.plan();
+    assert_eq!(next.notes.len(), 1, "{:?}", next.notes);
+    assert_eq!(next.notes[0].text, "import of vm.web is done");
+    world.write("vm.other", json!({"template": "ubuntu-22.04", "plan": "large"})).import("vm.other", "x1");
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    < vm.other config: it exists already and is taken over
+        name web → other !
+    i import of vm.web is done | the entry can go (stead fmt --prune)
+    ! adopt: Adopting vm.other would replace it at once: name cannot be changed in place.
+    ! adopt: x1 belongs to vm.web already.
+    "#);
+    world.stack.declarations.imports.truncate(1);
+    world.stack.declarations.imports[0].id = "x2".into();
+    world.remove("vm.other");
+    insta::assert_snapshot!(show(&world.plan()), @r#"
+    ! adopt: vm.web owns x1 already.
+    "#);
+}
+
+#[test]
+fn a_removal_says_what_becomes_of_the_object() {
+    let mut world = shop();
+    world
+        .lifecycle("database.main", |lifecycle| lifecycle.on_remove = crate::config::stack::OnRemove::Keep);
+    world.settle();
+    world.remove("database.main.users.reporting").remove("database.main").remove("volume.media");
+    world.removed("volume.media", RemovedAction::Forget).removed("database.main", RemovedAction::Delete);
+    insta::assert_snapshot!(show(&world.settle()), @r#"
+    - database.main config: its block is gone
+    - database.main.users.reporting config: its block is gone
+    x volume.media config: it stays, as removed says
+    0 database.main.users.reporting delete reporting after []
+    1 database.main delete database-5 after [0]
+    "#);
+    let notes: Vec<String> = world.plan().notes.into_iter().map(|note| note.text).collect();
+    assert_eq!(notes, ["removal of volume.media is done", "removal of database.main is done"]);
+}
+
+#[test]
+fn what_looks_like_a_rename_is_told_with_the_entry() {
+    let mut world = shop();
+    world.write("vm.node.a", json!({"template": "ubuntu-22.04", "plan": "small", "name": "n"}));
+    world.write("vm.node.b", json!({"template": "ubuntu-22.04", "plan": "small", "name": "n"}));
+    world.settle();
+    let hints =
+        |world: &World| -> Vec<String> { world.plan().notes.into_iter().map(|note| note.help).collect() };
+    assert_eq!(hints(&world), [""; 0]);
+    world.rename("vm.node.a", "vm.nodes.a").rename("vm.node.b", "vm.nodes.b");
+    assert_eq!(hints(&world), ["to keep the object, write `moved: [{ from: vm.node, to: vm.nodes }]`"]);
+    world.rename("database.main", "database.primary");
+    world.rename("database.main.users.reporting", "database.primary.users.reporting");
+    world.block("database.primary.users.reporting").parent = Some(address("database.primary"));
+    assert_eq!(hints(&world).len(), 2, "the child goes with its parent: {:#?}", hints(&world));
+    world.set("database.primary", "storage_gb", json!(80));
+    assert_eq!(hints(&world).len(), 1, "it is another one");
+    world.options.destroy = true;
+    assert_eq!(hints(&world), [""; 0]);
+}

@@ -1,0 +1,42 @@
+//! Documents of `doctor`.
+
+use serde::Serialize;
+
+use super::write::{SCHEMA_VERSION, pretty};
+use crate::report::contract::{Report, Row};
+use crate::report::doctor::Check;
+
+#[derive(Serialize)]
+struct DoctorDocument<'a> {
+    schema_version: u32,
+    checks: &'a [Check],
+}
+
+/// Returns the document of a checklist.
+#[must_use]
+pub fn doctor(checks: &[Check]) -> String {
+    pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checks })
+}
+
+#[derive(Serialize)]
+struct ContractDocument<'a> {
+    schema_version: u32,
+    service: &'a str,
+    requests: u32,
+    page_limit: Option<usize>,
+    requests_per_second: Option<u32>,
+    assumptions: &'a [Row],
+}
+
+/// Returns the document of what a service showed of the contract.
+#[must_use]
+pub fn contract(report: &Report) -> String {
+    pretty(&ContractDocument {
+        schema_version: SCHEMA_VERSION,
+        service: &report.service,
+        requests: report.requests,
+        page_limit: report.page_limit,
+        requests_per_second: report.rate,
+        assumptions: &report.rows,
+    })
+}

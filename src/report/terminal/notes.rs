@@ -1,0 +1,42 @@
+//! What is worth saying besides changes: verdicts of policies, declarations that are done, renames.
+
+use crate::plan::change::{Note, NoteCode, Ruling, RulingVerdict};
+use crate::report::page::{Line, Page};
+use crate::report::style::{Role, Sign};
+
+/// Adds notes.
+pub(super) fn lines(page: &mut Page, notes: &[Note]) {
+    for note in notes {
+        let (role, sign) = match note.code {
+            NoteCode::Done => (Role::Good, page.sign(Sign::Tick)),
+            NoteCode::Rename => (Role::Warn, page.sign(Sign::Bang)),
+        };
+        let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);
+        page.line(match &note.source {
+            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+            None => line,
+        });
+        page.line(Line::indent(4).put(Role::Faint, "help: ").say(&note.help).hanging(10));
+    }
+}
+
+/// Adds the verdicts that are no plain yes; those that block are told as what blocks.
+pub(super) fn rulings(page: &mut Page, rulings: &[Ruling]) {
+    for ruling in rulings {
+        let (role, word) = match ruling.verdict {
+            RulingVerdict::Pass | RulingVerdict::Deny => continue,
+            RulingVerdict::Unknown => (Role::Faint, "not decided yet"),
+            RulingVerdict::Overridden => (Role::Warn, "overridden"),
+        };
+        let line = Line::indent(0).put(Role::Strong, "POLICY").to_column(7).hanging(7);
+        let mut line = line.put(role, ruling.name.as_str()).say(" ").put(role, word).say("  ");
+        if let Some(address) = &ruling.address {
+            line = line.put(Role::Strong, address.as_str()).say("  ");
+        }
+        line = line.say(&ruling.message);
+        page.line(match &ruling.source {
+            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+            None => line,
+        });
+    }
+}

@@ -1,0 +1,106 @@
+//! Reuse and reach: modules, includes, lookups, other stacks' outputs, and what explains them.
+
+use serde_json::Value;
+
+use crate::case::Case;
+
+const NETWORK: &str = "stead: 1\nstack: network\nvpc: { main: { cidr: 10.30.0.0/16 } }\nvars: { token: { type: secret, default: canary-77 } }\noutputs: { vpc_id: $vpc.main, cidr: $vpc.main.cidr, token: $vars.token }\n";
+
+#[test]
+fn a_stack_reads_what_another_gave() {
+    let case = Case::new().emulator().file(".git", "").file("network/stead.yaml", NETWORK).file(
+        "shop/stead.yaml",
+        "stead: 1\nstack: shop\nstacks: { net: ../network }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { where: \"in ${stacks.net.cidr}\" }\n",
+    );
+    case.ok("validate -C shop");
+    case.fails(1, "plan -C shop").says(&["S0321", "was not applied yet", "stead -C ../network apply"]);
+    case.ok("apply -C network --yes");
+    let ledger: String = ["network/.stead/ledger"].iter().map(|dir| all_below(&case.path(dir))).collect();
+    assert!(ledger.contains("vpc_id") && !ledger.contains("canary-77"), "{ledger}");
+    let plan = case.ok("plan -C shop --output json").json();
+    case.ok("apply -C shop --yes").says(&["in 10.30.0.0/16"]);
+    case.ok("plan -C shop --exit-code");
+    let fingerprint = |plan: &Value| plan["fingerprint"].as_str().unwrap().to_owned();
+    assert!(!fingerprint(&plan).is_empty());
+    case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpc");
+    case.fails(1, "plan -C shop").says(&["no such output", "did you mean `$stacks.net.vpc_id`?"]);
+    case.edit("shop/stead.yaml", "$stacks.net.vpc", "$stacks.net.token");
+    case.fails(1, "plan -C shop").says(&["secret", "fingerprint"]);
+}
+
+fn all_below(path: &std::path::Path) -> String {
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return std::fs::read_to_string(path).unwrap_or_default();
+    };
+    entries.map(|entry| all_below(&entry.unwrap().path())).collect()
+}
+
+#[test]
+fn an_object_that_nobody_here_manages_is_found_and_left_alone() {
+    let shop = "stead: 1\nstack: shop\ndata: { vpc: { net: { name: main } } }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $data.vpc.net } }\noutputs: { cidr: \"${data.vpc.net.cidr}\" }\n";
+    let case = Case::new().emulator().file("network/stead.yaml", NETWORK).file("shop/stead.yaml", shop);
+    case.ok("validate -C shop");
+    case.fails(1, "plan -C shop").says(&["S0321", "there is no vpc with name `main`"]);
+    case.ok("apply -C network --yes");
+    case.ok("apply -C shop --yes").says(&["10.30.0.0/16"]);
+    case.ok("plan -C shop --exit-code");
+    case.ok("destroy -C shop --yes --confirm shop");
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
+    case.edit("shop/stead.yaml", "{ name: main }", "{ cidr: 10.30.0.0/16, name: mian }");
+    case.fails(1, "plan -C shop").says(&["Seen: main"]);
+    case.write(
+        "network/more.stead.yaml",
+        "data: { vpc: { own: { name: main } } }\noutputs: { own: $data.vpc.own }\n",
+    );
+    case.fails(1, "plan -C network").says(&["finds what this stack manages", "$vpc.main"]);
+}
+
+#[test]
+fn modules_are_confined_and_addressed() {
+    let case = Case::example("regions").emulator();
+    case.ok("apply --yes --target sites.north.vpc.own").says(&["sites.north.vpc.own"]);
+    case.ok("apply --yes");
+    case.ok("ls").says(&["sites.north.vm.gate", "sites.south.vm.web"]);
+    case.ok("get sites.north.vpc.own").says(&["10.41.0.0/16"]);
+    case.ok("plan -e live").says(&["sites.north.vm.web", "std-2c-4g"]);
+    let other = Case::new().file("m/stead.yaml", "vars: { a: {} }\nvpc: { v: { cidr: $vars.a } }\n").file(
+        "s/stead.yaml",
+        "stead: 1\nstack: s\nuse: { m: { source: ../m, with: { a: 10.0.0.0/33 } } }\n",
+    );
+    other.fails(1, "validate -C s").says(&["S0312", "--allow-outside"]);
+    other.fails(1, "validate -C s --allow-outside").says(&["S0224", "m/stead.yaml:2", "used here as m"]);
+    let shown = other.fails(1, "validate -C s --allow-outside --output json").json();
+    assert_eq!(shown["diagnostics"][0]["labels"][0]["text"], "used here as m", "{shown}");
+}
+
+#[test]
+fn what_decided_a_value_is_told() {
+    let case = Case::example("regions");
+    case.ok("render").says(&["sites.north.vm.web.plan", "std-1c-1g"]);
+    case.ok("render -e live --why sites.north.vm.web.plan").says(&[
+        "sites.north.vm.web.plan = std-2c-4g",
+        "written at modules/site/stead.yaml:",
+        "given by use.sites",
+        "in the module sites.north, used at stead.yaml:",
+    ]);
+    case.fails(1, "render --why sites.north.vm.web.plam").says(&["Did you mean sites.north.vm.web.plan?"]);
+    let document = case.ok("render --output json").json();
+    let values = document["values"].as_array().unwrap();
+    assert!(
+        values.iter().any(|value| value["path"] == "vpc.hub.cidr" && value["value"] == "10.40.0.0/16"),
+        "{document}"
+    );
+    assert_eq!(case.ok("eval 1+2").stdout, "3\n");
+    assert_eq!(case.ok("eval $locals.plans.small").stdout, "std-1c-1g\n");
+    case.ok("eval $use.sites.north.address")
+        .says(&["$sites.north.vm.web.public_ipv4_address", "not known"]);
+    case.fails(1, "eval $locals.plns").says(&["did you mean `plans`?"]);
+    case.write(
+        "secret.stead.yaml",
+        "vars: { s: { type: secret, default: canary-5 } }\noutputs: { s: $vars.s }\n",
+    );
+    for command in ["eval $vars.s", "eval --output json $vars.s", "render", "render --output json"] {
+        let run = case.ok(command);
+        assert!(!run.all().contains("canary-5") && run.all().contains("secret"), "{}", run.all());
+    }
+}
