@@ -3,6 +3,7 @@
 mod actions;
 mod books;
 mod catalog;
+mod rewrite;
 mod schema;
 mod understand;
 
@@ -17,6 +18,7 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
 pub use self::understand::{Eval, Render};
 use crate::apply::run::PARALLEL;
@@ -151,8 +153,12 @@ pub enum ColorChoice {
 pub enum Command {
     /// Write an example stack; needs no account
     Init(Init),
-    /// Check a stack without any request
-    Validate,
+    /// Check a stack without any request; with --fix, mend what is safe to mend
+    Validate(Validate),
+    /// Give files their canonical form, comments kept
+    Fmt(Fmt),
+    /// Write a file in the other syntax, or make a stack of another tool's file
+    Convert(Convert),
     /// Show the resolved configuration, and what decided each value
     Render(Render),
     /// Try an expression
@@ -376,11 +382,19 @@ pub struct Destroy {
 
 /// `drift`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead drift -e prod --exit-code")]
+#[command(
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb"
+)]
 pub struct DriftArgs {
     /// Exit with 3 when there is drift
     #[arg(long, alias = "detailed-exitcode")]
     pub exit_code: bool,
+    /// Write the live value of this path into the configuration; shows the change, and asks
+    #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
+    pub accept: Option<Name>,
+    /// Do not ask
+    #[arg(long, requires = "accept")]
+    pub yes: bool,
 }
 
 /// `ls`.

@@ -244,6 +244,49 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     attempt().map_err(|error| about(&error, "write", path))
 }
 
+/// Writes a file that is there anew, whole or not at all, with the permissions that it has; durable on
+/// return. A link is not followed: it would be replaced, so it is refused.
+///
+/// # Errors
+/// When it is no regular file, or cannot be written.
+pub(super) fn rewrite(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let attempt = || {
+        let data = fs::symlink_metadata(path)?;
+        if !data.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        let (folder, name) = parent_of(path)?;
+        folder.replace(&name, data.mode() & 0o777, |file| {
+            // The process's mask may have taken bits away.
+            file.set_permissions(data.permissions())?;
+            file.write_all(bytes)
+        })
+    };
+    attempt().map_err(|error| about(&error, "write", path))
+}
+
+/// Reads a text file that the user named, or one of a stack.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(super) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read_named(path, text::MAX_BYTES).map_err(|error| about(&error, "read", path))
+}
+
+/// Reads standard input to its end.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(super) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(text::MAX_BYTES + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(n) if n as u64 <= text::MAX_BYTES => Ok(bytes),
+        Ok(_) => Err(anyhow::anyhow!("standard input is larger than {} bytes", text::MAX_BYTES)),
+        Err(error) => Err(about(&error, "read", Path::new("standard input"))),
+    }
+}
+
 /// Returns the directory that a path's file is in, held open, and the file's name.
 fn parent_of(path: &Path) -> io::Result<(Folder, String)> {
     Ok((Folder::named(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))

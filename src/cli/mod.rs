@@ -26,6 +26,7 @@ mod project;
 mod questions;
 mod reading;
 mod rescue;
+mod rewriting;
 pub mod scaffold;
 mod session;
 pub mod settings;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Below, Shared, Trust};
+use super::files::{self, Below, Shared, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use crate::config::load::{self, Rejected, Request};
@@ -32,7 +32,15 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
-        Self::open_with(settings, None)
+        Self::resolve(settings, files::read_stack(&settings.dir)?, None)
+    }
+
+    /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub(super) fn of(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
+        Self::resolve(settings, files, None)
     }
 
     /// Reads and resolves the stack of `-C`, and an expression besides.
@@ -40,8 +48,11 @@ impl Project {
     /// # Errors
     /// When there is none, or it or the expression has problems: all of them together.
     pub(super) fn open_with(settings: &Settings, expression: Option<&str>) -> Result<Self, Failure> {
+        Self::resolve(settings, files::read_stack(&settings.dir)?, expression)
+    }
+
+    fn resolve(settings: &Settings, files: StackFiles, expression: Option<&str>) -> Result<Self, Failure> {
         let directory = settings.dir.clone();
-        let files = files::read_stack(&directory)?;
         if !files.diagnostics.is_empty() {
             let rejected = Rejected { sources: files.sources, diagnostics: files.diagnostics };
             return Err(Box::new(rejected).into());

@@ -91,6 +91,7 @@ codes! {
     DATA = "S0319", "A `data` lookup is wrong.";
     STACKS = "S0320", "A `stacks` entry is wrong.";
     LOOKED_UP = "S0321", "What is looked up elsewhere is not there, or not to be read.";
+    FOREIGN = "S0370", "Another tool's file is not what it was said to be.";
     EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
     EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";
     EDIT_COMPUTED = "S0373", "An edit would replace a value that is computed.";

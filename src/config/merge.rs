@@ -210,7 +210,11 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
     let problem = Diagnostic::error(codes::ILLEGAL_NAME, "this name cannot be part of an address")
         .at(entry.key_span, "")
         .detail("Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell.");
-    if is_legal_segment(&legal) { problem.help(format!("write `{legal}`")) } else { problem }
+    if is_legal_segment(&legal) {
+        problem.help(format!("write `{legal}`")).fix(entry.key_span, legal)
+    } else {
+        problem
+    }
 }
 
 fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {

@@ -263,6 +263,15 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
         "this is none of the words it takes",
         format!("It takes one of {}, and this is `{}`.", known.join(", "), shown(text)),
     );
+    // YAML 1.1 had other words for true and false.
+    let meant = match text.to_ascii_lowercase().as_str() {
+        "no" | "n" | "false" => Some("off"),
+        "yes" | "y" | "true" => Some("on"),
+        _ => None,
+    };
+    if let Some(word) = meant.filter(|word| known.contains(word)) {
+        return slip.help(format!("did you mean `{word}`?")).fix(word);
+    }
     match nearest(&text.to_ascii_lowercase(), words) {
         Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
         None => slip,
@@ -337,7 +346,7 @@ mod tests {
                 "S0222 It takes true or false, and this is `true`. | write true without quotes",
             ),
             ("on", Plain, ON_OFF, "on (a text)"),
-            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | did you mean `on`?"),
+            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | did you mean `off`?"),
             ("monday", Plain, DAY, "monday (a text)"),
             ("1", Plain, DAY, "monday (a text)"),
             (

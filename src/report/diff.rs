@@ -77,7 +77,7 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
 
 /// Returns how one becomes the other. The algorithm is named here: a choice among all of them would put
 /// each into the binary.
-fn steps(old: &[String], new: &[String]) -> Vec<DiffOp> {
+pub(super) fn steps(old: &[String], new: &[String]) -> Vec<DiffOp> {
     let mut capture = Compact::new(Replace::new(Capture::new()), old, new);
     match myers::diff(&mut capture, old, 0..old.len(), new, 0..new.len()) {
         Ok(()) => capture.into_inner().into_inner().into_ops(),

@@ -9,6 +9,7 @@ pub mod diagnostics;
 pub mod diff;
 pub mod doctor;
 pub mod drift;
+pub mod edits;
 pub mod escape;
 pub mod history;
 pub mod json;

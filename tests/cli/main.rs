@@ -21,6 +21,7 @@ mod change;
 mod console;
 mod doctor;
 mod examples;
+mod files;
 mod first_steps;
 mod hostile;
 mod ledgers;

@@ -20,7 +20,7 @@ mod runner;
 mod targets;
 
 use runner::run;
-use targets::{addresses, cloud, config, escape, expression, journal, plan, settings};
+use targets::{addresses, cloud, config, escape, expression, journal, plan, rewrite, settings};
 
 #[test]
 fn config_yaml() {
@@ -30,6 +30,16 @@ fn config_yaml() {
 #[test]
 fn config_kdl() {
     run("config_kdl", config::kdl, 1_500);
+}
+
+#[test]
+fn rewriting_yaml() {
+    run("config_yaml", rewrite::yaml, 500);
+}
+
+#[test]
+fn rewriting_kdl() {
+    run("config_kdl", rewrite::kdl, 500);
 }
 
 #[test]

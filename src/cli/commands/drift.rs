@@ -2,6 +2,7 @@
 
 use crate::cli::args::DriftArgs;
 use crate::cli::books;
+use crate::cli::commands::accept;
 use crate::cli::commands::ls;
 use crate::cli::commands::plan as planning;
 use crate::cli::exit::Exit;
@@ -25,6 +26,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     planning::warn_of_contest(session, &plan, &ledger);
+    if let Some(path) = &args.accept {
+        return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
+    }
     let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
     let found = Found {
         stack: &project.stack.name,

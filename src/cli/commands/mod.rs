@@ -1,14 +1,17 @@
 //! One file a command.
 
+pub(super) mod accept;
 pub(super) mod act;
 pub(super) mod apply;
 pub(super) mod catalog;
 pub(super) mod completions;
+pub(super) mod convert;
 pub(super) mod destroy;
 pub(super) mod doctor;
 pub(super) mod drift;
 pub(super) mod emulator;
 pub(super) mod eval;
+pub(super) mod fmt;
 pub(super) mod get;
 pub(super) mod history;
 pub(super) mod init;

@@ -17,16 +17,16 @@ use crate::model::source::{Source, SourceId};
 /// would not say exactly what was asked for.
 pub fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
     let mut text = file.source.text.to_string();
-    let mut says = read(file, file.source)?;
+    let mut says = meaning(file, file.source)?;
     for edit in edits {
         let edit = whole_word(edit, &mut says);
         let new = replaced(file, &text, &edit, &mut says)?;
         let source = Source::new(file.source.path.as_str(), new.as_str());
         let mut expected = says;
-        expected.make(&edit).ok_or_else(|| refusals::unsure(&told(&edit), None))?;
-        let found = read(file, &source).map_err(|_| refusals::unsure(&told(&edit), None))?;
+        expected.make(&edit).ok_or_else(|| refusals::unsure(&told(&edit)))?;
+        let found = meaning(file, &source).map_err(|_| refusals::unsure(&told(&edit)))?;
         if !expected.is(&found) {
-            return Err(refusals::unsure(&told(&edit), None));
+            return Err(refusals::unsure(&told(&edit)));
         }
         (text, says) = (new, found);
     }
@@ -34,11 +34,11 @@ pub fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
 }
 
 /// Returns what a text says.
-fn read(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
+pub(in crate::config) fn meaning(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
     match parse(SourceId(0), source, &|word| file.is_kind(word)) {
         Some(Ok(document)) => Ok(Meaning::of(&document)),
         Some(Err(problems)) => {
-            let first = problems.into_iter().next().ok_or_else(|| refusals::unsure("nothing", None))?;
+            let first = problems.into_iter().next().ok_or_else(|| refusals::unsure("nothing"))?;
             Err(refusals::unreadable(first))
         }
         None => Err(refusals::missing(&source.path)),
@@ -47,7 +47,7 @@ fn read(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
 
 /// Returns the text after one edit.
 fn replaced(file: &File<'_>, text: &str, edit: &Edit, says: &mut Meaning) -> Result<String, Refusal> {
-    let unsure = || refusals::unsure(&told(edit), None);
+    let unsure = || refusals::unsure(&told(edit));
     let patches = match file.syntax() {
         Syntax::Yaml => {
             let tree = yaml_text::tree::tree(text).ok_or_else(unsure)?;

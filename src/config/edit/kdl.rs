@@ -186,6 +186,10 @@ impl<'t> Editor<'t> {
                 patches.push(self.add_child(node, path, key, literal));
                 Ok(patches)
             }
+            // One of several words cannot become a block.
+            Site::Argument(_, entry) if !literal.is_scalar() => {
+                Err(refusals::no_map(Self::span(&entry.at)))
+            }
             Site::Argument(_, entry) => {
                 Self::check_plain(&entry.value, &entry.at)?;
                 Ok(vec![Patch::new(entry.at.clone(), self.requoted(&entry.at, literal))])
@@ -365,6 +369,14 @@ impl<'t> Editor<'t> {
             return if patches.is_empty() { Err(refusals::missing(word)) } else { Ok(patches) };
         }
         Ok(vec![match self.find(path)? {
+            Site::Argument(node, entry)
+                if node.entries.len() == 2 && !self.file.is_list(&path.parent()) =>
+            {
+                // One value alone would be no list here.
+                let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, entry));
+                let text = kept.map_or("", |kept| &self.lines.text[kept.at.clone()]);
+                Patch::new(node.name_at.end..node.end, format!(" {{ - {text} }}"))
+            }
             Site::Property(node, entry) | Site::Argument(node, entry) => self.without(node, entry),
             Site::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
         }])

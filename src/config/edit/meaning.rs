@@ -4,8 +4,14 @@ use super::literal::Literal;
 use super::references::{Renames, redirected};
 use super::request::{Edit, Path, Step};
 use crate::config::document::{Document, Entry, Form, Node, NodeValue};
-use crate::config::words;
+use crate::config::meaning_class::{Class, plain};
 use crate::model::address::Name;
+
+/// Tells whether one value alone is a list at a path.
+pub(in crate::config) type IsList<'a> = &'a dyn Fn(&[Name]) -> bool;
+
+/// Tells whether a top-level word names blocks.
+pub(in crate::config) type IsKind<'a> = &'a dyn Fn(&str) -> bool;
 
 /// A value without its place and without the order of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,21 +37,45 @@ pub(in crate::config) enum Meaning {
     Wanted(Literal),
 }
 
-/// What a scalar may be read as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Class {
-    /// Text only.
-    Text,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-}
-
 impl Meaning {
     /// Returns what a document says.
     pub(in crate::config) fn of(document: &Document) -> Self {
         map(&document.root)
+    }
+
+    /// Returns what is the same in both syntaxes: one value alone is a list where the schema wants one,
+    /// and an empty list elsewhere is an expression in KDL.
+    pub(in crate::config) fn across(self, is_list: IsList<'_>, is_kind: IsKind<'_>) -> Self {
+        self.across_at(is_list, is_kind, &mut Vec::new())
+    }
+
+    fn across_at(self, is_list: IsList<'_>, is_kind: IsKind<'_>, path: &mut Vec<Name>) -> Self {
+        match self {
+            Self::Word { text, .. } if text == "${[]}" => Self::Empty,
+            Self::Word { text, class, sole: true } => {
+                let word = Self::Word { text, class, sole: false };
+                if is_list(path) { Self::List(vec![word]) } else { word }
+            }
+            Self::Empty if matches!(path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
+                Self::Word { text: Name::new_static("true"), class: Class::Boolean, sole: false }
+            }
+            // A block without anything in it.
+            Self::Null if (1..=2).contains(&path.len()) && is_kind(&path[0]) => Self::Empty,
+            Self::List(items) => {
+                let inner = |item: Self| item.across_at(is_list, is_kind, &mut vec![Name::default()]);
+                Self::List(items.into_iter().map(inner).collect())
+            }
+            Self::Map(entries) => {
+                let mut all = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    path.push(key.clone());
+                    all.push((key, value.across_at(is_list, is_kind, path)));
+                    path.pop();
+                }
+                Self::Map(all)
+            }
+            other => other,
+        }
     }
 
     /// Tells whether a file that says the other is what was expected.
@@ -55,7 +85,11 @@ impl Meaning {
             (Self::Map(a), Self::Map(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
-            (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
+            (Self::List(a), Self::List(b)) => {
+                // An item with a dash stands alone, and one among arguments does not.
+                let same = |(a, b): (&Self, &Self)| a.is(b) || alone(a).is(&alone(b));
+                a.len() == b.len() && a.iter().zip(b).all(same)
+            }
             (Self::List(a), word @ Self::Word { sole: true, .. }) => match a.as_slice() {
                 [only @ (Self::Wanted(_) | Self::Word { .. })] => only.is(&alone(word)),
                 _ => false,
@@ -242,15 +276,6 @@ fn node(value: &Node) -> Meaning {
             };
             Meaning::Word { text: scalar.text.clone(), class, sole: scalar.sole_argument }
         }
-    }
-}
-
-/// Returns what a plain scalar of YAML may be read as.
-pub(in crate::config) fn plain(text: &str) -> Class {
-    match text {
-        "true" | "false" => Class::Boolean,
-        _ if words::is_number(text) || text.parse::<rust_decimal::Decimal>().is_ok() => Class::Number,
-        _ => Class::Text,
     }
 }
 

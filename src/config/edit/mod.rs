@@ -14,6 +14,12 @@ mod request;
 mod yaml;
 
 pub use apply::edit;
+pub(in crate::config) use apply::meaning;
 pub use literal::Literal;
 pub use refusals::Refusal;
+pub(in crate::config) use refusals::unsure;
+pub(in crate::config) use request::is_list;
 pub use request::{Edit, File, Path, Step};
+
+#[cfg(test)]
+mod tests;

@@ -90,13 +90,12 @@ pub(super) fn indexed(at: Span) -> Refusal {
 }
 
 /// The new text does not mean what was asked for.
-pub(super) fn unsure(what: &str, at: Option<Span>) -> Refusal {
-    let problem = Diagnostic::error(codes::EDIT_UNSURE, "this edit cannot be made safely").detail(format!(
+pub(in crate::config) fn unsure(what: &str) -> Refusal {
+    let detail = format!(
         "Read again, the file would not say just what was asked for ({what}), so it was left as it is."
-    ));
-    let problem = match at {
-        Some(at) => problem.at(at, ""),
-        None => problem,
-    };
-    problem.help("change the file by hand").into()
+    );
+    Diagnostic::error(codes::EDIT_UNSURE, "this file cannot be changed safely")
+        .detail(detail)
+        .help("change the file by hand")
+        .into()
 }

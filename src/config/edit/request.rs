@@ -79,6 +79,11 @@ impl Path {
         self.0[step..].iter().map(key).collect()
     }
 
+    /// Returns the path without its last step.
+    pub(super) fn parent(&self) -> Self {
+        self.first(self.0.len().saturating_sub(1))
+    }
+
     /// Returns its first steps.
     pub(super) fn first(&self, steps: usize) -> Self {
         Self(self.0[..steps].to_vec())

@@ -327,8 +327,11 @@ fn brackets(text: &str, start: usize, at: Span) -> Diagnostic {
         .detail("KDL has no brackets: a list is a name with several values, on a line of its own.");
     match (name, items) {
         (Some(name), Some(items)) if items.len() < SHOWN => {
-            let items: Vec<_> = items.split(',').map(str::trim).collect();
-            problem.help(format!("Write `{} {}`.", short(name), items.join(" ")))
+            let right = items.split(',').map(str::trim).collect::<Vec<_>>().join(" ");
+            let alone = before.trim() == name && !items.is_empty() && !items.contains(['"', '[', '{']);
+            let problem = problem.help(format!("Write `{} {right}`.", short(name)));
+            let end = at.start + u32::try_from(items.len() + 2).unwrap_or_default();
+            if alone { problem.fix(Span { end, ..at }, right) } else { problem }
         }
         _ => problem.help("Write `name a b c`."),
     }

@@ -38,7 +38,11 @@ pub(super) fn tag(text: &str, tag: &str, at: Span) -> Diagnostic {
         .detail("Types come from the schema, so YAML tags such as `!!str` are not used.");
     if tag == "!!str" && !value.is_empty() && !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*'])
     {
-        problem.help(format!("Write `{}`.", quoted(value)))
+        let start = at.start as usize;
+        let end = value_end(text, floor(text, at.end as usize), text[..start].contains(['[', '{']), false);
+        let problem = problem.help(format!("Write `{}`.", quoted(value)));
+        let written = text[floor(text, at.end as usize)..end.max(at.end as usize)].trim();
+        problem.fix(span(at.source, start, end), quoted(written))
     } else if tag.starts_with("!!") || tag.is_empty() {
         problem.help("Remove the tag.")
     } else {

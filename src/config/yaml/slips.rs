@@ -370,10 +370,18 @@ impl Place<'_> {
             None => (whole.replace(quote, ""), String::new()),
         };
         let doubled = if quote == '\'' { doubled } else { String::new() };
-        Diagnostic::error(QUOTING, "Text behind a closing quote")
+        let whole_line = inner.strip_suffix(quote).is_some_and(|inner| {
+            !inner.contains([quote, '#', ',']) || quote == '\'' && !inner.contains(['#', ',', '"'])
+        });
+        let problem = Diagnostic::error(QUOTING, "Text behind a closing quote")
             .at(self.span(self.at, self.line.end), "the text was closed before this")
             .detail("A quoted value ends with its quote.")
-            .help(format!("Write `{}`{doubled}.", quoted(&text)))
+            .help(format!("Write `{}`{doubled}.", quoted(&text)));
+        if whole_line {
+            problem.fix(self.span(self.line.value, self.line.end), quoted(&text))
+        } else {
+            problem
+        }
     }
 
     fn escape(&self) -> Diagnostic {

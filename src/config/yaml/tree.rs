@@ -292,7 +292,7 @@ mod tests {
     fn items(text: &str) -> Vec<String> {
         fn walk(text: &str, node: &Node, out: &mut Vec<String>) {
             for item in node.collection().map(|all| all.items.as_slice()).unwrap_or_default() {
-                let key = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or("-");
+                let key = item.key.as_ref().map_or("-", |key| key.text.as_str());
                 out.push(format!(
                     "{key}|{}|{}",
                     &text[item.start..item.end()],

@@ -3,6 +3,7 @@
 mod check;
 mod diagnostics;
 mod doctor;
+mod formatted;
 mod history;
 mod list;
 mod plan;
@@ -14,6 +15,7 @@ mod write;
 pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
 pub use doctor::{contract, doctor};
+pub use formatted::formatted;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};

@@ -8,4 +8,5 @@ pub mod expression;
 pub mod journal;
 pub mod output;
 pub mod plan;
+pub mod rewrite;
 pub mod settings;

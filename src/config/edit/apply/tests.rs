@@ -152,7 +152,7 @@ fn what_is_removed_takes_its_comments_along() {
         &[remove("vm.a.x"), remove("vm.a.z.q")],
         "vm a y=2 {\n  z { p; r }\n}\n",
     );
-    kdl("vm a {\n  b 1 2\n}\n", &[Edit::Remove(Path::of("vm.a.b").item(0))], "vm a {\n  b 2\n}\n");
+    kdl("vm a {\n  b 1 2\n}\n", &[Edit::Remove(Path::of("vm.a.b").item(0))], "vm a {\n  b { - 2 }\n}\n");
     kdl(
         "moved from=a to=b\nmoved from=c to=d\nstead 1\n",
         &[Edit::Remove(Path::of("moved").item(1))],

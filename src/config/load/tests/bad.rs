@@ -195,7 +195,7 @@ fn blocks() {
     # crane: { a: 5 }
     S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`, or a KDL node with a block
     # crane: { A b: {} }
-    S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b`
+    S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b` | fix: a_b
     # crane: { a: { tnos: 5 } }
     S0220 3:15 this key is not known | A crane has no `tnos`. | did you mean `tons`? | fix: tons
     # crane: { a: { yard_id: 5 } }
@@ -212,7 +212,7 @@ fn blocks() {
     S0224 3:20 this text does not have the form it needs | `10.0.0.1/16` is an address inside the network 10.0.0.0/16. | write 10.0.0.0/16 | fix: 10.0.0.0/16
     # crane: { a: { tons: '5', power: no, painted: yes } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a quoted text. | write 5 without quotes | fix: 5
-    S0225 3:33 this is none of the words it takes | It takes one of on, off, and this is `no`. | did you mean `on`? | fix: on
+    S0225 3:33 this is none of the words it takes | It takes one of on, off, and this is `no`. | did you mean `off`? | fix: off
     S0222 3:46 this value has the wrong type | It takes true or false, and this is `yes`. | write true | fix: true
     # crane: { a: { tons: [5], tags: x, rig: { hok: a }, labels: 5 } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a list.

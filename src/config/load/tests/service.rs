@@ -89,7 +89,7 @@ fn the_services_rules_are_checked() {
     # database: { a: { plan: p, users: { app_x: {}, fnb_y: {}, Z: {} } } }
     S0224 3:36 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
     S0224 3:47 this text does not have the form it needs | `name` defaults to `fnb_y`. The service keeps logins that begin with fnb_ for itself. | write a `name`
-    S0235 3:58 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `z`
+    S0235 3:58 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `z` | fix: z
     # vpc: { a: { cidr: 10.0.0.0/8 }, b: { cidr: 10.9.0.0/16 } }
     R0101 3:44 The networks of an account's VPCs must not overlap [3:19 vpc.a is here] | 10.9.0.0/16 of vpc.b overlaps 10.0.0.0/8 of vpc.a. Rule: specification, Resources, VPC, cidr.
     # vm: { a: { template: t, plan: p } }

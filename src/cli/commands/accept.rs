@@ -1,0 +1,161 @@
+//! `stead drift --accept PATH`: the configuration follows one live value.
+
+use std::path::PathBuf;
+
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files::{self, StackFiles};
+use crate::cli::project::Project;
+use crate::cli::rewriting::{self, Rewrite};
+use crate::cli::session::Session;
+use crate::config::edit::{Edit, File, Literal, Path, edit};
+use crate::config::stack::{Resource, Setting};
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::model::schema::Type;
+use crate::model::source::{Source, Sources};
+use crate::model::value::Value;
+use crate::plan::change::{Drift, DriftClass};
+
+/// Writes the live value of a path into the file that sets it.
+///
+/// # Errors
+/// When nothing drifted there, or the file cannot follow.
+pub(super) async fn run(
+    session: &Session,
+    project: &Project,
+    drift: &[Drift],
+    ledger: &Ledger,
+    (wanted, yes): (&Name, bool),
+) -> Result<Exit, Failure> {
+    let found = find(drift, wanted)?;
+    let (resource, setting) = written(project, found, wanted)?;
+    let Some(path) = &found.path else { return Err(gone(wanted)) };
+    let live = literal(resource, path, &found.live, ledger).ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
+            .help("Set it where the configuration takes it from.")
+    })?;
+    let stack = files::read_stack(&session.settings.dir)?;
+    let Some(before) = source_of(project, setting, &stack.sources) else {
+        return Err(Failure::new(
+            Exit::OutOfDate,
+            "the stack's files changed meanwhile; nothing was written",
+        ));
+    };
+    let target = path.split('.').fold(Path::of(resource.address.as_str()), Path::key);
+    let file = File { source: &before, registry: &REGISTRY };
+    let after =
+        edit(&file, &[Edit::Set(target, live)]).map_err(|refusal| rewriting::refused(&before, refusal))?;
+    check(session, &stack.sources, &before, &after)?;
+    let rewrite = Rewrite { path: PathBuf::from(&before.path), before, after };
+    if rewriting::write(session, &[rewrite], yes).await? {
+        session.ui.say(&format!("{wanted} is accepted."));
+        session.next("plan", "shows that nothing is put back");
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns the drift that a path names.
+fn find<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
+    let name = |drift: &Drift| match &drift.path {
+        Some(path) => format!("{}.{path}", drift.address),
+        None => drift.address.to_string(),
+    };
+    let names: Vec<String> = drift.iter().map(name).collect();
+    let Some(position) = names.iter().position(|name| name == wanted) else {
+        let failure = Failure::new(Exit::Failed, format!("nothing drifted at {wanted}"));
+        return Err(match nearest(wanted, names.iter().map(String::as_str)) {
+            Some(near) => failure.help(format!("Did you mean {near}?")),
+            None if names.is_empty() => failure.help("There is no drift at all."),
+            None => failure.help(format!("Drifted: {}.", names.join(", "))),
+        });
+    };
+    let found = &drift[position];
+    match found.class {
+        DriftClass::Gone => Err(gone(wanted)),
+        DriftClass::Accepted => {
+            Err(Failure::new(Exit::Failed, format!("the configuration says the same as {wanted} already")))
+        }
+        DriftClass::Ignored => Err(Failure::new(Exit::Failed, format!("{wanted} is left alone anyway"))
+            .help("Its ignore_drift says so.")),
+        _ => Ok(found),
+    }
+}
+
+fn gone(wanted: &Name) -> Failure {
+    Failure::new(Exit::Failed, format!("{wanted} has no live value: the object is gone"))
+        .help("Remove its block, or let an apply make it again.")
+}
+
+/// Returns the resource and where its attribute is written, if a plain value is written there for it
+/// alone.
+fn written<'p>(
+    project: &'p Project,
+    drift: &Drift,
+    wanted: &Name,
+) -> Result<(&'p Resource, &'p Setting), Failure> {
+    let attribute = drift.path.as_deref().unwrap_or_default().split('.').next().unwrap_or_default();
+    let resource = project.stack.resources.get(&drift.address);
+    let setting = resource.and_then(|resource| resource.attributes.get(attribute));
+    let Some((resource, setting)) = resource.zip(setting) else {
+        return Err(Failure::new(Exit::Failed, format!("{wanted} is not written in the configuration")));
+    };
+    if let Some(origin) = &setting.set_by {
+        return Err(Failure::new(Exit::Failed, format!("{wanted} is decided by {origin}"))
+            .help("Change it there: a plain value in its place would cut that tie."));
+    }
+    if resource.key.is_some() {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("{wanted} is written once for every instance of its block"),
+        )
+        .help("Change it there by hand, for example by each.key."));
+    }
+    if setting.directory.is_some() {
+        return Err(Failure::new(Exit::Failed, format!("{wanted} stands for a directory's contents")));
+    }
+    Ok((resource, setting))
+}
+
+/// Returns what the file must say: a reference where the live id is one of the stack's own objects.
+fn literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<Literal> {
+    let ty = resource.kind.attribute(path.split('.').next()?).map(|attribute| &attribute.ty);
+    let referred = |kind: &str, value: &Value| {
+        let id = value.as_text()?;
+        let owned = ledger.entries.iter().find(|(_, entry)| {
+            entry.kind == kind && entry.current.as_ref().is_some_and(|owned| owned.id == id)
+        });
+        owned.map(|(address, _): (&Address, _)| Literal::text(format!("${address}")))
+    };
+    match (ty, live) {
+        (Some(Type::Reference(kind)), value) => referred(kind, value).or_else(|| Literal::of(value)),
+        (
+            Some(Type::List(Type::Reference(kind)) | Type::Set { of: Type::Reference(kind), .. }),
+            Value::List(items),
+        ) => {
+            let item = |item| referred(kind, item).or_else(|| Literal::of(item));
+            items.iter().map(item).collect::<Option<_>>().map(Literal::List)
+        }
+        (_, value) => Literal::of(value),
+    }
+}
+
+/// Returns the file that an attribute is written in, as it is on the disk.
+fn source_of(project: &Project, setting: &Setting, sources: &Sources) -> Option<Source> {
+    let loaded = project.stack.sources.get(setting.span.source)?;
+    let (_, now) = sources.iter().find(|(_, source)| source.path == loaded.path)?;
+    // The loaded text hides secrets, but keeps its length.
+    (now.text.len() == loaded.text.len()).then(|| now.clone())
+}
+
+/// Reads the stack with the new text: it must still be one.
+fn check(session: &Session, sources: &Sources, before: &Source, after: &str) -> Result<(), Failure> {
+    let mut new = Sources::default();
+    for (_, source) in sources.iter() {
+        let text = if source.path == before.path { after } else { &source.text };
+        new.add(Source::new(source.path.as_str(), text));
+    }
+    Project::of(&session.settings, StackFiles { sources: new, diagnostics: Vec::new() }).map(drop)
+}

@@ -1,0 +1,91 @@
+//! `stead fmt`: one form for every file, comments kept.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{Fmt, Format};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::rewriting;
+use crate::cli::session::Session;
+use crate::config::edit::File;
+use crate::config::layout;
+use crate::kinds::REGISTRY;
+use crate::model::source::Source;
+use crate::report::edits;
+use crate::report::json;
+
+/// Formats files.
+///
+/// # Errors
+/// When one cannot be read, has syntax errors, or cannot be written. Nothing is written then.
+pub(in crate::cli) fn run(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+    if let [path] = args.files.as_slice()
+        && path == Path::new("-")
+    {
+        return piped(session, args);
+    }
+    let mut changed: Vec<(PathBuf, Source, String)> = Vec::new();
+    for path in paths(session, args)? {
+        let source = rewriting::read(&path)?;
+        let text = formatted(&source)?;
+        if text != *source.text {
+            changed.push((path, source, text));
+        }
+    }
+    if args.diff && !session.ui.json {
+        for (_, source, text) in &changed {
+            session.ui.out(&edits::file(&source.path, &source.text, text, session.ui.style));
+        }
+    }
+    if !args.check {
+        for (path, _, text) in &changed {
+            files::rewrite(path, text.as_bytes())?;
+        }
+    }
+    let names: Vec<&str> = changed.iter().map(|(_, source, _)| source.path.as_str()).collect();
+    if session.ui.json {
+        session.ui.out(&json::formatted(&names, !args.check));
+    } else if !args.diff {
+        session.ui.out(&names.iter().map(|name| format!("{name}\n")).collect::<Vec<_>>().concat());
+    }
+    Ok(if args.check && !changed.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// Formats standard input.
+fn piped(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+    let name = match args.format {
+        Format::Yaml => "stdin.yaml",
+        Format::Kdl => "stdin.kdl",
+    };
+    let source = rewriting::read_standard_input(name)?;
+    let text = formatted(&source)?;
+    let same = text == *source.text;
+    if !args.check {
+        session.ui.out(&text);
+    }
+    Ok(if args.check && !same { Exit::Failed } else { Exit::Done })
+}
+
+fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
+    if !args.files.is_empty() {
+        return Ok(args.files.clone());
+    }
+    let directory = &session.settings.dir;
+    let stack = files::read_stack(directory)?;
+    let shown = stack.sources.iter().map(|(_, source)| PathBuf::from(&source.path));
+    let paths: Vec<PathBuf> = shown.collect();
+    if paths.is_empty() {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("there is no stack in {}", files::shown(directory)),
+        )
+        .help("Name the files to format, or a directory with -C."));
+    }
+    Ok(paths)
+}
+
+fn formatted(source: &Source) -> Result<String, Failure> {
+    let file = File { source, registry: &REGISTRY };
+    layout::format(&file).map_err(|refusal| rewriting::refused(source, refusal))
+}

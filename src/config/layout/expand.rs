@@ -1,0 +1,91 @@
+//! Anchors, aliases and merges written out: KDL has none.
+
+use std::collections::HashMap;
+
+use super::outline::{Item, Kind, Note, Outline, Value};
+
+/// Writes out what aliases repeat, and returns how many there were. What is repeated comes without its
+/// comments, which stay where they stand.
+pub(super) fn expand(outline: &mut Outline) -> usize {
+    let mut expander = Expander { anchors: HashMap::new(), count: 0 };
+    expander.outline(outline);
+    expander.count
+}
+
+struct Expander {
+    anchors: HashMap<String, Kind>,
+    count: usize,
+}
+
+impl Expander {
+    fn outline(&mut self, outline: &mut Outline) {
+        for item in &mut outline.items {
+            self.value(&mut item.value);
+        }
+        let merge =
+            outline.items.iter().position(|item| item.key.as_ref().is_some_and(|key| key.text == "<<"));
+        if let Some(merge) = merge {
+            let item = outline.items.remove(merge);
+            self.count += 1;
+            merged(outline, merge, item);
+        }
+    }
+
+    fn value(&mut self, value: &mut Value) {
+        if let Kind::Alias(name) = &value.kind {
+            self.count += 1;
+            value.kind = self.anchors.get(name).cloned().unwrap_or(Kind::Null);
+        } else if let Kind::List(outline, _) | Kind::Map(outline, _) = &mut value.kind {
+            self.outline(outline);
+        }
+        if let Some(name) = value.anchor.take() {
+            let mut kind = value.kind.clone();
+            strip(&mut kind);
+            self.anchors.insert(name, kind);
+        }
+    }
+}
+
+/// Adds the keys that a merge brings and the map does not have.
+fn merged(outline: &mut Outline, at: usize, merge: Item) {
+    let maps = match merge.value.kind {
+        Kind::Map(map, _) => vec![map],
+        Kind::List(list, _) => list
+            .items
+            .into_iter()
+            .filter_map(|item| match item.value.kind {
+                Kind::Map(map, _) => Some(map),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut notes: Vec<Note> = merge.above;
+    notes.extend(merge.behind.map(|behind| Note::Comment(behind.text)));
+    let mut at = at;
+    for mut item in maps.into_iter().flat_map(|map| map.items) {
+        let key = item.key.as_ref().map(|key| key.text.clone());
+        if outline.items.iter().any(|known| known.key.as_ref().map(|key| &key.text) == key.as_ref()) {
+            continue;
+        }
+        item.above.splice(0..0, notes.drain(..));
+        outline.items.insert(at, item);
+        at += 1;
+    }
+    match outline.items.get_mut(at) {
+        Some(next) => drop(next.above.splice(0..0, notes)),
+        None => outline.foot.splice(0..0, notes).for_each(drop),
+    }
+}
+
+/// Drops the comments of what is repeated.
+fn strip(kind: &mut Kind) {
+    if let Kind::List(outline, _) | Kind::Map(outline, _) = kind {
+        outline.foot.clear();
+        for item in &mut outline.items {
+            item.above.clear();
+            item.behind = None;
+            strip(&mut item.value.kind);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a scalar may be read as, however it is written.
+
+use super::words;
+
+/// What a scalar may be read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Text only.
+    Text,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+}
+
+/// Returns what a plain scalar of YAML may be read as.
+pub(super) fn plain(text: &str) -> Class {
+    match text {
+        "true" | "false" => Class::Boolean,
+        _ if words::is_number(text) || text.parse::<rust_decimal::Decimal>().is_ok() => Class::Number,
+        _ => Class::Text,
+    }
+}

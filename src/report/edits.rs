@@ -1,0 +1,56 @@
+//! Edits of files, as people review them: the lines that go and come, with a little around them.
+
+use similar::{ChangeTag, group_diff_ops};
+
+use super::diff::steps;
+use super::page::{Line, Page};
+use super::style::{Role, Style};
+
+/// Lines around a difference that are shown too.
+const CONTEXT: usize = 2;
+
+/// Returns the page of one file's change.
+#[must_use]
+pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
+    let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
+    let (old, new) = (lines(before), lines(after));
+    let mut page = Page::new(style);
+    page.line(Line::indent(0).put(Role::Strong, path));
+    for group in group_diff_ops(steps(&old, &new), CONTEXT) {
+        let first = group.first().map_or(0, |op| op.old_range().start);
+        page.line(Line::indent(0).put(Role::Faint, format!("@@ line {}", first + 1)));
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            let (role, sign) = match change.tag() {
+                ChangeTag::Delete => (Role::Danger, "- "),
+                ChangeTag::Insert => (Role::Good, "+ "),
+                ChangeTag::Equal => (Role::Faint, "  "),
+            };
+            let text = change.value();
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            page.line(Line::indent(0).put(role, format!("{sign}{text}")).hanging(4));
+        }
+    }
+    page.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_the_lines_around_a_change() {
+        let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n";
+        let after = "a: 1\nb: 2\nc: 3\nd: 5 # x\ne: 5\nf: 6\n";
+        insta::assert_snapshot!(file("stead.yaml", before, after, Style::plain(60)), @r"
+        stead.yaml
+        @@ line 2
+          b: 2
+          c: 3
+        - d: 4
+        + d: 5 # x
+          e: 5
+          f: 6
+        ");
+    }
+}

@@ -1,0 +1,48 @@
+//! Rewriting: whatever is a file stays the same stack, in its canonical form, in the other syntax, and
+//! but for what an edit asks.
+
+use stead::config::document::Syntax;
+use stead::config::edit::{Edit, File, Literal, Path, edit};
+use stead::config::foreign::{self, Origin};
+use stead::config::layout::{convert, format};
+use stead::config::text::decode;
+use stead::kinds::REGISTRY;
+use stead::model::source::{Source, SourceId};
+
+pub fn yaml(bytes: &[u8]) {
+    rewrite("stead.yaml", bytes, Syntax::Kdl);
+    let Ok(text) = decode(SourceId(0), bytes.to_vec()) else { return };
+    let source = Source::new("other.yaml", text);
+    for origin in [Origin::Compose, Origin::Render, Origin::AppSpec] {
+        let _ = foreign::convert(&source, origin, "stack", Syntax::Kdl, &REGISTRY);
+    }
+}
+
+pub fn kdl(bytes: &[u8]) {
+    rewrite("stead.kdl", bytes, Syntax::Yaml);
+}
+
+fn rewrite(path: &str, bytes: &[u8], to: Syntax) {
+    let Ok(text) = decode(SourceId(0), bytes.to_vec()) else { return };
+    let source = Source::new(path, text.as_str());
+    let file = File { source: &source, registry: &REGISTRY };
+    if let Ok(once) = format(&file) {
+        let source = Source::new(path, once.as_str());
+        let twice = format(&File { source: &source, registry: &REGISTRY });
+        assert_eq!(twice.as_deref(), Ok(once.as_str()), "the canonical form settles");
+    }
+    let _ = convert(&file, to);
+    let word =
+        text.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("a");
+    let path = || Path::of(word);
+    for one in [
+        Edit::Set(path(), Literal::text("a b")),
+        Edit::Set(path().key("k"), Literal::Number("1".into())),
+        Edit::Append(path(), Literal::Boolean(true)),
+        Edit::Remove(path()),
+        Edit::Rename(path(), "renamed".into()),
+        Edit::Redirect(vec![(format!("{word}.a").into(), "vpc.b-c".into())]),
+    ] {
+        let _ = edit(&file, &[one]);
+    }
+}
