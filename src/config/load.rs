@@ -60,6 +60,7 @@ struct Parsed {
 struct Outcome {
     name: Name,
     environment: Environment,
+    environments: Vec<Name>,
     backend_required: bool,
     resources: Vec<Resource>,
     project: Option<Address>,
@@ -115,6 +116,7 @@ fn resolve(
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
+        environments: outcome.environments,
         resources: outcome
             .resources
             .into_iter()
@@ -165,6 +167,7 @@ fn outcome(
     Outcome {
         name: header.name,
         environment: chosen.environment,
+        environments: merged.environments.keys().cloned().collect(),
         backend_required: header.backend_required,
         resources,
         project,

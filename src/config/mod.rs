@@ -10,6 +10,7 @@ pub mod kdl;
 pub mod load;
 pub mod lock;
 pub mod policy;
+pub mod print;
 pub mod source_dir;
 pub mod stack;
 pub mod syntax;

@@ -2,7 +2,7 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope,
+    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Literal, Method, OnChange, Rule, Scope,
     Type,
 };
 
@@ -39,5 +39,14 @@ pub(super) static ROLE: Kind = Kind {
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
         .answer(Answer::Rows(&["permission"]))],
+    given: Some((
+        "slug",
+        &[
+            Literal::Text("owner"),
+            Literal::Text("admin"),
+            Literal::Text("developer"),
+            Literal::Text("viewer"),
+        ],
+    )),
     ..Kind::PLAIN
 };

@@ -18,6 +18,7 @@ pub mod progress;
 pub mod recovery;
 pub mod style;
 pub mod table;
+pub mod takeover;
 pub mod terminal;
 pub mod transitions;
 pub mod words;

@@ -27,6 +27,7 @@ mod login;
 mod lying;
 mod questions;
 mod recovery;
+mod refactor;
 mod saved;
 mod shared;
 mod sources;

@@ -36,6 +36,7 @@ mod seeds;
 mod small_disk;
 mod stack;
 mod surroundings;
+mod takeover;
 mod uploads;
 
 use std::cell::RefCell;

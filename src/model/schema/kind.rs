@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Rule};
+use crate::model::value::Attributes;
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,9 @@ pub struct Kind {
     pub takes_along: &'static [(&'static str, &'static str)],
     /// A child that the service removes with its parent, and may not remove by itself before.
     pub goes_with_parent: bool,
+    /// Objects that the service itself has in every account, told by an attribute that has one of these
+    /// values: nobody makes, imports or deletes them.
+    pub given: Option<(&'static str, &'static [Literal])>,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
@@ -169,6 +173,7 @@ impl Kind {
         data_bearing: false,
         takes_along: &[],
         goes_with_parent: false,
+        given: None,
         plain_entry: None,
         shown_once: None,
         actions: &[],
@@ -187,6 +192,14 @@ impl Kind {
             Scope::Child { of, collection } => Some((of, collection)),
             Scope::Account | Scope::Project => None,
         }
+    }
+
+    /// Tells whether an object with these attributes is one that the service itself has.
+    #[must_use]
+    pub fn is_given(&self, attributes: &Attributes) -> bool {
+        self.given.is_some_and(|(name, values)| {
+            attributes.get(name).is_some_and(|live| values.iter().any(|value| value.value() == *live))
+        })
     }
 
     /// Returns every call that changes an object in place, each once.

@@ -55,6 +55,7 @@ const BASE: Kind = Kind {
     data_bearing: false,
     takes_along: &[],
     goes_with_parent: false,
+    given: None,
     plain_entry: None,
     shown_once: None,
     actions: &[],

@@ -58,6 +58,7 @@ impl World {
             stack: Stack {
                 name: "shop".into(),
                 environment: Environment { name: "prod".into(), confirm: Confirm::Ask },
+                environments: Vec::new(),
                 resources: IndexMap::new(),
                 outputs: BTreeMap::new(),
                 project: None,

@@ -2,19 +2,23 @@
 
 mod check;
 mod diagnostics;
+mod edits;
 mod history;
 mod list;
 mod plan;
 mod questions;
 mod recovery;
+mod takeover;
 pub(super) mod shown;
 mod write;
 
 pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
+pub use edits::edits;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
 pub use plan::{PlanOptions, plan, plan_to};
 pub use questions::{Asked, questions};
 pub use recovery::recovery;
+pub use takeover::takeover;
 pub use write::{SCHEMA_VERSION, compact, pretty};

@@ -39,6 +39,7 @@ const fn kind(
         data_bearing: false,
         takes_along: &[],
         goes_with_parent: false,
+        given: None,
         plain_entry: None,
         shown_once: None,
         actions: &[],
