@@ -67,7 +67,10 @@ pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> R
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
-pub(super) async fn foreign(project: &Project, place: &Place) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
+pub(super) async fn foreign(
+    project: &Project,
+    place: &Place,
+) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
     let stack = &project.stack;
     let mut owned = BTreeMap::new();
     for other in stack.environments.iter().filter(|name| **name != stack.environment.name) {

@@ -2,8 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Literal, Method, OnChange, Rule, Scope,
-    Type,
+    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Literal, Method, OnChange, Rule,
+    Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));

@@ -246,7 +246,8 @@ impl Ledger {
             allow(new.insert(to), "two entries get one address")?;
         }
         let open = self.intents.values().chain(self.questions.values().map(|asked| &asked.intent));
-        let concerns = |intent: &Intent| moves.contains_key(&intent.address) || new.contains(&intent.address);
+        let concerns =
+            |intent: &Intent| moves.contains_key(&intent.address) || new.contains(&intent.address);
         allow(!open.into_iter().any(concerns), "a request for the address is open, or a question about it")
     }
 

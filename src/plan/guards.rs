@@ -243,7 +243,8 @@ fn unadoptable(
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
     if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
-        let help = "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
+        let help =
+            "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
     let owner = survey.subjects.iter().find(|other| {

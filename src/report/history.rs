@@ -236,9 +236,12 @@ mod tests {
         assert!(table.contains("7f3a-c91e  0123456789ab  ada@build-7 (https://ci/jobs/9)"), "{table}");
         assert!(table.contains("no end recorded") && table.contains("evil\\u{1b}[2J"), "{table}");
         let page = run(&past(), Style::plain(80));
-        for text in
-            ["took           2m31s", "4 done, 1 failed, 2 skipped, 0 open questions", "abcdef01234567", "budget: agreed with finance"]
-        {
+        for text in [
+            "took           2m31s",
+            "4 done, 1 failed, 2 skipped, 0 open questions",
+            "abcdef01234567",
+            "budget: agreed with finance",
+        ] {
             assert!(page.contains(text), "{page}");
         }
     }

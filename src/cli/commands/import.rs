@@ -128,8 +128,9 @@ impl Importing<'_> {
         }
         let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
-            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
-                .help("Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply."));
+            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
+                "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
+            ));
         }
         let options = Options { foreign, ..self.session.looking() };
         let accepted = self.accept(args, &options, &world, Some((address, &key)), None)?;

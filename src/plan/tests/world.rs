@@ -12,8 +12,8 @@ use uuid::Uuid;
 use crate::config::declarations::Declarations;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
-use crate::ledger::record::Record;
 use crate::ledger::entry::{Entry, Identity, Ledger, Owned};
+use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::expression::{Expression, Lookup, Reference};
@@ -289,11 +289,7 @@ impl World {
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
-                Bookkeeping::Move(moves) => {
-                    let serial = self.ledger.serial;
-                    self.ledger.record(&Record::Moved { moves }).unwrap();
-                    self.ledger.serial = serial;
-                }
+                Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
                 Bookkeeping::Forget(address) => {
                     self.ledger.entries.remove(&address).unwrap();
                 }

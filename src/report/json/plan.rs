@@ -16,8 +16,8 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::plan::change::{
-    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan, Ruling,
-    RulingVerdict, Step,
+    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
+    Ruling, RulingVerdict, Step,
 };
 use crate::report::words;
 
