@@ -3,6 +3,8 @@
 mod actions;
 mod books;
 mod catalog;
+mod import;
+mod refactor;
 mod rewrite;
 mod schema;
 mod understand;
@@ -18,6 +20,8 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::import::Import;
+pub use self::refactor::{Mv, Rm};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
 pub use self::understand::{Eval, Render};
@@ -173,6 +177,12 @@ pub enum Command {
     Destroy(Destroy),
     /// Compare the live objects with the last apply
     Drift(DriftArgs),
+    /// Take over live objects: write their configuration, and own them
+    Import(Import),
+    /// Give a resource another name: block, references and a `moved` entry
+    Mv(Mv),
+    /// Take a resource out: its block, and what becomes of its object
+    Rm(Rm),
     /// List what is managed
     Ls(Ls),
     /// Show one resource as it is live

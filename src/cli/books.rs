@@ -1,6 +1,7 @@
 //! The books of a stack: its ledger, its saved plans and its pinned catalog names, on the disk.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,8 +21,10 @@ use crate::ledger::lease::Holder;
 use crate::ledger::place::Place;
 use crate::ledger::process;
 use crate::ledger::store::StoreError;
+use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::ObjectKey;
 use crate::plan::saved::SavedPlan;
 
 /// The store of every command.
@@ -58,6 +61,27 @@ pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> R
     let found = find_ledger(project, &connection.place).await?;
     let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
     Ok(found.map_or_else(unborn, Ledger::for_plans))
+}
+
+/// Returns what the ledgers of the stack's other environments own, and whose it is.
+///
+/// # Errors
+/// When one cannot be read or is damaged.
+pub(super) async fn foreign(
+    project: &Project,
+    place: &Place,
+) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
+    let stack = &project.stack;
+    let mut owned = BTreeMap::new();
+    for other in stack.environments.iter().filter(|name| **name != stack.environment.name) {
+        let Some(ledger) = Shelf::read(place, &stack.name, other).await? else { continue };
+        for (address, entry) in &ledger.entries {
+            let objects = entry.current.iter().chain(&entry.deposed);
+            let whose = Name::new(format!("{address} of {}/{other}", stack.name));
+            owned.extend(objects.map(|object| (object.key(&entry.kind), whose.clone())));
+        }
+    }
+    Ok(owned)
 }
 
 /// Opens the ledger for writing.

@@ -11,6 +11,7 @@ use crate::config::load::{self, Rejected, Request};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, Sources};
 
 /// A stack that was resolved without errors.
 pub(super) struct Project {
@@ -24,6 +25,16 @@ pub(super) struct Project {
     pub(super) outside: bool,
     /// What was asked for: other stacks' ledgers are found by it.
     pub(super) settings: Settings,
+}
+
+/// A stack that may only begin, and what it was resolved from.
+pub(super) struct Begun {
+    /// The stack as it is.
+    pub(super) project: Project,
+    /// Its files; none when it only begins.
+    pub(super) files: Sources,
+    /// What decides besides the files.
+    pub(super) request: Request,
 }
 
 impl Project {
@@ -72,6 +83,45 @@ impl Project {
         let below = below(&directory, trust(settings), settings.allow_outside);
         let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
         Ok(Self { directory, stack, warnings, outside: settings.allow_outside, settings: settings.clone() })
+    }
+
+    /// Reads and resolves the stack of `-C`, and keeps what it was resolved from.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub(super) fn open_begun(settings: &Settings) -> Result<Begun, Failure> {
+        let begun = Self::open_or_begin(settings, "none")?;
+        if begun.files.iter().next().is_none() {
+            return Self::open(settings).map(|project| Begun { project, ..begun });
+        }
+        Ok(begun)
+    }
+
+    /// Reads and resolves the stack of `-C`, or begins one of a name where there is none.
+    ///
+    /// # Errors
+    /// When it has problems.
+    pub(super) fn open_or_begin(settings: &Settings, name: &str) -> Result<Begun, Failure> {
+        let directory = settings.dir.clone();
+        let (sources, diagnostics) = if files::exists(&directory) {
+            let files = files::read_stack(&directory)?;
+            (files.sources, files.diagnostics)
+        } else {
+            (Sources::default(), Vec::new())
+        };
+        if !diagnostics.is_empty() {
+            return Err(Box::new(Rejected { sources, diagnostics }).into());
+        }
+        let request = request(settings)?;
+        let below = below(&directory, trust(settings), settings.allow_outside);
+        let mut read = sources.clone();
+        if sources.iter().next().is_none() {
+            read.add(Source::new("stead.yaml", format!("stead: 1\nstack: {name}\n")));
+        }
+        let (stack, warnings) = load::load(REGISTRY, read, &request, &below)?;
+        let (outside, settings) = (settings.allow_outside, settings.clone());
+        let project = Self { directory, stack, warnings, outside, settings };
+        Ok(Begun { project, files: sources, request })
     }
 
     /// Returns the files below the stack's directory, for an apply of a stack that is trusted.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use futures_util::try_join;
 
+use super::books;
 use super::connect::Connection;
 use super::elsewhere;
 use super::failure::Failure;
@@ -73,6 +74,12 @@ pub(super) async fn plan(
     options: &Options,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
+    let adopts = !options.adopt.is_empty() || !project.stack.declarations.imports.is_empty();
+    let options = &if adopts {
+        Options { foreign: books::foreign(project, &connection.place).await?, ..options.clone() }
+    } else {
+        options.clone()
+    };
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
     let world = world(connection, &wanted, &tables, pinned).await?;
     let settled = elsewhere::settle(project, ledger, &world.snapshot).await;

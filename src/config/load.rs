@@ -72,6 +72,7 @@ struct Parsed {
 struct Outcome {
     name: Name,
     environment: Environment,
+    environments: Vec<Name>,
     backend_required: bool,
     resources: Vec<Resource>,
     project: Option<Address>,
@@ -153,6 +154,7 @@ fn resolve(
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
+        environments: outcome.environments,
         resources: outcome
             .resources
             .into_iter()
@@ -214,6 +216,7 @@ fn outcome(
     Outcome {
         name: header.name,
         environment: chosen.environment,
+        environments: merged.environments.keys().cloned().collect(),
         backend_required: header.backend_required,
         resources,
         project,

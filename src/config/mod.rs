@@ -11,6 +11,7 @@ pub mod layout;
 pub mod load;
 pub mod lock;
 pub mod policy;
+pub mod print;
 pub mod source_dir;
 pub mod stack;
 pub mod syntax;

@@ -20,6 +20,8 @@ pub struct Stack {
     pub name: Name,
     /// The environment that it was resolved for.
     pub environment: Environment,
+    /// All environments that it declares.
+    pub environments: Vec<Name>,
     /// Resources by address, in address order.
     pub resources: IndexMap<Address, Resource>,
     /// What to print when all is done.

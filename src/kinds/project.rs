@@ -43,5 +43,6 @@ pub(super) static PROJECT: Kind = Kind {
         says: "A project goes only when nothing is in it.",
         place: "contract, 3, project",
     }],
+    given: Some(("is_default", &[Literal::Bool(true)])),
     ..Kind::PLAIN
 };

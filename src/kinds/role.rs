@@ -2,8 +2,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope,
-    Type,
+    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Literal, Method, OnChange, Rule,
+    Scope, Type,
 };
 
 static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
@@ -47,7 +47,15 @@ pub(super) static ROLE: Kind = Kind {
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
         .answer(Answer::Rows(&["permission"]))],
-    provided: Some(("slug", &["owner", "admin", "developer", "viewer"])),
     other_fields: &["is_builtin"],
+    given: Some((
+        "slug",
+        &[
+            Literal::Text("owner"),
+            Literal::Text("admin"),
+            Literal::Text("developer"),
+            Literal::Text("viewer"),
+        ],
+    )),
     ..Kind::PLAIN
 };

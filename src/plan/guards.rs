@@ -242,6 +242,11 @@ fn unadoptable(
         let help = "Look it up with `stead ls --unmanaged`.".to_owned();
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
+    if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+        let help =
+            "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
+        return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
+    }
     let owner = survey.subjects.iter().find(|other| {
         other.kind.name == subject.kind.name && other.owned().is_some_and(|owned| owned.id == object.id)
     })?;

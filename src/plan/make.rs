@@ -31,7 +31,7 @@ use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::Expression;
 use crate::model::schema::Registry;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{ObjectKey, Snapshot};
 
 pub use super::wanted::wanted;
 
@@ -73,6 +73,8 @@ pub struct Options {
     pub replace: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
+    /// Objects that another ledger owns, and whose: nobody takes them over.
+    pub foreign: BTreeMap<ObjectKey, Name>,
     /// Policies whose no does not count.
     pub overrides: BTreeSet<Name>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.

@@ -31,6 +31,7 @@ mod rules;
 pub mod saved;
 mod scope;
 mod survey;
+pub mod takeover;
 mod verdict;
 mod want;
 mod wanted;

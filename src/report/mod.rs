@@ -22,6 +22,7 @@ pub mod recovery;
 pub mod resolved;
 pub mod style;
 pub mod table;
+pub mod takeover;
 pub mod terminal;
 pub mod transitions;
 pub mod words;

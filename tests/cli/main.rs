@@ -29,6 +29,7 @@ mod login;
 mod lying;
 mod questions;
 mod recovery;
+mod refactor;
 mod reuse;
 mod saved;
 mod shared;

@@ -93,7 +93,6 @@ async fn ask(service: &Hostile<'_>) {
         let _ = client.changes(&|_| Ok(())).delete(kind, key, Some(&service.id.into())).await;
     }
     let wanted = Wanted {
-        everywhere: BTreeSet::new(),
         kinds: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
         projects: Some(vec![service.id.into()]),
         owned: keys.iter().cloned().collect(),

@@ -22,6 +22,7 @@ use super::machine::SimRandom;
 use super::process::{Aim, assert_converged, assert_still, beginning, listed, process};
 use super::stack::{Builder, KEY, edited, id, number, setting, shop, sources, text};
 use super::{converge, recorded, standing};
+use stead::config::declarations::Moved;
 
 /// Pairs that are tried when nobody says how many: `STEAD_PAIRS=20000` does.
 const USUAL_PAIRS: usize = 160;
@@ -49,6 +50,7 @@ const SCENARIOS: &[(&str, Begin)] = &[
         aim.stack.resources.shift_remove("database.main.users.two");
         (outside, aim)
     }),
+    ("other names", renamed),
     ("recovering, with late requests", || half_way(true)),
     ("recovering, with nothing late", || half_way(false)),
     ("lists that lag", || {
@@ -107,6 +109,29 @@ fn base() -> Stack {
         .child("database_user", "database.main", "users", "one")
         .child("database_user", "database.main", "users", "two")
         .build()
+}
+
+/// A database and its users have another name, and a network comes.
+fn renamed() -> (Outside, Aim) {
+    let outside = built(&base());
+    let mut stack = base();
+    let (from, to) = (Address::new("database", "main"), Address::new("database", "primary"));
+    let mut resources =
+        Builder::new().with("vpc", "front", &[("cidr", text("10.3.0.0/16"))]).build().resources;
+    for (address, mut resource) in stack.resources.drain(..) {
+        let new = |address: &Address| {
+            Address::parse(&address.as_str().replacen(from.as_str(), to.as_str(), 1)).unwrap()
+        };
+        resource.address = new(&address);
+        resource.parent = resource.parent.as_ref().map(new);
+        resources.insert(resource.address.clone(), resource);
+    }
+    resources.sort_keys();
+    let kind = resources[&to].kind;
+    let span = resources[&to].span;
+    stack.resources = resources;
+    stack.declarations.moved.push(Moved { from, to, kind, whole: false, span });
+    (outside, Aim::build(stack))
 }
 
 /// Returns a world in which a stack stands.

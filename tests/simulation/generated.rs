@@ -3,7 +3,7 @@
 //!
 //! `STEAD_STACKS` says how many stacks (200), `STEAD_STACK` takes one of them by its number.
 
-mod text;
+pub mod text;
 
 use std::collections::BTreeSet;
 use std::env;

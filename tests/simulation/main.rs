@@ -37,6 +37,7 @@ mod seeds;
 mod small_disk;
 mod stack;
 mod surroundings;
+mod takeover;
 mod uploads;
 
 use std::cell::RefCell;

@@ -97,6 +97,7 @@ impl Builder {
         Stack {
             name: "sim".into(),
             environment: Environment { name: "default".into(), confirm: Confirm::Ask },
+            environments: Vec::new(),
             resources,
             outputs: BTreeMap::new(),
             project,

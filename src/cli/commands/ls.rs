@@ -200,25 +200,18 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<
         .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
         .collect();
     let prices = Prices::new(&world.catalog);
-    let is_default = |object: &Object| world.snapshot.default_project.as_ref() == Some(&object.id);
+    let is_given =
+        |object: &Object| REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
     world
         .snapshot
         .objects
         .values()
-        .filter(|object| !owned.contains(&object.key()) && !is_default(object) && !is_provided(object))
+        .filter(|object| !owned.contains(&object.key()) && !is_given(object))
         .filter(|object| {
             object.project.is_none() || project.is_none() || object.project.as_ref() == project
         })
         .map(|object| row(None, object, &prices))
         .collect()
-}
-
-/// Tells whether the service itself brought an object along.
-fn is_provided(object: &Object) -> bool {
-    let provided = REGISTRY.kind(&object.kind).and_then(|kind| kind.provided);
-    provided.is_some_and(|(attribute, values)| {
-        object.status(attribute).is_some_and(|value| values.contains(&value))
-    })
 }
 
 /// Returns the row of a live object.

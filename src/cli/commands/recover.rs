@@ -91,7 +91,9 @@ impl Recovering<'_> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();
         loop {
-            let (recovery, world) = self.look(&chosen).await?;
+            let ledger = self.journal.ledger().clone();
+            let (recovery, world) =
+                look(self.session, self.project, self.connection, &ledger, &chosen).await?;
             let tie = recovery.ties.iter().find(|tie| asks && !left.contains(&tie.address));
             let Some(tie) = tie else { return Ok((recovery, world)) };
             match self.choose(tie).await? {
@@ -114,35 +116,6 @@ impl Recovering<'_> {
         Ok(number.and_then(|at| tie.candidates.get(at)).map(|candidate| candidate.id.clone()))
     }
 
-    /// Reads and matches until nothing more is to be read: children once their parents are known, and
-    /// what lists leave out once an object is.
-    async fn look(&self, chosen: &BTreeMap<Address, Name>) -> Result<(Recovery, World), Failure> {
-        let (stack, ledger) = (&self.project.stack, self.journal.ledger().clone());
-        let options = |adopt| Options { adopt, ..self.session.looking() };
-        let mut known = chosen.clone();
-        loop {
-            let (wanted, tables) = recovery::wanted(REGISTRY, stack, &ledger, &options(known));
-            let world = reading::world(self.connection, &wanted, &tables, None).await?;
-            let recovery = recovery::recover(&Inputs {
-                registry: REGISTRY,
-                stack,
-                ledger: &ledger,
-                snapshot: &world.snapshot,
-                catalog: &world.catalog,
-                pinned: None,
-                options: &options(chosen.clone()),
-                now: self.connection.client.clock().now(),
-                nonce: self.connection.client.random().uuid(),
-            });
-            known = recovery::known(&recovery);
-            let (next, _) = recovery::wanted(REGISTRY, stack, &ledger, &options(known.clone()));
-            let more = !next.parents.is_subset(&wanted.parents) || !next.details.is_subset(&wanted.details);
-            if !more {
-                return Ok((recovery, world));
-            }
-        }
-    }
-
     /// Records everything at once: a ledger is never there by half.
     async fn write(&self, recovery: Recovery, account: Option<Name>) -> Result<(), Failure> {
         let what = Happening::Recovered { objects: recovery.found.len() };
@@ -152,5 +125,43 @@ impl Recovering<'_> {
         let adopted = recovery.found.into_iter();
         records.extend(adopted.map(|found| Record::Adopted { address: found.address, entry: found.entry }));
         Ok(self.journal.commit(&records).await?)
+    }
+}
+
+/// Reads and matches until nothing more is to be read: children once their parents are known, and what
+/// lists leave out once an object is.
+///
+/// # Errors
+/// When the service cannot be read.
+pub(in crate::cli) async fn look(
+    session: &Session,
+    project: &Project,
+    connection: &Connection,
+    ledger: &Ledger,
+    chosen: &BTreeMap<Address, Name>,
+) -> Result<(Recovery, World), Failure> {
+    let stack = &project.stack;
+    let options = |adopt| Options { adopt, ..session.looking() };
+    let mut known = chosen.clone();
+    loop {
+        let (wanted, tables) = recovery::wanted(REGISTRY, stack, ledger, &options(known));
+        let world = reading::world(connection, &wanted, &tables, None).await?;
+        let recovery = recovery::recover(&Inputs {
+            registry: REGISTRY,
+            stack,
+            ledger,
+            snapshot: &world.snapshot,
+            catalog: &world.catalog,
+            pinned: None,
+            options: &options(chosen.clone()),
+            now: connection.client.clock().now(),
+            nonce: connection.client.random().uuid(),
+        });
+        known = recovery::known(&recovery);
+        let (next, _) = recovery::wanted(REGISTRY, stack, ledger, &options(known.clone()));
+        let more = !next.parents.is_subset(&wanted.parents) || !next.details.is_subset(&wanted.details);
+        if !more {
+            return Ok((recovery, world));
+        }
     }
 }

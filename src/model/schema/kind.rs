@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule};
+use crate::model::value::Attributes;
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,12 +161,13 @@ pub struct Kind {
     pub takes_along: &'static [(&'static str, &'static str)],
     /// A child that the service removes with its parent, and may not remove by itself before.
     pub goes_with_parent: bool,
+    /// Objects that the service itself has in every account, told by an attribute that has one of these
+    /// values: nobody makes, imports or deletes them.
+    pub given: Option<(&'static str, &'static [Literal])>,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
     /// Another kind's block in which such children may be written too, named by their parent.
     pub also_in: Option<AlsoIn>,
-    /// Objects that the service itself brings along, known by an attribute's values: nobody's to manage.
-    pub provided: Option<(&'static str, &'static [&'static str])>,
     /// Fields that answers may have and that no attribute carries.
     pub other_fields: &'static [&'static str],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
@@ -194,9 +196,9 @@ impl Kind {
         data_bearing: false,
         takes_along: &[],
         goes_with_parent: false,
+        given: None,
         plain_entry: None,
         also_in: None,
-        provided: None,
         other_fields: &[],
         shown_once: None,
         revival: None,
@@ -216,6 +218,14 @@ impl Kind {
             Scope::Child { of, collection } => Some((of, collection)),
             Scope::Account | Scope::Project => None,
         }
+    }
+
+    /// Tells whether an object with these attributes is one that the service itself has.
+    #[must_use]
+    pub fn is_given(&self, attributes: &Attributes) -> bool {
+        self.given.is_some_and(|(name, values)| {
+            attributes.get(name).is_some_and(|live| values.iter().any(|value| value.value() == *live))
+        })
     }
 
     /// Returns every call that changes an object in place, each once.

@@ -185,6 +185,17 @@ fn an_import_adopts_once() {
 }
 
 #[test]
+fn what_another_ledger_owns_is_not_taken_over() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "large"}));
+    world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
+    world.import("vm.web", "x1");
+    let key = world.live.keys().next().unwrap().clone();
+    world.options.foreign.insert(key, "vm.www of shop/staging".into());
+    assert_eq!(world.plan().blocks[0].text, "x1 belongs to vm.www of shop/staging already.");
+}
+
+#[test]
 fn a_removal_says_what_becomes_of_the_object() {
     let mut world = shop();
     world

@@ -58,6 +58,7 @@ impl World {
             stack: Stack {
                 name: "shop".into(),
                 environment: Environment { name: "prod".into(), confirm: Confirm::Ask },
+                environments: Vec::new(),
                 resources: IndexMap::new(),
                 outputs: BTreeMap::new(),
                 project: None,
@@ -294,11 +295,7 @@ impl World {
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
-                Bookkeeping::Move(moves) => {
-                    let serial = self.ledger.serial;
-                    self.ledger.record(&Record::Moved { moves }).unwrap();
-                    self.ledger.serial = serial;
-                }
+                Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
                 Bookkeeping::Forget(address) => {
                     self.ledger.entries.remove(&address).unwrap();
                 }

@@ -3,6 +3,7 @@
 mod check;
 mod diagnostics;
 mod doctor;
+mod edits;
 mod formatted;
 mod history;
 mod list;
@@ -10,11 +11,13 @@ mod plan;
 mod questions;
 mod recovery;
 pub(super) mod shown;
+mod takeover;
 mod write;
 
 pub use check::{checked, repair};
 pub use diagnostics::diagnostics;
 pub use doctor::{contract, doctor};
+pub use edits::edits;
 pub use formatted::formatted;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
@@ -22,4 +25,5 @@ pub use plan::{PlanOptions, plan, plan_to};
 pub use questions::{Asked, questions};
 pub use recovery::recovery;
 pub use shown::Shown;
+pub use takeover::takeover;
 pub use write::{SCHEMA_VERSION, compact, pretty};

@@ -4,16 +4,18 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
+use stead::config::declarations::kind_at;
 use stead::config::files::Files;
 use stead::config::load::{Request, load};
 use stead::config::stack::Stack;
 use stead::config::text::decode;
 use stead::kinds::REGISTRY;
-use stead::ledger::entry::{Identity, Ledger};
+use stead::ledger::entry::{Entry, Identity, Ledger, Owned};
 use stead::model::catalog::Catalog;
 use stead::model::diagnostic::{Diagnostic, Severity};
 use stead::model::snapshot::Snapshot;
 use stead::model::source::{Source, SourceId, Sources};
+use stead::model::value::Attributes;
 use stead::plan::make::{Inputs, Options, make};
 use stead::report::style::Style;
 use stead::report::{diagnostics, json, terminal};
@@ -114,9 +116,39 @@ fn show(problems: &[Diagnostic], sources: &Sources) {
     assert_json(&json::diagnostics(problems, sources), false);
 }
 
+/// What declarations leave behind was there once: they have something to do.
+fn remember(ledger: &mut Ledger, stack: &Stack) {
+    let declarations = &stack.declarations;
+    let moved = declarations.moved.iter().map(|moved| (&moved.from, moved.kind));
+    let removed = declarations.removed.iter();
+    let removed = removed.filter_map(|removed| Some((&removed.from, kind_at(&REGISTRY, &removed.from)?)));
+    for (number, (address, kind)) in moved.chain(removed).enumerate() {
+        let entry = Entry {
+            kind: kind.name.into(),
+            current: Some(Owned {
+                id: format!("id-{number}").into(),
+                parent: None,
+                project: None,
+                created_at: None,
+                provisional: false,
+            }),
+            deposed: Vec::new(),
+            parent: None,
+            applied: Attributes::new(),
+            depends_on: Vec::new(),
+            protect: false,
+            keep_on_remove: false,
+            unfinished: false,
+            secret_lost: false,
+        };
+        ledger.entries.insert(address.clone(), entry);
+    }
+}
+
 /// The first plan of a stack in an empty world: whole, and harmless to show.
 fn plan(stack: &Stack) {
-    let ledger = Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let mut ledger = Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    remember(&mut ledger, stack);
     let plan = make(&Inputs {
         registry: REGISTRY,
         stack,

@@ -1,0 +1,34 @@
+//! `import`.
+
+use clap::Args;
+
+use super::Format;
+use crate::model::address::{Address, Name};
+
+/// `import`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import --all --format kdl\n  stead import --all --project shop --observe\n  stead import --match-names"
+)]
+pub struct Import {
+    /// The resource that an object becomes: its block is written, unless it is there
+    #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = super::address)]
+    pub address: Option<Address>,
+    /// The object's id, or its name where no other of the kind has it
+    pub id: Option<Name>,
+    /// Take over everything in the account, or in --project
+    #[arg(long, conflicts_with_all = ["address", "match_names"])]
+    pub all: bool,
+    /// Find the objects of the blocks that are written, by what tells them apart
+    #[arg(long, conflicts_with = "address")]
+    pub match_names: bool,
+    /// Show what managing it would change; write nothing
+    #[arg(long)]
+    pub observe: bool,
+    /// Which syntax is written
+    #[arg(long, default_value = "yaml")]
+    pub format: Format,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}

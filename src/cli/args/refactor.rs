@@ -1,0 +1,41 @@
+//! `mv` and `rm`.
+
+use clap::Args;
+
+use crate::model::address::Address;
+
+/// `mv`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv database.main.users.old database.main.users.new --yes"
+)]
+pub struct Mv {
+    /// The resource, or a whole block with `for_each`
+    #[arg(value_parser = super::address)]
+    pub from: Address,
+    /// Its new address: the same but for the name
+    #[arg(value_parser = super::address)]
+    pub to: Address,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `rm`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes")]
+#[group(id = "fate", required = true, multiple = false, args = ["keep", "delete"])]
+pub struct Rm {
+    /// The resource, or a whole block with `for_each`
+    #[arg(value_parser = super::address)]
+    pub address: Address,
+    /// The object stays live; stead lets go of it
+    #[arg(long)]
+    pub keep: bool,
+    /// The object goes with the next apply
+    #[arg(long)]
+    pub delete: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}

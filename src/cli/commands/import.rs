@@ -1,0 +1,339 @@
+//! `stead import`: takes over live objects, and writes their configuration.
+
+use std::collections::BTreeMap;
+
+use super::recover::look;
+use crate::cli::args::{Format, Import};
+use crate::cli::books::{self, Book};
+use crate::cli::connect::Connection;
+use crate::cli::edits::Edits;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::{Begun, Project};
+use crate::cli::reading::{self, World};
+use crate::cli::session::Session;
+use crate::cli::{everything, files, scaffold};
+use crate::config::declarations::kind_at;
+use crate::config::document::Syntax;
+use crate::config::edit::{Edit, Literal, Path};
+use crate::config::print::{Block, Entry as PrintedEntry, Printed};
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::ObjectKey;
+use crate::model::source::SourceId;
+use crate::plan::change::Bookkeeping;
+use crate::plan::make::{Inputs, Options};
+use crate::plan::takeover::{Accepted, Order, Refused, accept};
+use crate::report::{json, recovery as matches, takeover as page};
+
+/// What the ledger is to remember.
+type Adoptions = Vec<(Address, Box<Entry>)>;
+
+/// Takes over.
+///
+/// # Errors
+/// When the stack has problems, the service or the ledger cannot be read or written, or what is written
+/// would change something.
+pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
+    let name = scaffold::stack_name(&files::directory_name(&session.settings.dir));
+    let begun = Project::open_or_begin(&session.settings, &name)?;
+    let connection = session.connect(&begun.project)?;
+    if args.observe {
+        let stack = &begun.project.stack;
+        let found = books::find_ledger(&begun.project, &connection.place).await?;
+        let ledger = found.unwrap_or_else(|| Ledger::new(books::fresh(&begun.project)));
+        session.ui.say(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
+        return Importing { session, begun: &begun, connection: &connection, ledger, journal: None }
+            .run(args)
+            .await;
+    }
+    let journal = books::open_journal(&begun.project, &connection, &session.who).await?;
+    let ledger = journal.ledger().clone();
+    let importing =
+        Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
+    let done = books::while_kept(&journal, importing.run(args)).await;
+    books::close_after(journal, done).await
+}
+
+/// Everything that an import works with.
+struct Importing<'a> {
+    session: &'a Session,
+    begun: &'a Begun,
+    connection: &'a Connection,
+    ledger: Ledger,
+    /// The open ledger; `None` when nothing is to be written.
+    journal: Option<&'a Book>,
+}
+
+impl Importing<'_> {
+    async fn run(&self, args: &Import) -> Result<Exit, Failure> {
+        match (&args.address, &args.id) {
+            (Some(address), Some(id)) if self.begun.project.stack.resources.contains_key(address) => {
+                self.declared(args, address, id).await
+            }
+            (Some(address), Some(id)) => self.one(args, address, id).await,
+            _ if args.match_names => self.matching(args).await,
+            _ => self.everything(args).await,
+        }
+    }
+
+    fn order<'o>(&'o self, options: &'o Options, world: &'o World) -> Inputs<'o> {
+        Inputs {
+            registry: REGISTRY,
+            stack: &self.begun.project.stack,
+            ledger: &self.ledger,
+            snapshot: &world.snapshot,
+            catalog: &world.catalog,
+            pinned: None,
+            options,
+            now: self.connection.client.clock().now(),
+            nonce: self.connection.client.random().uuid(),
+        }
+    }
+
+    /// Takes over everything.
+    async fn everything(&self, args: &Import) -> Result<Exit, Failure> {
+        let world =
+            everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+        let project = self.session.settings.project.as_ref();
+        let project = project.map(|named| everything::project(&world.snapshot, named)).transpose()?;
+        let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
+        let options = Options { project: project.clone(), foreign, ..Options::default() };
+        let accepted = self.accept(args, &options, &world, None, project.as_ref())?;
+        self.settle(args, accepted, &world, true).await
+    }
+
+    /// Takes over one object, whose block is to be written.
+    async fn one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+        let kind = kind_at(&REGISTRY, address).filter(|_| address.segments().count() == 2);
+        let Some(kind) = kind else {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{address} is not declared, and cannot be added"),
+            )
+            .help("An address is KIND.NAME. For a child or an instance, write its block first."));
+        };
+        let world =
+            everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+        let key = everything::object(&world.snapshot, kind, id)?;
+        let owner = self.ledger.entries.iter().find(|(_, entry)| {
+            entry.kind == key.kind && entry.current.as_ref().is_some_and(|owned| owned.id == key.id)
+        });
+        if let Some((owner, _)) = owner {
+            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
+                .help(&format!("To give it the other address: stead mv {owner} {address}")));
+        }
+        let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
+        if let Some(owner) = foreign.get(&key) {
+            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
+                "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
+            ));
+        }
+        let options = Options { foreign, ..self.session.looking() };
+        let accepted = self.accept(args, &options, &world, Some((address, &key)), None)?;
+        self.settle(args, accepted, &world, false).await
+    }
+
+    fn accept(
+        &self,
+        args: &Import,
+        options: &Options,
+        world: &World,
+        only: Option<(&Address, &ObjectKey)>,
+        project: Option<&Name>,
+    ) -> Result<Accepted, Failure> {
+        let below = self.begun.project.files();
+        let order = Order {
+            inputs: self.order(options, world),
+            files: &self.begun.files,
+            request: &self.begun.request,
+            read: &below,
+            format: match args.format {
+                Format::Yaml => Syntax::Yaml,
+                Format::Kdl => Syntax::Kdl,
+            },
+            only,
+            project,
+        };
+        accept(&order).map_err(|refused| match refused {
+            Refused::Rejected(rejected) => Failure::from(rejected),
+            Refused::Blocked(why) => Failure::new(Exit::Failed, format!("nothing was taken over: {why}")),
+        })
+    }
+
+    /// Shows what would be written, asks, writes the files, then the ledger.
+    async fn settle(
+        &self,
+        args: &Import,
+        accepted: Accepted,
+        world: &World,
+        all: bool,
+    ) -> Result<Exit, Failure> {
+        let ui = &self.session.ui;
+        let edits = if all { None } else { self.within(&accepted)? };
+        if ui.json {
+            ui.out(&json::takeover(&accepted));
+        } else {
+            ui.out(&page::page(&accepted, ui.verbose || !all || args.observe, ui.style));
+        }
+        if accepted.entries.is_empty() || args.observe {
+            ui.say("Nothing was written.");
+            return Ok(Exit::Done);
+        }
+        if let Some(edits) = &edits {
+            if !edits.settle(self.session, args.yes).await? {
+                return Ok(Exit::Failed);
+            }
+        } else {
+            let question = format!("Write {} files and take this over?", accepted.files.len());
+            if !self.session.sure(args.yes, &question).await? {
+                return Ok(Exit::Failed);
+            }
+            self.write(&accepted.files)?;
+        }
+        let count = accepted.entries.len();
+        self.record(accepted.entries, world).await?;
+        let begun = &self.begun.project;
+        let project = Project {
+            directory: begun.directory.clone(),
+            stack: accepted.stack,
+            warnings: Vec::new(),
+            outside: begun.outside,
+            settings: begun.settings.clone(),
+        };
+        let pinned = reading::pinned(&self.connection.lock_file)?;
+        books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
+        ui.say(&format!("{count} objects are managed now."));
+        self.session.next("plan", "shows that nothing is left to do");
+        Ok(Exit::Done)
+    }
+
+    /// Puts a block into the file that has the others of its kind; `None` where there is none.
+    fn within(&self, accepted: &Accepted) -> Result<Option<Edits<'_>>, Failure> {
+        let [block] = accepted.blocks.as_slice() else { return Ok(None) };
+        let of_kind = |address: &&Address| address.root() == block.word;
+        let beside = self.begun.project.stack.resources.iter().find(|(address, _)| of_kind(address));
+        let Some((_, beside)) = beside.filter(|_| accepted.variables.is_empty()) else { return Ok(None) };
+        let file: SourceId = beside.span.source;
+        let mut edits = Edits::new(self.begun);
+        let path = Path::of(&block.word).key(block.name.as_str());
+        edits.make(file, &[Edit::Set(path, literal(block))])?;
+        edits.read()?;
+        Ok(Some(edits))
+    }
+
+    /// Writes new files, or none.
+    fn write(&self, written: &[(String, String)]) -> Result<(), Failure> {
+        let directory = &self.begun.project.directory;
+        let there = written.iter().map(|(name, _)| directory.join(name)).find(|path| files::exists(path));
+        if let Some(path) = there {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("{} is there already; nothing was written", files::shown(&path)),
+            ));
+        }
+        for (name, text) in written {
+            files::write_public(&directory.join(name), text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    async fn record(&self, entries: Adoptions, world: &World) -> Result<(), Failure> {
+        let Some(journal) = self.journal else { return Ok(()) };
+        let known = self.ledger.identity.account.is_some();
+        let account = world.snapshot.account.clone().filter(|_| !known);
+        let mut records: Vec<Record> =
+            account.map(|account| Record::Account { account }).into_iter().collect();
+        let adopted = entries.into_iter().map(|(address, entry)| Record::Adopted { address, entry });
+        records.extend(adopted);
+        Ok(journal.commit(&records).await?)
+    }
+
+    /// Takes over one object for a block that is written already.
+    async fn declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+        let adopt = BTreeMap::from([(address.clone(), id.clone())]);
+        let options = Options { adopt, ..self.session.looking() };
+        let pinned = reading::pinned(&self.connection.lock_file)?;
+        let reading =
+            reading::plan(self.connection, &self.begun.project, &self.ledger, &options, pinned.as_ref());
+        let (plan, world) = reading.await?;
+        let ui = &self.session.ui;
+        if let Some(block) = plan.blocks.iter().find(|block| block.address.as_ref() == Some(address)) {
+            return Err(Failure::new(Exit::Blocked, block.text.clone()).help(&block.help));
+        }
+        let change = plan.changes.iter().find(|change| change.address == *address);
+        let differs = change.is_some_and(|change| !change.attributes.is_empty());
+        let entry = plan.bookkeeping.iter().find_map(|bookkeeping| match bookkeeping {
+            Bookkeeping::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
+            _ => None,
+        });
+        ui.out(&page::adoption(address, id, change, ui.style));
+        let (Some(entry), false) = (entry, args.observe) else {
+            ui.say("Nothing was written.");
+            return Ok(Exit::Done);
+        };
+        let question =
+            if differs { "Take it over? The next apply changes it as shown." } else { "Take it over?" };
+        if !self.session.sure(args.yes, question).await? {
+            return Ok(Exit::Failed);
+        }
+        self.record(vec![entry], &world).await?;
+        ui.say(&format!("{address} is managed now."));
+        Ok(Exit::Done)
+    }
+
+    /// Takes over the objects of declared resources, found by what tells them apart.
+    async fn matching(&self, args: &Import) -> Result<Exit, Failure> {
+        let ui = &self.session.ui;
+        let (stack, connection) = (&self.begun.project, self.connection);
+        let (mut recovery, world) =
+            look(self.session, stack, connection, &self.ledger, &BTreeMap::new()).await?;
+        let owned = |address: &Address| {
+            self.ledger.entries.get(address).is_some_and(|entry| entry.current.is_some())
+        };
+        recovery.found.retain(|found| !owned(&found.address));
+        if ui.json {
+            ui.out(&json::recovery(&recovery));
+        } else {
+            ui.out(&matches::page(&recovery, ui.style));
+        }
+        let exit = if recovery.ties.is_empty() { Exit::Done } else { Exit::Blocked };
+        if recovery.found.is_empty() || args.observe {
+            ui.say("Nothing was written.");
+            return Ok(exit);
+        }
+        if !self.session.sure(args.yes, "Take these over?").await? {
+            return Ok(Exit::Failed);
+        }
+        let count = recovery.found.len();
+        let entries = recovery.found.into_iter().map(|found| (found.address, found.entry)).collect();
+        self.record(entries, &world).await?;
+        ui.say(&format!("{count} objects are managed now."));
+        self.session.next("plan", "shows what differs");
+        Ok(exit)
+    }
+}
+
+/// Returns a block's body as an edit writes it.
+fn literal(block: &Block) -> Literal {
+    Literal::Map(block.entries.iter().map(entry).collect())
+}
+
+fn entry(entry: &PrintedEntry) -> (Name, Literal) {
+    (entry.key.as_str().into(), value(&entry.value))
+}
+
+fn value(printed: &Printed) -> Literal {
+    match printed {
+        Printed::Text(text) => Literal::text(text.replace('$', "$$")),
+        Printed::Reference(path) => Literal::text(path.as_str()),
+        Printed::Number(number) => Literal::Number(number.as_str().into()),
+        Printed::Bool(yes) => Literal::Boolean(*yes),
+        Printed::Null => Literal::Null,
+        Printed::List(items) => Literal::List(items.iter().map(value).collect()),
+        Printed::Map(entries) => Literal::Map(entries.iter().map(entry).collect()),
+    }
+}

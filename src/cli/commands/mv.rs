@@ -1,0 +1,105 @@
+//! `stead mv`: another name for a resource: its block, what refers to it, and the `moved` entry.
+
+use crate::cli::args::Mv;
+use crate::cli::edits::Edits;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::{Begun, Project};
+use crate::cli::session::Session;
+use crate::config::edit::{Edit, Literal, Path};
+use crate::config::stack::{Resource, Stack};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::model::source::SourceId;
+
+/// The attribute that a block's own name stands for.
+const NAME: &str = "name";
+
+/// Gives a resource another name.
+///
+/// # Errors
+/// When there is no such resource, the new name is taken, or the files cannot be edited.
+pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Failure> {
+    let begun = Project::open_begun(&session.settings)?;
+    let (from, to) = (&args.from, &args.to);
+    let block = block(&begun, from)?;
+    fits(&begun.project.stack, from, to)?;
+    let mut edits = Edits::new(&begun);
+    edits.make(block.file, &[Edit::Rename(Path::of(from.as_str()), to.last().into())])?;
+    edits.make_everywhere(&[Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])])?;
+    let mut more = Vec::new();
+    if let Some(name) = block.name {
+        more.push(Edit::Set(Path::of(to.as_str()).key(NAME), Literal::text(name)));
+    }
+    let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
+    more.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
+    edits.make(block.file, &more)?;
+    let (before, after) = (begun.project.stack.resources.len(), edits.read()?.resources.len());
+    if before != after {
+        return Err(Failure::new(Exit::Failed, format!("{before} resources would become {after}"))
+            .help("Nothing was written. Rename it by hand, and write the `moved` entry."));
+    }
+    if !edits.settle(session, args.yes).await? {
+        return Ok(Exit::Failed);
+    }
+    session.next("plan", "shows the move");
+    Ok(Exit::Done)
+}
+
+/// A block that is to be edited.
+pub(super) struct Found {
+    /// The file that it stands in.
+    pub(super) file: SourceId,
+    /// The name that its objects have by its own name, where nothing else says it.
+    name: Option<Name>,
+}
+
+/// Finds the block of an address: of one resource, or of all instances.
+///
+/// # Errors
+/// When there is none, or the address is an instance's.
+pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> {
+    let stack = &begun.project.stack;
+    let resource = stack.resources.get(address).or_else(|| {
+        let is_instance = |resource: &&Resource| {
+            let key = resource.key.as_ref().map(|key| address.join(key));
+            key.as_ref() == Some(&resource.address)
+        };
+        stack.resources.values().find(is_instance)
+    });
+    let Some(resource) = resource else {
+        let known = stack.resources.keys().map(Address::as_str);
+        let help = match nearest(address.as_str(), known) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => "`stead ls` lists what there is.".to_owned(),
+        };
+        return Err(Failure::new(Exit::Usage, format!("no block declares {address}")).help(&help));
+    };
+    if resource.key.is_some() && resource.address == *address {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("{address} is one instance of a block with `for_each`"),
+        )
+        .help("Change its key where `for_each` takes it from; the plan then tells the entry to write."));
+    }
+    let own = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);
+    let name = own.map(|_| match resource.key {
+        Some(_) => Name::new(format!("{}-${{each.key}}", address.last())),
+        None => Name::new(address.last()),
+    });
+    Ok(Found { file: resource.span.source, name })
+}
+
+fn fits(stack: &Stack, from: &Address, to: &Address) -> Result<(), Failure> {
+    let place = |address: &Address| address.as_str().rsplit_once('.').map(|(place, _)| place.to_owned());
+    if place(from) != place(to) {
+        let text = format!("{to} stands elsewhere than {from}: only a name can be changed");
+        return Err(Failure::new(Exit::Usage, text)
+            .help("Move the block by hand, and write `moved: [{ from: …, to: … }]`."));
+    }
+    match stack.resources.keys().find(|known| known.is_within(to)) {
+        Some(known) => Err(Failure::new(Exit::Usage, format!("{known} is declared already"))
+            .help("Choose another name, or remove that block first.")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Edits of a stack's own files: made in memory, read back, shown, agreed on, written.
+
+use similar::TextDiff;
+
+use super::exit::Exit;
+use super::failure::Failure;
+use super::files;
+use super::project::Begun;
+use super::session::Session;
+use crate::config::edit::{Edit, File, edit};
+use crate::config::load::{self, Rejected};
+use crate::config::stack::Stack;
+use crate::kinds::REGISTRY;
+use crate::model::source::{Source, SourceId, Sources};
+use crate::report::json;
+
+/// Lines around a change that are shown.
+const CONTEXT: usize = 2;
+
+/// Files with edits that are not written yet.
+pub(super) struct Edits<'a> {
+    begun: &'a Begun,
+    texts: Vec<(SourceId, Source)>,
+}
+
+impl<'a> Edits<'a> {
+    /// Starts with the files as they are.
+    pub(super) fn new(begun: &'a Begun) -> Self {
+        let texts = begun.files.iter().map(|(id, source)| (id, source.clone())).collect();
+        Self { begun, texts }
+    }
+
+    /// Edits one file.
+    ///
+    /// # Errors
+    /// When the edit cannot be made without touching anything else.
+    pub(super) fn make(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), Failure> {
+        let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) else { return Ok(()) };
+        let made = edit(&File { source, registry: &REGISTRY }, edits);
+        let text = made.map_err(|refusal| {
+            let mut sources = Sources::default();
+            sources.add(source.clone());
+            Failure::from(Box::new(Rejected { sources, diagnostics: vec![*refusal.0] }))
+        })?;
+        *source = Source::new(source.path.clone(), text);
+        Ok(())
+    }
+
+    /// Edits every file.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub(super) fn make_everywhere(&mut self, edits: &[Edit]) -> Result<(), Failure> {
+        let all: Vec<SourceId> = self.texts.iter().map(|(id, _)| *id).collect();
+        all.into_iter().try_for_each(|file| self.make(file, edits))
+    }
+
+    /// Reads the edited files as a stack.
+    ///
+    /// # Errors
+    /// When they have problems that they did not have before.
+    pub(super) fn read(&self) -> Result<Stack, Failure> {
+        let mut sources = Sources::default();
+        for (_, source) in &self.texts {
+            sources.add(source.clone());
+        }
+        let below = self.begun.project.files();
+        Ok(load::load(REGISTRY, sources, &self.begun.request, &below)?.0)
+    }
+
+    /// Shows the edits, asks, and writes them.
+    ///
+    /// # Errors
+    /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
+    pub(super) async fn settle(&self, session: &Session, yes: bool) -> Result<bool, Failure> {
+        let edited: Vec<(&Source, &Source)> = self
+            .texts
+            .iter()
+            .filter_map(|(id, new)| Some((self.begun.files.get(*id)?, new)))
+            .filter(|(old, new)| old.text != new.text)
+            .collect();
+        let diffs: Vec<(String, String)> = edited.iter().map(|(old, new)| diff(old, new)).collect();
+        if session.ui.json {
+            session.ui.out(&json::edits(&diffs));
+        } else {
+            session.ui.out(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
+        }
+        if !session.sure(yes, "Write this?").await? {
+            return Ok(false);
+        }
+        for (old, new) in edited {
+            let path = session.settings.dir.join(&old.path);
+            let path = if files::exists(&path) { path } else { old.path.clone().into() };
+            if files::read_optional(&path)?.as_deref() != Some(&*old.text) {
+                return Err(Failure::new(
+                    Exit::Failed,
+                    format!("{} changed meanwhile", files::shown(&path)),
+                )
+                .help("Run the command again."));
+            }
+            files::write_public(&path, new.text.as_bytes())?;
+        }
+        Ok(true)
+    }
+}
+
+fn diff(old: &Source, new: &Source) -> (String, String) {
+    let diff = TextDiff::from_lines(&*old.text, &*new.text);
+    let text = diff.unified_diff().context_radius(CONTEXT).header(&old.path, &new.path).to_string();
+    (old.path.clone(), text)
+}

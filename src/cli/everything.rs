@@ -1,0 +1,133 @@
+//! Reading a whole account: all lists, all children, and what lists leave out.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+
+use super::connect::Connection;
+use super::exit::Exit;
+use super::failure::Failure;
+use super::project::Project;
+use super::reading::World;
+use super::session::Session;
+use crate::cloud::client::ReadError;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Kind};
+use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
+use crate::model::value::Value;
+use crate::plan::make;
+use crate::report::escape;
+
+/// Reads everything that there is, besides what the stack needs. A list that the key may not read is left
+/// out, and that is told.
+///
+/// # Errors
+/// When the service refuses another read or does not answer.
+pub(super) async fn read(
+    session: &Session,
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+) -> Result<World, Failure> {
+    let client = &connection.client;
+    let (mut wanted, _) = make::wanted(REGISTRY, &project.stack, ledger, &session.looking());
+    wanted.projects = None;
+    let single = REGISTRY.top_level().filter(|kind| kind.api.absent_when.is_some());
+    wanted.kinds.extend(single.map(|kind| Name::new(kind.name)));
+    let mut snapshot = client.refresh(&wanted).await?;
+    let listed = snapshot.listed.clone();
+    let more: Vec<&'static Kind> =
+        REGISTRY.top_level().filter(|kind| !listed.contains(kind.name)).collect();
+    let lists = join_all(more.iter().map(|kind| client.list(kind, None, None))).await;
+    for (kind, objects) in more.iter().zip(lists) {
+        match objects {
+            Ok(objects) => {
+                snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
+                snapshot.listed.insert(kind.name.into());
+            }
+            Err(error @ ReadError::Refused { .. }) => {
+                let why = escape::line(&error.to_string()).into_owned();
+                session.ui.say(&format!("note: {} is left out: {why}", kind.name));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let children = |kind: &Kind| REGISTRY.children(kind.name).map(|child| child.name).collect::<Vec<_>>();
+    let mut parents = BTreeSet::new();
+    for kind in REGISTRY.top_level() {
+        for child in children(kind) {
+            parents.extend(snapshot.of_kind(kind.name).map(|object| (Name::new(child), object.id.clone())));
+        }
+    }
+    let below = Wanted { parents, details: details(&snapshot), ..Wanted::default() };
+    merge(&mut snapshot, client.refresh(&below).await?);
+    let below = Wanted { details: details(&snapshot), ..Wanted::default() };
+    if !below.details.is_empty() {
+        merge(&mut snapshot, client.refresh(&below).await?);
+    }
+    let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
+    Ok(World { snapshot, catalog: client.catalog(&tables).await? })
+}
+
+/// Objects that show more by id than in lists, and were not read so yet.
+fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    let unlisted = |attribute: &Attribute| !attribute.listed && attribute.is_readable();
+    let short = REGISTRY
+        .kinds
+        .iter()
+        .filter(|kind| kind.api.read.is_some() && kind.attributes.iter().any(unlisted));
+    let objects = short.flat_map(|kind| snapshot.of_kind(kind.name));
+    objects.filter(|object| !object.detailed).map(crate::model::snapshot::Object::key).collect()
+}
+
+fn merge(into: &mut Snapshot, more: Snapshot) {
+    for (key, object) in more.objects {
+        let keeps = into.objects.get(&key).is_some_and(|known| known.detailed && !object.detailed);
+        if !keeps {
+            into.objects.insert(key, object);
+        }
+    }
+    into.listed.extend(more.listed);
+    into.absent.extend(more.absent);
+}
+
+/// Returns the id of a project by its name or id.
+///
+/// # Errors
+/// When there is none, or several have the name.
+pub(super) fn project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure> {
+    let kind = REGISTRY.top_level().find(|kind| kind.attribute("is_default").is_some());
+    let Some(kind) = kind else { return Ok(named.clone()) };
+    object(snapshot, kind, named).map(|key| key.id)
+}
+
+/// Returns the object of an id, or of a name that no other of its kind has.
+///
+/// # Errors
+/// When there is none, or several have the name.
+pub(super) fn object(snapshot: &Snapshot, kind: &Kind, named: &Name) -> Result<ObjectKey, Failure> {
+    let all = || snapshot.of_kind(kind.name);
+    if let Some(object) = all().find(|object| object.id == *named) {
+        return Ok(object.key());
+    }
+    let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
+    let by_name: Vec<_> = all().filter(|object| name(object.attributes.get("name"))).collect();
+    match by_name.as_slice() {
+        [object] => Ok(object.key()),
+        [] => Err(Failure::new(
+            Exit::Failed,
+            format!("there is no {} with the id or name {named}", kind.name),
+        )
+        .help("stead ls --unmanaged lists what there is.")),
+        several => {
+            let ids: Vec<&str> = several.iter().take(5).map(|object| object.id.as_str()).collect();
+            Err(Failure::new(
+                Exit::Failed,
+                format!("{} of kind {} are called {named}", several.len(), kind.name),
+            )
+            .help(&format!("Say which one by its id: {}.", ids.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Configuration written by the tool: blocks as text in either syntax, one entry a line.
+
+mod kdl;
+mod tree;
+mod write;
+mod yaml;
+
+pub use tree::{Block, Entry, Mark, Page, Printed};
+pub use write::blocks;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,310 @@
+//! A draft: chosen objects as blocks, with names, references and secrets taken out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::names::{Namer, legal};
+use super::value::{Writer, looks_secret};
+use crate::config::print::{Block, Entry, Printed};
+use crate::model::address::{Address, Name};
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};
+use crate::model::secret::Secret;
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::value::Value;
+use crate::plan::survey::is_leaving;
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// The attribute that a block's own name stands for.
+const NAME: &str = "name";
+
+/// A variable that stands for a secret of a live object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SecretVariable {
+    /// Its name.
+    pub name: Name,
+    /// What is live.
+    pub value: Secret,
+    /// Where it is used, in words: `app.web.env_vars.STRIPE_KEY`.
+    pub of: String,
+}
+
+/// What drafts are made of.
+pub(super) struct Material<'a> {
+    pub(super) registry: Registry,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) catalog: &'a Catalog,
+    /// Objects that have an address already.
+    pub(super) owned: &'a HashMap<ObjectKey, Address>,
+    /// Objects that another ledger owns.
+    pub(super) foreign: &'a BTreeMap<ObjectKey, Name>,
+    /// Addresses that nothing may get.
+    pub(super) taken: &'a BTreeSet<Address>,
+    /// Only this one, at this address, with its children.
+    pub(super) only: Option<(&'a Address, &'a ObjectKey)>,
+    /// Only objects of this project, and what belongs to none.
+    pub(super) project: Option<&'a Name>,
+    /// The project that resources belong to that do not say one.
+    pub(super) home: Option<&'a Name>,
+}
+
+/// What is left out of a draft, and why.
+#[derive(Debug, Default)]
+pub(super) struct Omitted {
+    /// Objects.
+    pub(super) objects: BTreeMap<ObjectKey, String>,
+    /// Attributes of objects.
+    pub(super) attributes: BTreeMap<(ObjectKey, Name), String>,
+}
+
+/// Whose line a mark is: an object's, or one of its attributes'.
+pub(super) type Whose = (ObjectKey, Option<&'static Attribute>);
+
+/// Chosen objects as blocks.
+#[derive(Default)]
+pub(super) struct Draft {
+    /// Blocks, by kind and name.
+    pub(super) blocks: Vec<Block>,
+    /// By mark.
+    pub(super) marks: Vec<Whose>,
+    /// Which object each address is.
+    pub(super) adopt: BTreeMap<Address, ObjectKey>,
+    /// Secrets.
+    pub(super) variables: Vec<SecretVariable>,
+}
+
+struct Drafter<'m, 'a> {
+    material: &'m Material<'a>,
+    omitted: &'m Omitted,
+    writer: Writer<'a>,
+    given: HashMap<ObjectKey, Address>,
+    children: Children<'a>,
+    /// Every resource must say its project.
+    says_project: bool,
+    variables: BTreeSet<Name>,
+    draft: Draft,
+}
+
+/// Makes a draft of all that is chosen and not omitted.
+pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
+    let chosen = chosen(material, omitted);
+    let children = children(material, omitted);
+    let mut drafter = Drafter {
+        material,
+        omitted,
+        writer: Writer::new(material.registry, material.catalog),
+        given: named(material, &chosen, &children),
+        children,
+        says_project: !has_one_home(material, &chosen),
+        variables: BTreeSet::new(),
+        draft: Draft::default(),
+    };
+    for (kind, object) in &chosen {
+        drafter.block(kind, object);
+    }
+    let mut draft = drafter.draft;
+    draft.blocks.sort_by(|a, b| (&a.word, &a.name).cmp(&(&b.word, &b.name)));
+    draft
+}
+
+/// Children by their parents' ids.
+type Children<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
+
+/// Gives every chosen object an address; what others are named after is named first.
+fn named(
+    material: &Material<'_>,
+    chosen: &[(&'static Kind, &Object)],
+    children: &Children<'_>,
+) -> HashMap<ObjectKey, Address> {
+    let mut namer = Namer::new(material.catalog, material.owned.clone(), material.taken.clone());
+    let by_need = |kind: &Kind| kind.attributes.iter().any(|a| matches!(a.ty, Type::Reference(_)));
+    let (first, then): (Vec<_>, Vec<_>) = chosen.iter().partition(|(kind, _)| !by_need(kind));
+    for (kind, object) in first.into_iter().chain(then) {
+        let address = match material.only {
+            Some((address, key)) if *key == object.key() => {
+                namer.given.insert(object.key(), address.clone());
+                address.clone()
+            }
+            _ => namer.give(kind, object, None),
+        };
+        for child in material.registry.children(kind.name) {
+            for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
+                namer.give(child, object, Some(&address));
+            }
+        }
+    }
+    namer.given
+}
+
+/// Tells whether all that belongs to a project belongs to the one that nobody has to say.
+fn has_one_home(material: &Material<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
+    let projects: Vec<&Name> = chosen
+        .iter()
+        .filter(|(kind, _)| kind.attribute(DEFAULT_MARK).is_some())
+        .map(|(_, object)| &object.id)
+        .collect();
+    let home = match projects.as_slice() {
+        [] => material.home,
+        [one] => Some(*one),
+        _ => return false,
+    };
+    let mut inside = chosen.iter().filter(|(kind, _)| kind.scope == Scope::Project);
+    inside.all(|(_, object)| object.project.as_ref() == home)
+}
+
+/// Returns the objects of the top level that are written.
+fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind, &'a Object)> {
+    let wanted = |kind: &'static Kind, object: &Object| {
+        let key = object.key();
+        if let Some((_, only)) = material.only {
+            return *only == key;
+        }
+        let inside = match (material.project, kind.scope) {
+            (None, _) => true,
+            (Some(project), Scope::Project) => object.project.as_ref() == Some(project),
+            // The project itself, and nothing else of the account.
+            (Some(project), _) => kind.attribute(DEFAULT_MARK).is_some() && object.id == *project,
+        };
+        inside
+            && !kind.is_given(&object.attributes)
+            && !is_leaving(kind, object)
+            && !material.owned.contains_key(&key)
+            && !material.foreign.contains_key(&key)
+            && !omitted.objects.contains_key(&key)
+    };
+    let mut found = Vec::new();
+    for kind in material.registry.top_level() {
+        let objects = material.snapshot.of_kind(kind.name);
+        found.extend(objects.filter(|object| wanted(kind, object)).map(|object| (kind, object)));
+    }
+    found
+}
+
+fn children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
+    let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
+    for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {
+        for object in material.snapshot.of_kind(kind.name) {
+            let key = object.key();
+            let out = material.owned.contains_key(&key) || omitted.objects.contains_key(&key);
+            if let Some(parent) = object.parent.as_ref().filter(|_| !out && !is_leaving(kind, object)) {
+                found.entry((kind.name, parent)).or_default().push(object);
+            }
+        }
+    }
+    found
+}
+
+impl Drafter<'_, '_> {
+    fn block(&mut self, kind: &'static Kind, object: &Object) {
+        let Some(address) = self.given.get(&object.key()).cloned() else { return };
+        let mark = self.mark(object, None);
+        let mut entries = self.body(kind, object, &address);
+        let key = object.key();
+        for child in self.material.registry.children(kind.name) {
+            let Some((_, collection)) = child.child_of() else { continue };
+            let all = self.children.get(&(child.name, &key.id)).cloned().unwrap_or_default();
+            let mut inner = Vec::with_capacity(all.len());
+            for object in all {
+                let Some(address) = self.given.get(&object.key()).cloned() else { continue };
+                let mark = self.mark(object, None);
+                let entries = self.body(child, object, &address);
+                inner.push(Entry { key: address.last().to_owned(), value: Printed::Map(entries), mark });
+            }
+            inner.sort_by(|a, b| a.key.cmp(&b.key));
+            if !inner.is_empty() {
+                entries.push(Entry { key: collection.to_owned(), value: Printed::Map(inner), mark });
+            }
+        }
+        let name = address.segments().nth(1).unwrap_or_default().to_owned();
+        self.draft.blocks.push(Block { word: kind.name.to_owned(), name, entries, mark });
+    }
+
+    fn mark(&mut self, object: &Object, attribute: Option<&'static Attribute>) -> usize {
+        self.draft.marks.push((object.key(), attribute));
+        self.draft.marks.len() - 1
+    }
+
+    fn body(&mut self, kind: &'static Kind, object: &Object, address: &Address) -> Vec<Entry> {
+        let key = object.key();
+        self.draft.adopt.insert(address.clone(), key.clone());
+        let mut entries = Vec::new();
+        for attribute in kind.attributes {
+            if self.omitted.attributes.contains_key(&(key.clone(), attribute.name.into())) {
+                continue;
+            }
+            let Some(value) = self.writer.worth(attribute, object) else { continue };
+            // A block is called what its object is called, unless it says otherwise.
+            if attribute.name == NAME && value.as_text() == Some(address.last()) {
+                continue;
+            }
+            let mark = self.mark(object, Some(attribute));
+            let value = self.value(attribute, &value, address, mark);
+            entries.push(Entry { key: attribute.name.to_owned(), value, mark });
+        }
+        if kind.scope == Scope::Project && self.says_project {
+            entries.extend(self.project(object));
+        }
+        entries
+    }
+
+    fn project(&mut self, object: &Object) -> Option<Entry> {
+        let id = object.project.as_ref()?;
+        let mark = self.mark(object, None);
+        let home =
+            self.material.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
+        let key = ObjectKey { kind: home.name.into(), parent: None, id: id.clone() };
+        let value = match self.given.get(&key) {
+            Some(address) => Printed::Reference(format!("${address}")),
+            None => Printed::Text(id.to_string()),
+        };
+        Some(Entry { key: home.name.to_owned(), value, mark })
+    }
+
+    fn value(
+        &mut self,
+        attribute: &'static Attribute,
+        value: &Value,
+        address: &Address,
+        mark: usize,
+    ) -> Printed {
+        let place = format!("{address}.{}", attribute.name);
+        match (attribute.ty, value) {
+            (_, Value::Text(text)) if attribute.secret => self.secret(&place, text),
+            (Type::Map(of), Value::Map(map)) => {
+                let entry = |(key, part): (&Name, &Value)| {
+                    let value = match part {
+                        Value::Null => return None,
+                        Value::Text(text) if attribute.secret || looks_secret(key, text) => {
+                            self.secret(&format!("{place}.{key}"), text)
+                        }
+                        part => self.writer.written(of, part, &self.given, mark),
+                    };
+                    Some(Entry { key: key.to_string(), value, mark })
+                };
+                Printed::Map(map.iter().filter_map(entry).collect())
+            }
+            (ty, value) => self.writer.written(&ty, value, &self.given, mark),
+        }
+    }
+
+    /// Takes a secret out: a variable stands for it.
+    fn secret(&mut self, place: &str, text: &str) -> Printed {
+        let wanted = legal(&place.replace('.', "_")).replace('-', "_");
+        let mut name = Name::new(&wanted);
+        let mut number = 1;
+        while !self.variables.insert(name.clone()) {
+            number += 1;
+            name = Name::new(format!("{wanted}_{number}"));
+        }
+        let variable =
+            SecretVariable { name: name.clone(), value: Secret::new(text), of: place.to_owned() };
+        self.draft.variables.push(variable);
+        Printed::Reference(format!("$vars.{name}"))
+    }
+}
+
+/// Tells whether an object can be written without an attribute.
+pub(super) fn can_miss(attribute: &Attribute) -> bool {
+    attribute.presence != Presence::Required
+}

@@ -1,0 +1,10 @@
+//! Takeover: live objects written as configuration, accepted only when the plan of what is written
+//! has nothing to do.
+
+mod accept;
+mod draft;
+mod names;
+mod value;
+
+pub use accept::{Accepted, Format, Left, Order, Refused, Told, accept};
+pub use draft::SecretVariable;

@@ -1,0 +1,130 @@
+//! Live values as a person would write them.
+
+use std::collections::HashMap;
+
+use crate::config::print::{Entry, Mark, Printed};
+use crate::model::address::{Address, Name};
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Attribute, Presence, Registry, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+use crate::plan::compare::{is_unset, part_type, same};
+use crate::plan::diff::returned;
+use crate::plan::names::Names;
+
+/// Words in a key that say that its value is nobody's business.
+const SECRET_WORDS: &[&str] =
+    &["SECRET", "TOKEN", "PASSWORD", "PASSWD", "PRIVATE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY"];
+
+/// What values are written with.
+pub(super) struct Writer<'a> {
+    registry: Registry,
+    names: Names<'a>,
+}
+
+impl<'a> Writer<'a> {
+    /// Returns a writer over the names of a catalog.
+    pub(super) fn new(registry: Registry, catalog: &'a Catalog) -> Self {
+        Self { registry, names: Names::new(catalog) }
+    }
+
+    /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
+    pub(super) fn worth(&self, attribute: &Attribute, object: &Object) -> Option<Value> {
+        if !attribute.is_writable() {
+            return None;
+        }
+        let live = returned(attribute, object)?;
+        match attribute.presence {
+            Presence::Default(literal) if same(&attribute.ty, &literal.value(), &live) => None,
+            Presence::Required => Some(live),
+            _ => (!is_unset(&live)).then_some(live),
+        }
+    }
+
+    /// Returns a value as it is written.
+    pub(super) fn written(
+        &self,
+        ty: &Type,
+        value: &Value,
+        given: &HashMap<ObjectKey, Address>,
+        mark: Mark,
+    ) -> Printed {
+        match (ty, value) {
+            (_, Value::Null) => Printed::Null,
+            (Type::Reference(kind), Value::Text(id)) => {
+                reference(kind, id, given).unwrap_or_else(|| Printed::Text(id.to_string()))
+            }
+            (Type::Catalog(table), value) => self.catalog(table, value, given),
+            (Type::Labelled(words), Value::Integer(number)) => {
+                let word = words.iter().find(|(_, n)| n == number).map(|(word, _)| *word);
+                word.map_or_else(|| Printed::Number(number.to_string()), |word| Printed::Text(word.into()))
+            }
+            (Type::Integer { .. } | Type::Decimal, Value::Text(number)) => {
+                Printed::Number(number.to_string())
+            }
+            (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+                Printed::List(items.iter().map(|item| self.written(of, item, given, mark)).collect())
+            }
+            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(map)) => {
+                let entry = |(key, part): (&Name, &Value)| {
+                    let ty = part_type(ty, key)?;
+                    let value = self.written(ty, part, given, mark);
+                    (*part != Value::Null).then(|| Entry { key: key.to_string(), value, mark })
+                };
+                Printed::Map(map.iter().filter_map(entry).collect())
+            }
+            (_, Value::Bool(yes)) => Printed::Bool(*yes),
+            (_, Value::Integer(number)) => Printed::Number(number.to_string()),
+            (_, Value::Decimal(number)) => Printed::Number(number.to_string()),
+            (_, other) => Printed::Text(other.to_string()),
+        }
+    }
+
+    fn catalog(&self, table: &str, value: &Value, given: &HashMap<ObjectKey, Address>) -> Printed {
+        let kind = self.registry.catalog(table).and_then(|table| table.of_kind);
+        if let (Some(kind), Value::Text(id)) = (kind, value)
+            && let Some(reference) = reference(kind, id, given)
+        {
+            return reference;
+        }
+        match self.names.find(table, value) {
+            Some(record) => Printed::Text(record.slug.to_string()),
+            None => Printed::Text(value.to_string()),
+        }
+    }
+}
+
+fn reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
+    let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
+    given.get(&key).map(|address| Printed::Reference(format!("${address}")))
+}
+
+/// Tells whether an entry of a map is a secret, by its key or by its look.
+pub(super) fn looks_secret(key: &str, value: &str) -> bool {
+    let upper = key.to_uppercase();
+    let names = SECRET_WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY");
+    let login = value.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+    names
+        || login.is_some_and(|(login, _)| login.contains(':') && !login.contains('/'))
+        || value.contains("-----BEGIN")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_secret;
+
+    #[test]
+    fn secrets_are_told_by_key_or_look() {
+        for (key, value, secret) in [
+            ("STRIPE_KEY", "sk_live", true),
+            ("db_password", "x", true),
+            ("URL", "postgres://me:pw@db/x", true),
+            ("PEM", "-----BEGIN PRIVATE KEY-----", true),
+            ("URL", "https://example.com/a@b:c", false),
+            ("MODE", "fast", false),
+            ("KEYBOARD", "de", false),
+        ] {
+            assert_eq!(looks_secret(key, value), secret, "{key}={value}");
+        }
+    }
+}

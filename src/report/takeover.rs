@@ -1,0 +1,66 @@
+//! What is taken over, as people read it.
+
+use super::page::{Line, Page};
+use super::style::{Role, Sign, Style};
+use super::words;
+use crate::model::address::Address;
+use crate::plan::change::Change;
+use crate::plan::takeover::{Accepted, Left};
+
+/// Things left out that are told one by one.
+const MOST: usize = 40;
+
+/// Returns the page of an accepted takeover; in full with the files' texts.
+#[must_use]
+pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
+    let mut page = Page::new(style);
+    for (name, text) in &accepted.files {
+        page.line(
+            Line::indent(0)
+                .put(Role::Good, "+ ")
+                .put(Role::Strong, name)
+                .say(format!("  {}", words::counted(text.lines().count(), "line"))),
+        );
+        for line in text.lines().filter(|_| full) {
+            page.line(Line::indent(4).say(line));
+        }
+    }
+    let line = Line::indent(0).put(Role::Good, page.sign(Sign::Adopt)).say(format!(
+        " {} taken over; a plan of it has nothing to do",
+        words::counted(accepted.entries.len(), "object")
+    ));
+    page.line(line);
+    for variable in &accepted.variables {
+        let text = format!("{} is a variable now: STEAD_VAR_{} must be set", variable.of, variable.name);
+        page.line(Line::indent(0).put(Role::Warn, page.sign(Sign::Bang)).say(" ").say(text).hanging(2));
+    }
+    for left in accepted.left.iter().take(MOST) {
+        let line = Line::indent(0).put(Role::Warn, "left out ").put(Role::Strong, what(left)).say("  ");
+        page.line(line.say(&left.why).hanging(4));
+    }
+    if accepted.left.len() > MOST {
+        page.line(Line::indent(0).say(format!("and {} more left out", accepted.left.len() - MOST)));
+    }
+    page.finish()
+}
+
+fn what(left: &Left) -> String {
+    match &left.attribute {
+        Some(attribute) => format!("{}:{} {attribute}", left.key.kind, left.key.id),
+        None => format!("{}:{}", left.key.kind, left.key.id),
+    }
+}
+
+/// Returns the page of one object that a written block takes over.
+#[must_use]
+pub fn adoption(address: &Address, id: &str, change: Option<&Change>, style: Style) -> String {
+    let mut page = Page::new(style);
+    let head = Line::indent(0).put(Role::Good, page.sign(Sign::Adopt)).say(" ");
+    page.line(head.put(Role::Strong, address.as_str()).say(format!("  {id}")));
+    for attribute in change.into_iter().flat_map(|change| &change.attributes) {
+        let (before, after) = (words::value(&attribute.before), words::value(&attribute.after));
+        let text = format!("{}  {before} {} {after}", attribute.path, page.sign(Sign::Arrow));
+        page.line(Line::indent(4).put(Role::Change, text));
+    }
+    page.finish()
+}

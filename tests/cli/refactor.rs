@@ -1,0 +1,185 @@
+//! Stories of names and owners: moves, removals, imports, renames; and policies that say no.
+#![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
+
+use std::fs;
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: story
+# the network of everything
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  frontend: # serves
+    template: ubuntu-24.04
+    plan: std-1c-1g
+    vpc: $vpc.main
+volume:
+  data: { size: 20, vm: $vm.frontend }
+  spare: { size: 10 }
+";
+
+fn applied() -> Case {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes");
+    case
+}
+
+fn text(case: &Case) -> String {
+    fs::read_to_string(case.path("stead.yaml")).unwrap()
+}
+
+fn no_changes(case: &Case) {
+    let before = case.cloud().last();
+    case.ok("apply --yes").says(&["No changes"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+}
+
+#[test]
+fn a_resource_gets_another_name_and_keeps_its_object() {
+    let case = applied();
+    case.fails(64, "mv vm.fronted vm.web --yes").says(&["Did you mean vm.frontend?"]);
+    case.fails(64, "mv vm.frontend volume.web --yes").says(&["only a name"]);
+    case.fails(64, "mv vpc.main vpc.main --yes").says(&["declared already"]);
+    case.ok("mv vm.frontend vm.web --yes").says(&["-  frontend: # serves", "+  web: # serves", "$vm.web"]);
+    assert!(text(&case).contains("# the network of everything") && text(&case).contains("name: frontend"));
+    let before = case.cloud().last();
+    case.ok("plan").says(&["vm.web", "move", "was vm.frontend", "1 move"]);
+    let json = case.ok("plan --output json").json();
+    assert_eq!(json["changes"][0]["was"], "vm.frontend");
+    assert_eq!(json["summary"]["move"], 1);
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
+    no_changes(&case);
+    case.ok("plan").says(&["move of vm.frontend to vm.web is done", "stead fmt --prune"]);
+}
+
+#[test]
+fn what_looks_like_a_rename_is_told() {
+    let case = applied();
+    case.edit("stead.yaml", "  spare:", "  scratch:");
+    case.ok("plan").says(&["look like a rename", "moved: [{ from: volume.spare, to: volume.scratch }]"]);
+}
+
+#[test]
+fn a_removed_object_stays_or_goes_and_can_come_back() {
+    let case = applied();
+    case.fails(64, "rm volume.spare --yes");
+    case.fails(1, "rm vm.frontend --keep --yes").says(&["vm.frontend"]);
+    case.ok("rm volume.spare --keep --yes");
+    case.ok("apply --yes").says(&["forget"]);
+    let volumes = case.cloud().list("/api/v1/volumes");
+    assert_eq!(volumes.len(), 2, "it stays live");
+    case.ok("plan").says(&["removal of volume.spare is done"]);
+    let id =
+        volumes.iter().find(|volume| volume["name"] == "spare").unwrap()["id"].as_str().unwrap().to_owned();
+    let taken =
+        volumes.iter().find(|volume| volume["name"] == "data").unwrap()["id"].as_str().unwrap().to_owned();
+    case.edit("stead.yaml", "removed:\n  - { from: volume.spare, action: forget }\n", "");
+    case.fails(1, &format!("import volume.other {taken} --yes")).says(&["belongs to volume.data already"]);
+    case.ok(&format!("import volume.spare {id} --observe")).says(&["Nothing was written."]);
+    case.ok(&format!("import volume.spare {id} --yes")).says(&["spare:", "size: 10"]);
+    no_changes(&case);
+    case.ok("rm volume.spare --delete --yes");
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+}
+
+#[test]
+fn an_import_is_declared_and_reviewed() {
+    let case = applied();
+    let id = case.cloud().list("/api/v1/volumes").iter().find(|volume| volume["name"] == "spare").unwrap()
+        ["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let other = Case::new().file(
+        "stead.yaml",
+        format!("stead: 1\nstack: other\nvolume: {{ spare: {{ size: 15 }} }}\nimport: [{{ to: volume.spare, id: {id} }}]\n"),
+    );
+    let cloud = case.cloud();
+    let run = |args: &str| {
+        let mut command = other.command(args);
+        command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let plan = run("plan");
+    assert!(plan.contains("adopt") && plan.contains("10 → 15"), "{plan}");
+    run("apply --yes");
+    let plan = run("plan");
+    assert!(plan.contains("No changes") && plan.contains("import of volume.spare is done"), "{plan}");
+}
+
+#[test]
+fn a_whole_account_is_written_and_has_nothing_to_do() {
+    let case = applied();
+    for format in ["yaml", "kdl"] {
+        let other = Case::new();
+        let cloud = case.cloud();
+        let run = |args: &str| {
+            let mut command = other.command(args);
+            command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key);
+            let output = command.output().unwrap();
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            (text(output.stdout), text(output.stderr))
+        };
+        let before = cloud.last();
+        let (told, _) = run(&format!("import --all --observe --format {format}"));
+        assert!(told.contains("vpc.stead") && !other.path(&format!("stead.{format}")).exists(), "{told}");
+        let (told, asides) = run(&format!("import --all --yes --format {format}"));
+        assert!(asides.contains("are managed now"), "{told}\n{asides}");
+        let machine = fs::read_to_string(other.path(&format!("vm.stead.{format}"))).unwrap();
+        assert!(machine.contains("frontend") && machine.contains("$vpc.main"), "{machine}");
+        let (plan, asides) = run("plan");
+        assert!(plan.contains("No changes"), "{plan}\n{asides}");
+        assert_eq!(cloud.mutations_since(before), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn blocks_find_their_objects() {
+    let case = applied();
+    let other = Case::new().file("stead.yaml", STACK);
+    let cloud = case.cloud();
+    let run = |args: &str| {
+        let mut command = other.command(args);
+        command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    run("import --match-names --yes");
+    let plan = run("plan");
+    assert!(plan.contains("No changes"), "{plan}");
+}
+
+#[test]
+fn a_policy_says_no_until_it_is_overridden_with_a_reason() {
+    let case = applied();
+    let policy = "\
+policy:
+  small: { on: volume, deny: \"${self.size > 15}\", message: Volumes are small here. }
+  calm: { deny: \"${plan.delete > 3}\", message: Not so many. }
+";
+    let with = text(&case) + policy;
+    case.write("stead.yaml", &with);
+    case.fails(4, "plan").says(&[
+        "policy",
+        "small: Volumes are small here.",
+        "volume.data",
+        "--override small",
+    ]);
+    case.edit("stead.yaml", "size: 10", "size: 12");
+    let json = case.fails(4, "plan --output json").json();
+    assert_eq!(json["policy"][0]["verdict"], "deny");
+    let fingerprint = json["fingerprint"].as_str().unwrap().to_owned();
+    case.fails(4, "apply --yes");
+    case.fails(4, "plan -o held.plan");
+    case.fails(4, "apply held.plan").says(&["blocked"]);
+    case.fails(64, "apply --yes --override small");
+    case.fails(64, "apply --yes --override smal --reason because").says(&["Did you mean small?"]);
+    let mut command =
+        case.command(&format!("apply --yes --expect {fingerprint} --override small --reason"));
+    assert!(command.arg("agreed with finance").status().unwrap().success());
+    case.ok("history show 1").says(&["overridden", "small: agreed with finance"]);
+}
