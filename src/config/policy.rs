@@ -162,13 +162,13 @@ impl<'d> Resolver<'d> {
             ("vars", Some(name)) => {
                 bind(bindings, &path.root, name, self.variable(name, span, top)?.clone());
             }
-            ("locals", Some(name)) => match self.local(name, span, top)? {
-                Expression::Value(value) => bind(bindings, &path.root, name, value.clone()),
-                _ => {
+            ("locals", Some(name)) => {
+                let Expression::Value(value) = self.local(name, span, top)? else {
                     self.is_late(top, "resource that the local names", span);
                     return None;
-                }
-            },
+                };
+                bind(bindings, &path.root, name, value.clone());
+            }
             ("plan", Some(name)) => self.one_of(name, OF_PLAN.iter().copied(), "A plan", span)?,
             ("self", _) if on.is_empty() => {
                 return self
