@@ -127,7 +127,7 @@ pub(super) fn object(snapshot: &Snapshot, kind: &Kind, named: &Name) -> Result<O
                 Exit::Failed,
                 format!("{} of kind {} are called {named}", several.len(), kind.name),
             )
-            .help(&format!("Say which one by its id: {}.", ids.join(", "))))
+            .help(format!("Say which one by its id: {}.", ids.join(", "))))
         }
     }
 }

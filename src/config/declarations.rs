@@ -361,11 +361,10 @@ impl Ground<'_, '_> {
             match self.standing(&end) {
                 Standing::One => kept.push(step),
                 Standing::Several => kept.push(Moved { whole: true, ..step }),
-                Standing::Absent | Standing::Broken => {}
                 Standing::Nowhere if is_last => {
                     self.undeclared(&end, step.span, "write its block, or remove the entry");
                 }
-                Standing::Nowhere => {}
+                Standing::Absent | Standing::Broken | Standing::Nowhere => {}
             }
         }
         kept
@@ -392,7 +391,9 @@ impl Ground<'_, '_> {
                     None => break Some(moved[n].to.clone()),
                 }
             };
-            way.into_iter().for_each(|m| ends[m] = Some(end.clone()));
+            for m in way {
+                ends[m] = Some(end.clone());
+            }
         }
         let last = |n: usize| !by_from.contains_key(&moved[n].to);
         let ends = ends.into_iter().enumerate();

@@ -165,7 +165,7 @@ impl Ledger {
                     addresses.insert(address);
                 }
                 Record::Moved { moves } => {
-                    moves.iter().for_each(|(from, to)| addresses.extend([from, to]));
+                    addresses.extend(moves.iter().flat_map(|(from, to)| [from, to]));
                 }
                 Record::Condensed(_)
                 | Record::Born { .. }

@@ -10,7 +10,7 @@ use super::lookup::foreseen;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::config::policy::{OF_SELF, Policy};
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
@@ -45,7 +45,7 @@ pub(super) fn of_resources(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec
             found.extend(ruling(survey, policy, Some(subject), said));
         }
         if found.len() == before {
-            found.extend(pass(survey, policy));
+            found.push(pass(survey, policy));
         }
     }
     found
@@ -57,7 +57,7 @@ pub(super) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: Vec<Rulin
         let Ok(program) = Program::parse(&policy.deny.source) else { continue };
         let seen = Value::Map(whole(&plan, Named::of(&program.paths()).asks("changes")));
         let said = judge(policy, &program, &[("plan", &seen)]);
-        rulings.extend(ruling(survey, policy, None, said).or_else(|| pass(survey, policy)));
+        rulings.push(ruling(survey, policy, None, said).unwrap_or_else(|| pass(survey, policy)));
     }
     plan.policy = rulings;
     let denied = plan.policy.iter().filter(|ruling| ruling.verdict == RulingVerdict::Deny);
@@ -88,7 +88,7 @@ fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, &Value)]) -
         Value::Bool(true) => Said::Deny,
         Value::Bool(false) => Said::Pass,
         Value::Unknown(addresses) => {
-            let names: Vec<&str> = addresses.iter().take(3).map(|address| address.as_str()).collect();
+            let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
             Said::Unknown(names.join(", "))
         }
         // Only the truth of a rule over a secret is used.
@@ -122,14 +122,14 @@ fn ruling(
     Some(Ruling { name: policy.name.clone(), address, verdict, message, source })
 }
 
-fn pass(survey: &Survey<'_>, policy: &Policy) -> Option<Ruling> {
-    Some(Ruling {
+fn pass(survey: &Survey<'_>, policy: &Policy) -> Ruling {
+    Ruling {
         name: policy.name.clone(),
         address: None,
         verdict: RulingVerdict::Pass,
         message: policy.message.clone(),
         source: survey.inputs.stack.sources.place(policy.span),
-    })
+    }
 }
 
 /// What an expression names of its root; `None`: all of it.

@@ -68,7 +68,9 @@ fn pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address, Address
             // Several alike: each with the one of its key or name.
             (left, come) => {
                 let mut by_last: BTreeMap<&str, Vec<&Subject<'_>>> = BTreeMap::new();
-                come.iter().for_each(|(to, _)| by_last.entry(to.address.last()).or_default().push(to));
+                for (to, _) in come {
+                    by_last.entry(to.address.last()).or_default().push(to);
+                }
                 let to = |from: &&Subject<'_>| match by_last.get(from.address.last()).map(Vec::as_slice) {
                     Some([to]) => Some((from.address.clone(), to.address.clone())),
                     _ => None,
@@ -103,8 +105,9 @@ fn together(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address
     }
     // By block: instances that are there no more, and instances that are wanted.
     let mut counts: BTreeMap<Address, (usize, usize)> = BTreeMap::new();
-    for subject in survey.subjects.iter().filter(|_| groups.values().any(|members| members.len() > 1)) {
-        let Some(block) = block(&subject.address) else { continue };
+    let several = groups.values().any(|members| members.len() > 1);
+    for subject in survey.subjects.iter().filter(|_| several) {
+        let Some(block) = block(subject.address) else { continue };
         let (gone, wanted) = counts.entry(block).or_default();
         *if subject.resource.is_some() { wanted } else { gone } += 1;
     }
@@ -143,7 +146,7 @@ fn counts(subject: &Subject<'_>, name: &str) -> bool {
         })
 }
 
-fn old<'s>(subject: &'s Subject<'_>) -> Look {
+fn old(subject: &Subject<'_>) -> Look {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     let written = applied.filter(|(name, value)| counts(subject, name) && **value != Value::Null);
     let written = written.filter_map(|(name, value)| {

@@ -50,7 +50,7 @@ fn world(number: u64) -> Rc<Outside> {
     let chance = SimRandom::new(number ^ 0x1A4E);
     if number.is_multiple_of(2) {
         let size = 20 + usize::try_from(chance.below(40)).unwrap();
-        let text = text::generate(&chance, &SimRandom::new(number), size);
+        let text = text::generate(&chance, &SimRandom::new(number), size, false);
         let (stack, _) = loaded(&text).unwrap_or_else(|codes| panic!("world {number}: {codes:?}\n{text}"));
         let outside = Rc::new(beginning(&stack));
         let run = process(&outside, &Aim::build(stack), seed(&outside)).unwrap();

@@ -124,7 +124,7 @@ impl Importing<'_> {
         });
         if let Some((owner, _)) = owner {
             return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
-                .help(&format!("To give it the other address: stead mv {owner} {address}")));
+                .help(format!("To give it the other address: stead mv {owner} {address}")));
         }
         let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
         if let Some(owner) = foreign.get(&key) {

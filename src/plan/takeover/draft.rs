@@ -233,7 +233,7 @@ impl Drafter<'_, '_> {
             if self.omitted.attributes.contains_key(&(key.clone(), attribute.name.into())) {
                 continue;
             }
-            let Some(value) = self.writer.worth(attribute, object) else { continue };
+            let Some(value) = Writer::worth(attribute, object) else { continue };
             // A block is called what its object is called, unless it says otherwise.
             if attribute.name == NAME && value.as_text() == Some(address.last()) {
                 continue;

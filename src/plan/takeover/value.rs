@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
-    pub(super) fn worth(&self, attribute: &Attribute, object: &Object) -> Option<Value> {
+    pub(super) fn worth(attribute: &Attribute, object: &Object) -> Option<Value> {
         if !attribute.is_writable() {
             return None;
         }
