@@ -1,9 +1,11 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
+mod access;
 mod actions;
 mod books;
 mod catalog;
 mod import;
+mod list;
 mod refactor;
 mod rewrite;
 mod schema;
@@ -15,12 +17,14 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::access::{Doctor, Login};
 pub use self::actions::Do;
 pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::import::Import;
+pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
@@ -407,38 +411,6 @@ pub struct DriftArgs {
     pub yes: bool,
 }
 
-/// `ls`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
-pub struct Ls {
-    /// Which columns
-    #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
-    pub columns: Columns,
-    /// Live objects of every kind that no address owns
-    #[arg(long)]
-    pub unmanaged: bool,
-    /// Only this kind; repeatable
-    #[arg(long = "kind", value_name = "KIND")]
-    pub kinds: Vec<Name>,
-}
-
-/// Columns of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Columns {
-    /// The most important.
-    Short,
-    /// All of them.
-    Wide,
-}
-
-/// `get`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
-pub struct Get {
-    /// The resource, or KIND:ID for an object that no stack here manages
-    pub address: String,
-}
-
 /// `resolve`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
@@ -469,31 +441,6 @@ pub enum Answer {
         /// The live object's id
         id: Name,
     },
-}
-
-/// `login`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work\n  pass show stead | stead login --key-stdin"
-)]
-pub struct Login {
-    /// Read the key from standard input instead of asking for it
-    #[arg(long)]
-    pub key_stdin: bool,
-}
-
-/// `doctor`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "It sends nothing but GETs, works without a stack, and exits with 1 when a check failed.\n--api exits with 1 when the service differs from what stead assumes; what it learns (the largest page,\nthe rate) is kept for this service and profile, and used from then on.\n\nExamples:\n  stead doctor\n  stead doctor --fix\n  stead doctor --api -p work\n  stead doctor --api --output json > contract.json"
-)]
-pub struct Doctor {
-    /// Compare what the service shows with what stead assumes of it
-    #[arg(long, conflicts_with = "fix")]
-    pub api: bool,
-    /// Mend what can be mended without harm: the modes of stead's own files
-    #[arg(long)]
-    pub fix: bool,
 }
 
 /// `emulator`.

@@ -158,20 +158,12 @@ impl<'d> Resolver<'d> {
         match (path.root.as_str(), first) {
             ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
             ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
-<<<<<<< HEAD
             ("vars" | "locals", Some(name)) => {
                 let value = match path.root.as_str() {
                     "vars" => self.variable(name, span, top)?,
                     _ => self.local(name, span, top)?,
                 };
                 let Expression::Value(value) = value else {
-=======
-            ("vars", Some(name)) => {
-                bind(bindings, &path.root, name, self.variable(name, span, top)?.clone());
-            }
-            ("locals", Some(name)) => {
-                let Expression::Value(value) = self.local(name, span, top)? else {
->>>>>>> declare
                     self.is_late(top, "resource that the local names", span);
                     return None;
                 };
