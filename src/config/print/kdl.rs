@@ -14,8 +14,15 @@ pub(super) fn blocks(blocks: &[Block]) -> Page {
 }
 
 fn entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], mark: Mark) {
+    // A child `-` is an item of a list: a key of that name is a property.
+    let (dashed, all): (Vec<&Entry>, Vec<&Entry>) =
+        all.iter().partition(|entry| entry.key == "-" && is_scalar(&entry.value));
+    let mut head = head.to_owned();
+    for entry in dashed {
+        head.push_str(&format!(" \"-\"={}", scalar(&entry.value)));
+    }
     if all.is_empty() {
-        page.line(depth, head, mark);
+        page.line(depth, &head, mark);
         return;
     }
     page.line(depth, &format!("{head} {{"), mark);
@@ -45,6 +52,10 @@ fn entry(page: &mut Page, depth: usize, entry: &Entry) {
         }
         value => page.line(depth, &format!("{name} {}", scalar(value)), entry.mark),
     }
+}
+
+fn is_scalar(value: &Printed) -> bool {
+    !matches!(value, Printed::List(_) | Printed::Map(_))
 }
 
 fn scalar(value: &Printed) -> String {

@@ -135,7 +135,7 @@ fn illegal_moves() {
         (
             [made(), vec![update(2, 1, "x")]].concat(),
             moved(1, 2),
-            "another request for the address is open",
+            "a request for the address is open, or a question about it",
         ),
         (
             vec![create(1, 1, false), asked(&create(1, 1, false))],

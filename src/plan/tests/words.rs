@@ -275,12 +275,13 @@ fn a_new_name_holder_waits_until_the_old_one_is_gone() {
     world.write("axle.a", json!({"number": 1}));
     world.settle();
     world.remove("axle.a").write("axle.b", json!({"number": 1}));
-    insta::assert_snapshot!(show(&world.settle()), @"
+    insta::assert_snapshot!(show(&world.settle()), @r#"
     - axle.a config: its block is gone
     + axle.b config
     0 axle.a delete axle-1 after []
     1 axle.b create after [0]
-    ");
+    i the deletion of axle.a and the creation of axle.b look like a rename | to keep the object, write `moved: [{ from: axle.a, to: axle.b }]`
+    "#);
 }
 
 #[test]

@@ -34,10 +34,9 @@ pub struct Facts {
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     if is_empty(plan) {
         let mut page = Page::new(style);
-        page.line(no_changes(plan, style));
         notes::lines(&mut page, &plan.notes);
         notes::rulings(&mut page, &plan.policy);
-        return page.finish();
+        return no_changes(plan, style).unwrapped(style) + "\n" + &page.finish();
     }
     let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));

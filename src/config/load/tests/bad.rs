@@ -189,7 +189,7 @@ fn blocks() {
     # gate: { a: {} }
     S0230 3:1 this block is not known | A gate is written inside its yard, under `gates`. | write `yard: { NAME: { gates: { … } } }`
     # policy: { a: {} }
-    S0231 3:1 this block is not available in this version | The language has `policy`, but this version of stead does not act on it. | remove the block
+    S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # crane: [a]
     S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`, or a KDL node with a block
     # crane: { a: 5 }
