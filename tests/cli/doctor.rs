@@ -140,12 +140,10 @@ fn a_difference_is_told_with_how_and_what_was_learned_is_used() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--seed", "objects=300"]);
     let liar = Liar::before(&case);
     liar.tell(|line, status, mut body| {
-        if let Some(limit) =
-            line.split("limit=").nth(1).and_then(|rest| rest.split('&').next()?.parse::<usize>().ok())
-        {
-            if limit > 50 {
-                return (400, json!({"error": "Bad Request", "message": "limit is at most 50"}));
-            }
+        let limit =
+            line.split("limit=").nth(1).and_then(|rest| rest.split('&').next()?.parse::<usize>().ok());
+        if limit.is_some_and(|limit| limit > 50) {
+            return (400, json!({"error": "Bad Request", "message": "limit is at most 50"}));
         }
         for row in body["data"].as_array_mut().into_iter().flatten() {
             if row.get("ram").is_some() && row.get("price_per_hour").is_some_and(Value::is_string) {

@@ -118,10 +118,10 @@ fn renamed() -> (Outside, Aim) {
     let (from, to) = (Address::new("database", "main"), Address::new("database", "primary"));
     let mut resources =
         Builder::new().with("vpc", "front", &[("cidr", text("10.3.0.0/16"))]).build().resources;
+    let new = |address: &Address| {
+        Address::parse(&address.as_str().replacen(from.as_str(), to.as_str(), 1)).unwrap()
+    };
     for (address, mut resource) in stack.resources.drain(..) {
-        let new = |address: &Address| {
-            Address::parse(&address.as_str().replacen(from.as_str(), to.as_str(), 1)).unwrap()
-        };
         resource.address = new(&address);
         resource.parent = resource.parent.as_ref().map(new);
         resources.insert(resource.address.clone(), resource);

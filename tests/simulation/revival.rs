@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use stead::model::schema::Method;
 
@@ -105,7 +105,7 @@ fn a_suspended_database_is_destroyed_with_its_users() {
 
 fn fail(outside: &Outside) {
     let id = only(outside, APPS)["id"].as_str().unwrap().to_owned();
-    let Json::Object(set) = json!({"status": "failed"}) else { unreachable!() };
+    let set = Map::from_iter([("status".to_owned(), json!("failed"))]);
     let now = wall(outside.machine.elapsed());
     outside.world.borrow_mut().mutate("app", &id, &set, now).unwrap();
 }

@@ -35,7 +35,7 @@ use crate::process::{Aim, beginning, identity, process};
 /// Most objects of a seeded world.
 const MOST: u64 = 2_000;
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 fn read(_: &Path) -> std::io::Result<Vec<u8>> {
     Err(std::io::ErrorKind::NotFound.into())

@@ -17,10 +17,8 @@ fn entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], mark: Mark)
     // A child `-` is an item of a list: a key of that name is a property.
     let (dashed, all): (Vec<&Entry>, Vec<&Entry>) =
         all.iter().partition(|entry| entry.key == "-" && is_scalar(&entry.value));
-    let mut head = head.to_owned();
-    for entry in dashed {
-        head.push_str(&format!(" \"-\"={}", scalar(&entry.value)));
-    }
+    let dashed = dashed.iter().map(|entry| format!(" \"-\"={}", scalar(&entry.value)));
+    let head = std::iter::once(head.to_owned()).chain(dashed).collect::<String>();
     if all.is_empty() {
         page.line(depth, &head, mark);
         return;

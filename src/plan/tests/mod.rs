@@ -8,6 +8,7 @@ mod guards;
 mod invented;
 mod laws;
 mod policy;
+mod prices;
 mod promises;
 mod recovery;
 mod revive;
