@@ -34,6 +34,7 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
         place: "contract, 3, app_database_link",
     }],
     on_delete: &[Effect::Deploys],
+    other_fields: &["service_id"],
     actions: &[Action::post(
         "rotate-password",
         "/api/v1/apps/services/{parent}/database-links/{id}/rotate",

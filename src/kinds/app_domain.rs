@@ -30,5 +30,6 @@ pub(super) static APP_DOMAIN: Kind = Kind {
         says: "A domain leads to one app.",
         place: "contract, 1, names",
     }],
+    other_fields: &["service_id"],
     ..Kind::PLAIN
 };

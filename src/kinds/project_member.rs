@@ -53,6 +53,7 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
             place: "specification, Errors, 409",
         },
     ],
+    other_fields: &["project_name", "role_name", "role_slug"],
     also_in: Some(AlsoIn { kind: "api_key", key: "projects", refers: "api_key", says: "role" }),
     ..Kind::PLAIN
 };

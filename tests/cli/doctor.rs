@@ -110,13 +110,7 @@ fn the_emulator_is_as_the_contract_has_it() {
     let case = Case::new().emulator();
     for example in ["shop", "kubernetes", "apps", "databases", "team"] {
         let stack = Case::example(example);
-        let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
         let mut command = stack.command("apply --yes");
-        command
-            .arg("-C")
-            .arg(from)
-            .arg("--backend")
-            .arg(format!("file:{}", stack.path("ledger").display()));
         command.env("STEAD_API_URL", &case.cloud().url).env("STEAD_API_KEY", &case.cloud().key);
         let run = Run::of(&command.output().unwrap());
         assert_eq!(run.code, 0, "{example}: {}", run.all());

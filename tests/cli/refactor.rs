@@ -165,8 +165,8 @@ policy:
     case.write("stead.yaml", &with);
     case.fails(4, "plan").says(&[
         "policy",
-        "small: Volumes are small here.",
         "volume.data",
+        "small: Volumes are small here.",
         "--override small",
     ]);
     case.edit("stead.yaml", "size: 10", "size: 12");

@@ -1,6 +1,6 @@
 //! `mv` and `rm`.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use crate::model::address::Address;
 
@@ -24,7 +24,7 @@ pub struct Mv {
 /// `rm`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes")]
-#[group(id = "fate", required = true, multiple = false, args = ["keep", "delete"])]
+#[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
 pub struct Rm {
     /// The resource, or a whole block with `for_each`
     #[arg(value_parser = super::address)]
