@@ -54,6 +54,16 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 changes and 3 drift (only with --exit-code), 4 blocked, 5 plan out of
 date, 6 partly applied, 7 refused by the account, 8 locked, 64 wrong usage, 130 interrupted.";
 
+/// How editors are told of the language server.
+const LSP_HELP: &str = "\
+An editor starts it and speaks with it over standard input and output. Examples of settings:
+  Helix, languages.toml:  [language-server.stead] command = \"stead\" args = [\"lsp\"]
+  Neovim:  vim.lsp.config('stead', { cmd = { 'stead', 'lsp' }, filetypes = { 'yaml', 'kdl' } })
+           vim.lsp.enable('stead')
+
+It answers for stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var-file say what else decides:
+  stead lsp -e prod";
+
 /// Keeps an account on the cloud the way its configuration says.
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(name = "stead", version, after_help = AFTER_HELP, arg_required_else_help = false)]
@@ -219,6 +229,9 @@ pub enum Command {
     Emulator(Emulator),
     /// Write what stead knows of the service, for other tools
     Schema(Schema),
+    /// Help an editor write stacks: diagnostics, completion, hover, rename (Language Server Protocol)
+    #[command(after_help = LSP_HELP)]
+    Lsp,
     /// Write a completion script for a shell
     Completions(Completions),
     /// Show version, commit and schema number

@@ -100,6 +100,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
+        Command::Lsp => return commands::lsp::run(session),
         Command::Logout => return commands::login::logout(session),
         Command::Version => return Ok(commands::version::run(session)),
         online => online,
@@ -138,6 +139,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Schema(_)
             | Command::Completions(_)
             | Command::Logout
+            | Command::Lsp
             | Command::Version => Ok(Exit::Done),
         }
     });

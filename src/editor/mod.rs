@@ -1,3 +1,4 @@
 //! What other tools read of the registry.
 
+pub mod lsp;
 pub mod openapi;

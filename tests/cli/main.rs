@@ -26,6 +26,7 @@ mod first_steps;
 mod hostile;
 mod ledgers;
 mod login;
+mod lsp;
 mod lying;
 mod questions;
 mod recovery;

@@ -19,6 +19,7 @@ pub(super) mod init;
 pub(super) mod lock;
 pub(super) mod login;
 pub(super) mod ls;
+pub(super) mod lsp;
 pub(super) mod migrate;
 pub(super) mod mv;
 pub(super) mod plan;

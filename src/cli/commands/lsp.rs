@@ -1,0 +1,149 @@
+//! `stead lsp`: the language server, on standard streams.
+#![allow(clippy::disallowed_methods, reason = "this module is where an editor is listened to")]
+
+use std::io::{self, BufRead, BufReader, Read, Stdin, Write};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files::{self, Below, Shared, Trust};
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::config::files::Files;
+use crate::config::load::Request;
+use crate::config::text;
+use crate::editor::lsp::{Disk, Server};
+use crate::kinds::REGISTRY;
+use crate::model::catalog::Catalog;
+
+/// Most bytes of a message: a text, twice as long for its escapes.
+const MOST_BYTES: u64 = 2 * text::MAX_BYTES;
+
+/// How long a pause in typing is waited for before texts are checked.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 15_000_000 };
+
+/// Serves one editor until it is done.
+///
+/// # Errors
+/// When the streams break, or a message has no length.
+pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
+    let settings = &session.settings;
+    let trust = if settings.untrusted { Trust::None } else { Trust::Full };
+    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, trust));
+    let request = Request {
+        environment: settings.env.clone(),
+        vars: settings.vars.clone(),
+        env_vars: settings.env_vars.clone(),
+        var_files: var_files.collect::<anyhow::Result<_>>()?,
+        pinned: None,
+        expression: None,
+    };
+    let disk = Edge { trust, outside: settings.allow_outside };
+    let mut server = Server::new(REGISTRY, request);
+    let mut input = BufReader::new(io::stdin());
+    let broken =
+        |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
+    loop {
+        if server.is_behind() && !more(&input) {
+            send(&server.catch_up(&disk)).map_err(broken)?;
+        }
+        let Some(message) = read(&mut input).map_err(broken)? else { return Ok(Exit::Failed) };
+        send(&server.handle(&message, &disk)).map_err(broken)?;
+        if let Some(in_order) = server.ended() {
+            return Ok(if in_order { Exit::Done } else { Exit::Failed });
+        }
+    }
+}
+
+/// Tells whether a message is there already, or comes within a pause.
+fn more(input: &BufReader<Stdin>) -> bool {
+    if !input.buffer().is_empty() {
+        return true;
+    }
+    let ready = &mut [PollFd::new(input.get_ref(), PollFlags::IN)];
+    poll(ready, Some(&PAUSE)).is_ok_and(|ready| ready > 0)
+}
+
+/// Reads one message; `None` when the editor is gone.
+fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let mut length: Option<u64> = None;
+    loop {
+        let mut line = String::new();
+        if input.by_ref().take(4096).read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        let Some((name, value)) = line.split_once(':') else { return Err(wrong("a header has no colon")) };
+        if name.eq_ignore_ascii_case("Content-Length") {
+            length = value.trim().parse().ok();
+        }
+    }
+    let length = length.ok_or_else(|| wrong("a message has no Content-Length"))?;
+    if length > MOST_BYTES {
+        return Err(wrong("a message is too long"));
+    }
+    let mut message = Vec::new();
+    let read = input.take(length).read_to_end(&mut message)?;
+    Ok((read as u64 == length).then_some(message))
+}
+
+fn send(messages: &[String]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    for message in messages {
+        write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;
+    }
+    output.flush()
+}
+
+/// The directories that the editor's texts stand in.
+struct Edge {
+    trust: Trust,
+    outside: bool,
+}
+
+impl Disk for Edge {
+    fn stack_files(&self, directory: &Path) -> Vec<(String, String)> {
+        let read = files::read_stack(directory).unwrap_or_default();
+        if !read.diagnostics.is_empty() {
+            return Vec::new();
+        }
+        let name =
+            |path: &str| Path::new(path).file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        let file = |(_, source): (_, &crate::model::source::Source)| {
+            Some((name(&source.path)?, source.text.to_string()))
+        };
+        read.sources.iter().filter_map(file).collect()
+    }
+
+    fn files(&self, directory: &Path) -> Box<dyn Files> {
+        let shared = Shared::of(directory, self.outside);
+        Box::new(Below { root: directory.to_owned(), trust: self.trust, shared })
+    }
+
+    fn pinned(&self, directory: &Path) -> Option<Catalog> {
+        let own = reading::pinned(&directory.join("stead.lock")).ok().flatten();
+        own.or_else(|| reading::pinned(&directory.join(".stead/local/stead.lock")).ok().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_by_their_length() {
+        let mut input = "Content-Length: 2\r\nX: y\r\n\r\n{}content-length: 3\r\n\r\n[é".as_bytes();
+        assert_eq!(read(&mut input).unwrap(), Some(b"{}".to_vec()));
+        assert_eq!(read(&mut input).unwrap(), Some("[é".as_bytes().to_vec()));
+        assert_eq!(read(&mut input).unwrap(), None);
+        assert!(read(&mut "X: y\r\n\r\n{}".as_bytes()).is_err());
+        assert!(read(&mut "Content-Length: 999999999999\r\n\r\n".as_bytes()).is_err());
+        assert_eq!(read(&mut "Content-Length: 9\r\n\r\n{}".as_bytes()).unwrap(), None);
+    }
+}

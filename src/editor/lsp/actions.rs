@@ -1,0 +1,30 @@
+//! Code actions: the safe edit of every diagnostic that has one.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::check::{Checked, Found};
+use super::protocol::Range;
+use super::workspace::{Text, Workspace};
+
+/// Returns the edits that mend what a range touches.
+pub(super) fn actions(workspace: &Workspace, text: &Text, range: Range, checked: &Checked) -> Vec<Value> {
+    let touches = |found: &&Found| {
+        let place = found.problem.range;
+        place.start <= range.end && range.start <= place.end
+    };
+    let found = checked.get(&text.path).into_iter().flatten().filter(touches);
+    let action = |found: &Found| {
+        let fix = found.fix.as_ref()?;
+        let changes = BTreeMap::from([(workspace.uri(&fix.file), vec![&fix.edit])]);
+        Some(json!({
+            "title": fix.title,
+            "kind": "quickfix",
+            "isPreferred": true,
+            "diagnostics": [found.problem],
+            "edit": { "changes": changes },
+        }))
+    };
+    found.filter_map(action).collect()
+}

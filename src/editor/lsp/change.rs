@@ -1,0 +1,62 @@
+//! From a file's old and new text to the editor's changes, in linear time.
+
+use super::lines::Lines;
+use super::protocol::TextEdit;
+
+/// Returns the changes that make one text of another: by line where the lines pair up, else what lies
+/// between the first and the last line that differ.
+pub(super) fn edits(old: &str, new: &str) -> Vec<TextEdit> {
+    if old == new {
+        return Vec::new();
+    }
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let most = before.len().min(after.len()) - same;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let lines = Lines::of(old);
+    let mut at: usize = before[..same].iter().map(|line| line.len()).sum();
+    let (before, after) = (&before[same..before.len() - tail], &after[same..after.len() - tail]);
+    if before.len() != after.len() {
+        let end = at + before.iter().map(|line| line.len()).sum::<usize>();
+        return vec![TextEdit { range: lines.range(at, end), new_text: after.concat() }];
+    }
+    let mut edits = Vec::new();
+    for (old, new) in before.iter().zip(after) {
+        if old != new {
+            edits.push(TextEdit { range: lines.range(at, at + old.len()), new_text: (*new).to_owned() });
+        }
+        at += old.len();
+    }
+    edits
+}
+
+#[cfg(test)]
+pub(super) fn applied(text: &str, edits: &[TextEdit]) -> String {
+    let lines = Lines::of(text);
+    let mut new = text.to_owned();
+    for edit in edits.iter().rev() {
+        new.replace_range(lines.offset(edit.range.start)..lines.offset(edit.range.end), &edit.new_text);
+    }
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn changes_make_the_new_text(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}") {
+            prop_assert_eq!(applied(&old, &edits(&old, &new)), new);
+        }
+    }
+
+    #[test]
+    fn only_lines_that_differ() {
+        assert_eq!(edits("a\nb\nc\nd\n", "a\nx\nc\ny\n").len(), 2);
+        assert_eq!(edits("a\n", "a\n"), []);
+    }
+}

@@ -1,0 +1,204 @@
+//! Diagnostics: what `config` says of a directory's files as they are in the editor.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::lines::Lines;
+use super::protocol::{Location, Problem, Range, Related, TextEdit};
+use super::workspace::{Disk, Text, Workspace};
+use crate::config::load::{self, Request};
+use crate::model::diagnostic::{Diagnostic, Label, Severity};
+use crate::model::schema::Registry;
+use crate::model::source::{Sources, Span};
+
+/// What only says which environment is meant.
+const WHICH_ENVIRONMENT: &str = "S0241";
+/// What a directory that is a module lacks: a version, a name, the values of variables.
+const OF_STACKS: &[&str] = &["S0233", "S0234", "S0251"];
+/// What is given on the command line, and not to an editor.
+const GIVEN_LATER: &str = "S0251";
+
+/// The protocol's severities.
+const ERROR: u8 = 1;
+const WARNING: u8 = 2;
+const INFORMATION: u8 = 3;
+
+/// A problem in a file, with what mends it.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The problem, as the editor gets it.
+    pub(super) problem: Problem,
+    /// What to write instead.
+    pub(super) fix: Option<Fix>,
+}
+
+/// A safe edit.
+#[derive(Debug)]
+pub(super) struct Fix {
+    /// What it does.
+    pub(super) title: String,
+    /// Its file.
+    pub(super) file: PathBuf,
+    /// The edit.
+    pub(super) edit: TextEdit,
+}
+
+/// The problems of a directory, by file; its own files are all there.
+pub(super) type Checked = BTreeMap<PathBuf, Vec<Found>>;
+
+/// Checks a directory. Where several environments could be meant, the first is, and `environment` keeps it.
+pub(super) fn check(
+    workspace: &Workspace,
+    directory: &Path,
+    request: &Request,
+    disk: &dyn Disk,
+) -> Checked {
+    let texts = workspace.texts(directory, disk);
+    let files = disk.files(directory);
+    let mut request = Request { pinned: disk.pinned(directory), ..request.clone() };
+    let mut result = load::load(workspace.registry, sources(&texts), &request, &*files);
+    if let Err(rejected) = &result
+        && rejected.diagnostics.iter().any(|problem| problem.code == WHICH_ENVIRONMENT)
+        && let Some(first) = first_environment(workspace.registry, &texts)
+    {
+        request.environment = Some(first);
+        result = load::load(workspace.registry, sources(&texts), &request, &*files);
+    }
+    let (diagnostics, read) = match result {
+        Ok((stack, warnings)) => (warnings, stack.sources),
+        Err(rejected) => (rejected.diagnostics, rejected.sources),
+    };
+    let is_module = !texts.iter().any(|text| says_stack(&text.text));
+    let places = Places {
+        workspace,
+        directory,
+        texts: &texts,
+        read: &read,
+        lines: texts.iter().map(|text| Lines::of(&text.text)).collect(),
+    };
+    let mut checked: Checked = texts.iter().map(|text| (text.path.clone(), Vec::new())).collect();
+    for diagnostic in diagnostics {
+        if is_module && OF_STACKS.contains(&diagnostic.code) {
+            continue;
+        }
+        let file = diagnostic.span().and_then(|span| places.file(span));
+        // What has no place stands at the top of the first file.
+        let Some(file) = file.or_else(|| texts.first().map(|text| text.path.clone())) else { continue };
+        checked.entry(file).or_default().push(places.found(&diagnostic));
+    }
+    checked
+}
+
+fn sources(texts: &[Text]) -> Sources {
+    let mut sources = Sources::default();
+    for text in texts {
+        sources.add(text.source());
+    }
+    sources
+}
+
+fn first_environment(registry: Registry, texts: &[Text]) -> Option<crate::model::address::Name> {
+    load::peek(registry, &sources(texts))?.environments.into_iter().next()
+}
+
+/// Tells whether a file says that it is a stack's: a module says neither its version nor a name.
+fn says_stack(text: &str) -> bool {
+    text.lines().any(|line| {
+        ["stead", "stack"]
+            .iter()
+            .any(|word| line.strip_prefix(word).is_some_and(|rest| rest.starts_with([':', ' '])))
+    })
+}
+
+/// From spans to places of the editor. Texts that were read hide secrets, whose characters then count
+/// otherwise: where there is one, the editor's own text is used.
+struct Places<'c> {
+    workspace: &'c Workspace,
+    directory: &'c Path,
+    texts: &'c [Text],
+    read: &'c Sources,
+    lines: Vec<Lines<'c>>,
+}
+
+impl Places<'_> {
+    fn file(&self, span: Span) -> Option<PathBuf> {
+        if let Some(text) = self.texts.get(span.source.0 as usize) {
+            return Some(text.path.clone());
+        }
+        let shown = &self.read.get(span.source)?.path;
+        Some(normal(&self.directory.join(shown)))
+    }
+
+    fn range(&self, span: Span) -> Range {
+        let (start, end) = (span.start as usize, span.end as usize);
+        match (self.lines.get(span.source.0 as usize), self.read.get(span.source)) {
+            (Some(lines), _) => lines.range(start, end),
+            (None, Some(source)) => Lines::of(&source.text).range(start, end),
+            (None, None) => Lines::of("").range(0, 0),
+        }
+    }
+
+    fn found(&self, diagnostic: &Diagnostic) -> Found {
+        let severity = match diagnostic.severity {
+            _ if diagnostic.code == GIVEN_LATER => INFORMATION,
+            Severity::Error => ERROR,
+            Severity::Warning => WARNING,
+        };
+        let related = |label: &Label| {
+            let uri = self.workspace.uri(&self.file(label.span)?);
+            let message = if label.text.is_empty() { "see here".to_owned() } else { label.text.clone() };
+            Some(Related { location: Location { uri, range: self.range(label.span) }, message })
+        };
+        let top = Lines::of("").range(0, 0);
+        let problem = Problem {
+            range: diagnostic.span().map_or(top, |span| self.range(span)),
+            severity,
+            code: diagnostic.code,
+            source: "stead",
+            message: message(diagnostic),
+            related_information: diagnostic.labels.iter().skip(1).filter_map(related).collect(),
+        };
+        let fix = diagnostic.fix.as_ref().and_then(|fix| {
+            let edit = TextEdit { range: self.range(fix.span), new_text: fix.replacement.clone() };
+            Some(Fix { title: title(diagnostic, &fix.replacement), file: self.file(fix.span)?, edit })
+        });
+        Found { problem, fix }
+    }
+}
+
+fn message(diagnostic: &Diagnostic) -> String {
+    let mut text = diagnostic.summary.clone();
+    let label = diagnostic.labels.first().map(|label| &label.text).filter(|text| !text.is_empty());
+    for more in label.into_iter().chain(&diagnostic.detail) {
+        text.push('\n');
+        text.push_str(more);
+    }
+    if let Some(help) = &diagnostic.help {
+        text.push_str("\nhelp: ");
+        text.push_str(help);
+    }
+    text
+}
+
+fn title(diagnostic: &Diagnostic, replacement: &str) -> String {
+    match replacement {
+        "" => diagnostic.help.clone().unwrap_or_else(|| "Remove it".to_owned()),
+        text if text.len() <= 60 && !text.contains('\n') => format!("Write `{text}`"),
+        _ => diagnostic.help.clone().unwrap_or_else(|| "Mend it".to_owned()),
+    }
+}
+
+/// Returns a path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}

@@ -1,0 +1,362 @@
+//! Completion: what can be written at a place.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use super::cursor::{At, Cursor, cursor};
+use super::describe;
+use super::lines::Lines;
+use super::names::is_within;
+use super::place::{Place, innermost, place};
+use super::protocol::{Completion, Markup, TextEdit};
+use super::references::unfinished;
+use super::words::{self, Word};
+use super::workspace::{Text, Workspace};
+use crate::config::document::Syntax;
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Attribute, Kind, Presence, Type};
+
+/// Most entries of an answer; the editor asks again as more is typed.
+const MOST: usize = 200;
+
+/// The protocol's numbers of what is listed.
+mod icon {
+    pub(super) const VARIABLE: u8 = 6;
+    pub(super) const CLASS: u8 = 7;
+    pub(super) const PROPERTY: u8 = 10;
+    pub(super) const VALUE: u8 = 12;
+    pub(super) const KEYWORD: u8 = 14;
+    pub(super) const REFERENCE: u8 = 18;
+}
+
+/// What is listed at a place.
+pub(super) struct Listing {
+    /// The entries.
+    pub(super) items: Vec<Completion>,
+    /// There are more.
+    pub(super) more: bool,
+}
+
+/// One entry before it is laid out.
+struct Choice {
+    label: String,
+    icon: u8,
+    detail: String,
+    documentation: String,
+    /// What is written, where it is not the label.
+    insert: Option<String>,
+    /// Of two, the smaller comes first.
+    rank: u8,
+}
+
+/// Completes at a place of a text.
+pub(super) fn complete(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+    catalog: Option<&Catalog>,
+) -> Listing {
+    let registry = workspace.registry;
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+    let cursor = cursor(text.syntax(), &text.text, offset, false, &is_kind);
+    let directory = text.path.parent().unwrap_or(Path::new(""));
+    let at = Asked { workspace, directory, text, offset, catalog, cursor };
+    let nothing = (offset..offset, Vec::new());
+    let (replaced, choices) = match at.cursor.at {
+        At::Text => nothing,
+        _ => match unfinished(&text.text[..offset]) {
+            Some(path) => at.references(path),
+            None => (at.cursor.word.clone(), at.words()),
+        },
+    };
+    listing(text, replaced, choices)
+}
+
+/// Lays out what fits to what is written so far.
+fn listing(text: &Text, replaced: Range<usize>, choices: Vec<Choice>) -> Listing {
+    let lines = Lines::of(&text.text);
+    let range = lines.range(replaced.start, replaced.end);
+    let typed = text.text[replaced].to_ascii_lowercase();
+    let fits = |choice: &Choice| {
+        let mut rest = choice.label.chars().map(|c| c.to_ascii_lowercase());
+        typed.chars().all(|c| rest.any(|other| other == c))
+    };
+    let mut fitting = choices.into_iter().filter(fits);
+    let item = |choice: Choice| Completion {
+        kind: choice.icon,
+        detail: choice.detail,
+        documentation: (!choice.documentation.is_empty()).then(|| Markup::markdown(choice.documentation)),
+        sort_text: format!("{}{}", choice.rank, choice.label),
+        text_edit: TextEdit { range, new_text: choice.insert.unwrap_or_else(|| choice.label.clone()) },
+        label: choice.label,
+    };
+    let items: Vec<Completion> = fitting.by_ref().take(MOST).map(item).collect();
+    let more = fitting.next().is_some();
+    Listing { items, more }
+}
+
+/// A place, and what is known around it.
+struct Asked<'a> {
+    workspace: &'a Workspace,
+    directory: &'a Path,
+    text: &'a Text,
+    offset: usize,
+    catalog: Option<&'a Catalog>,
+    cursor: Cursor,
+}
+
+impl Asked<'_> {
+    /// Returns the words that can stand here.
+    fn words(&self) -> Vec<Choice> {
+        let place = place(&self.workspace.registry, &self.cursor.path);
+        let keys = match self.cursor.at {
+            At::Key => true,
+            At::Argument => place.takes_keys(),
+            At::Value => place.takes_keys() && self.begins_item(),
+            At::Text => false,
+        };
+        if keys { self.keys(place) } else { self.values(place) }
+    }
+
+    /// Tells whether the word begins an item of a YAML list.
+    fn begins_item(&self) -> bool {
+        let before = &self.text.text[..self.cursor.word.start];
+        self.text.syntax() == Syntax::Yaml && before.trim_end_matches(' ').ends_with('-')
+    }
+
+    fn keys(&self, place: Place) -> Vec<Choice> {
+        let registry = &self.workspace.registry;
+        match place {
+            Place::Top => {
+                let kinds = registry.top_level().map(|kind| self.kind(kind));
+                kinds.chain(words::TOP.iter().map(|word| self.word(word, 2))).collect()
+            }
+            Place::Lookups => registry.top_level().map(|kind| self.kind(kind)).collect(),
+            Place::Body(kind) => {
+                let writable = kind.attributes.iter().filter(|attribute| attribute.is_writable());
+                let attributes = writable.map(|attribute| self.attribute(kind, attribute));
+                let children = registry.children(kind.name).filter_map(|child| {
+                    let (_, key) = child.child_of()?;
+                    Some(Choice {
+                        documentation: describe::kind(registry, child),
+                        ..self.key(key, icon::CLASS, child.summary, 1)
+                    })
+                });
+                let words = words::BODY.iter().map(|word| self.word(word, 2));
+                attributes.chain(children).chain(words).collect()
+            }
+            Place::Lookup(kind) => {
+                kind.attributes.iter().map(|attribute| self.attribute(kind, attribute)).collect()
+            }
+            Place::Typed { kind, attribute, ty } => match innermost(ty) {
+                Type::Record(fields) => fields
+                    .iter()
+                    .map(|(name, ty)| Choice {
+                        documentation: describe::attribute(kind, attribute),
+                        ..self.key(name, icon::PROPERTY, &describe::type_words(ty), 0)
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            },
+            Place::Words(words) => words.iter().map(|word| self.word(word, 0)).collect(),
+            Place::Variables => {
+                let names = self.below("vars");
+                names.into_iter().map(|(name, _)| self.key(&name, icon::VARIABLE, "", 0)).collect()
+            }
+            Place::Names(_) | Place::Value(_) | Place::Addresses | Place::Free => Vec::new(),
+        }
+    }
+
+    fn values(&self, place: Place) -> Vec<Choice> {
+        match place {
+            Place::Typed { kind, attribute, ty } => self.typed(kind, attribute, ty),
+            Place::Value("on") => self
+                .workspace
+                .registry
+                .kinds
+                .iter()
+                .map(|kind| self.value(kind.name, kind.summary))
+                .collect(),
+            Place::Value("protect" | "default" | "when") => self.booleans(),
+            Place::Value(word) => {
+                words::values(word).iter().map(|(word, summary)| self.value(word, summary)).collect()
+            }
+            Place::Addresses => {
+                let names = self.workspace.names(self.directory);
+                let declared = names.flat_map(|(_, names)| &names.declared);
+                let resources =
+                    declared.filter(|(path, found)| found.kind.is_some() && !path.starts_with("data."));
+                resources.map(|(path, _)| self.value(path, "")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn typed(&self, kind: &Kind, attribute: &'static Attribute, ty: &'static Type) -> Vec<Choice> {
+        match innermost(ty) {
+            Type::Boolean => self.booleans(),
+            Type::Enum(words) => words.iter().map(|word| self.value(word, "")).collect(),
+            Type::Labelled(words) => words.iter().map(|(word, _)| self.value(word, "")).collect(),
+            Type::Reference(wanted) => {
+                let names = self.workspace.names(self.directory);
+                let declared = names.flat_map(|(_, names)| &names.declared);
+                let fitting =
+                    declared.filter(|(_, found)| found.kind.is_some_and(|kind| kind.name == *wanted));
+                let choice = |(path, _): (&String, _)| Choice {
+                    icon: icon::REFERENCE,
+                    ..self.value(&format!("${path}"), "")
+                };
+                fitting.map(choice).collect()
+            }
+            Type::Catalog(table) => {
+                let slugs = self.catalog.into_iter().flat_map(|catalog| catalog.slugs(table));
+                let choice = |slug: &str| {
+                    let price =
+                        self.catalog.and_then(|catalog| describe::price(kind, attribute, slug, catalog));
+                    self.value(slug, &price.unwrap_or_default())
+                };
+                slugs.map(choice).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn booleans(&self) -> Vec<Choice> {
+        let written = |word: &str| match self.text.syntax() {
+            Syntax::Yaml => word.to_owned(),
+            Syntax::Kdl => format!("#{word}"),
+        };
+        ["true", "false"]
+            .iter()
+            .map(|word| Choice { insert: Some(written(word)), ..self.value(word, "") })
+            .collect()
+    }
+
+    /// Returns what a reference can go on with, and what of it is replaced.
+    fn references(&self, path: &str) -> (Range<usize>, Vec<Choice>) {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let replaced = self.offset - last.len()..self.offset;
+        let above = path[..path.len() - last.len()].trim_end_matches('.');
+        let choice = |label: &str, icon, detail: &str, rank| Choice {
+            label: label.to_owned(),
+            icon,
+            detail: detail.to_owned(),
+            documentation: String::new(),
+            insert: None,
+            rank,
+        };
+        if above.is_empty() {
+            let roots = words::ROOTS.iter().map(|(word, summary)| choice(word, icon::KEYWORD, summary, 1));
+            let declared = |kind: &&Kind| !self.below(kind.name).is_empty();
+            let kinds = self.workspace.registry.top_level().filter(declared);
+            let kinds = kinds.map(|kind| choice(kind.name, icon::CLASS, kind.summary, 0));
+            return (replaced, kinds.chain(roots).collect());
+        }
+        if above == "each" {
+            let each = words::EACH.iter().map(|(word, summary)| choice(word, icon::VARIABLE, summary, 0));
+            return (replaced, each.collect());
+        }
+        let mut choices: Vec<Choice> = self
+            .below(above)
+            .into_iter()
+            .map(|(name, detail)| choice(&name, icon::REFERENCE, &detail, 0))
+            .collect();
+        let Some(found) = self.workspace.find(self.directory, above) else { return (replaced, choices) };
+        let Some(kind) = found.declared.kind else { return (replaced, choices) };
+        let behind = above[found.path.len()..].matches('.').count();
+        let instance = usize::from(found.declared.keys.is_some());
+        if behind == 0 {
+            let keys = found.declared.keys.iter().flatten();
+            choices.extend(keys.map(|key| choice(key, icon::REFERENCE, "instance", 0)));
+        }
+        if behind == instance {
+            let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
+            choices.extend(readable.map(|attribute| Choice {
+                documentation: describe::attribute(kind, attribute),
+                ..choice(attribute.name, icon::PROPERTY, &describe::type_words(&attribute.ty), 2)
+            }));
+            choices.push(choice("id", icon::PROPERTY, "the object's id", 2));
+        }
+        (replaced, choices)
+    }
+
+    /// Returns the names that are declared right below a path, with how they are written.
+    fn below(&self, path: &str) -> BTreeSet<(String, String)> {
+        let from = format!("{path}.");
+        let mut found = BTreeSet::new();
+        for (_, names) in self.workspace.names(self.directory) {
+            for (declared, what) in names.declared.range(from.clone()..) {
+                if !is_within(declared, path) {
+                    break;
+                }
+                match declared[from.len()..].split_once('.') {
+                    None => found.insert((declared[from.len()..].to_owned(), what.text.clone())),
+                    Some((first, _)) if !names.declared.contains_key(&format!("{from}{first}")) => {
+                        found.insert((first.to_owned(), String::new()))
+                    }
+                    Some(_) => false,
+                };
+            }
+        }
+        found
+    }
+
+    fn kind(&self, kind: &Kind) -> Choice {
+        let documentation = describe::kind(&self.workspace.registry, kind);
+        Choice { documentation, ..self.key(kind.name, icon::CLASS, kind.summary, 0) }
+    }
+
+    fn attribute(&self, kind: &Kind, attribute: &Attribute) -> Choice {
+        let rank = u8::from(attribute.presence != Presence::Required);
+        let detail =
+            format!("{} · {}", describe::type_words(&attribute.ty), describe::presence_words(attribute));
+        let documentation = describe::attribute(kind, attribute);
+        Choice { documentation, ..self.key(attribute.name, icon::PROPERTY, &detail, rank) }
+    }
+
+    fn word(&self, word: &Word, rank: u8) -> Choice {
+        self.key(word.0, icon::KEYWORD, word.1, rank)
+    }
+
+    /// Returns a key with what its syntax puts behind it, unless that stands there.
+    fn key(&self, key: &str, icon: u8, detail: &str, rank: u8) -> Choice {
+        let behind = match (self.text.syntax(), self.cursor.at) {
+            (Syntax::Yaml, _) => ": ",
+            (Syntax::Kdl, At::Argument) => "=",
+            (Syntax::Kdl, _) => " ",
+        };
+        let rest = self.text.text[self.offset..].chars().find(|c| !super::cursor::is_word(*c));
+        let there = rest.is_some_and(|c| matches!(c, ':' | '=') || (c == ' ' && behind == " "));
+        let insert = if there { key.to_owned() } else { format!("{key}{behind}") };
+        Choice {
+            label: key.to_owned(),
+            icon,
+            detail: detail.to_owned(),
+            documentation: String::new(),
+            insert: Some(insert),
+            rank,
+        }
+    }
+
+    /// Returns a value, in quotes where its syntax needs them and none are open.
+    fn value(&self, value: &str, detail: &str) -> Choice {
+        let open = self.text.text[..self.cursor.word.start].ends_with(['"', '\'']);
+        let plain = match self.text.syntax() {
+            Syntax::Yaml => !["yes", "no", "on", "off", "null", "true", "false"].contains(&value),
+            Syntax::Kdl => {
+                value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$')
+                    && value.chars().all(super::cursor::is_word)
+            }
+        };
+        let insert = if open || plain { value.to_owned() } else { format!("\"{value}\"") };
+        Choice {
+            label: value.to_owned(),
+            icon: icon::VALUE,
+            detail: detail.to_owned(),
+            documentation: String::new(),
+            insert: Some(insert),
+            rank: 0,
+        }
+    }
+}

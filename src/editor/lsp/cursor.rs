@@ -1,0 +1,129 @@
+//! `Cursor`: where in a text a place lies, by the text before it alone: what is being typed can rarely be
+//! parsed.
+
+use std::ops::Range;
+
+use super::{cursor_kdl, cursor_yaml};
+use crate::config::document::Syntax;
+
+/// What stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// A key.
+    Key,
+    /// The value of the path's last key.
+    Value,
+    /// An argument of a KDL node, the path's last key: a value, or a property.
+    Argument,
+    /// Nothing that can be completed.
+    Text,
+}
+
+/// A place in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cursor {
+    /// The keys above it, from the top: `vm`, `web`.
+    pub(super) path: Vec<String>,
+    /// What stands there.
+    pub(super) at: At,
+    /// The word there.
+    pub(super) word: Range<usize>,
+    /// The mapping's syntax takes `{ a: b }` here: YAML in braces.
+    pub(super) flow: bool,
+}
+
+/// Returns what a place lies in. With `whole`, the word reaches to its end, else to the place.
+pub(super) fn cursor(
+    syntax: Syntax,
+    text: &str,
+    offset: usize,
+    whole: bool,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Cursor {
+    let rest = &text[offset..];
+    let behind = if whole { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { 0 };
+    let end = offset + behind;
+    let mut cursor = match syntax {
+        Syntax::Yaml => cursor_yaml::cursor(&text[..end]),
+        Syntax::Kdl => cursor_kdl::cursor(&text[..end], is_kind),
+    };
+    // `- from: …`: only what follows tells the first key of an item from a value.
+    let is_key = whole && syntax == Syntax::Yaml && text[end..].starts_with(": ");
+    if is_key && cursor.at == At::Value {
+        cursor.at = At::Key;
+    }
+    cursor
+}
+
+/// Tells whether a character belongs to a key, a word or a path.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '$')
+}
+
+/// Returns where the word begins that ends with a text.
+pub(super) fn word_start(text: &str) -> usize {
+    text.trim_end_matches(is_word).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(syntax: Syntax, text: &str) -> (String, At, String) {
+        let offset = text.find('|').unwrap();
+        let text = text.replacen('|', "", 1);
+        let found = cursor(syntax, &text, offset, true, &|word| ["vm", "use"].contains(&word));
+        (found.path.join("/"), found.at, text[found.word].to_owned())
+    }
+
+    #[test]
+    fn yaml_places() {
+        for (text, path, kind, word) in [
+            ("v|", "", At::Key, "v"),
+            ("stead: 1\nvm:\n  web:\n    pl|", "vm/web", At::Key, "pl"),
+            ("vm:\n  web:\n    plan: std|-1\n", "vm/web/plan", At::Value, "std-1"),
+            ("vm:\n  web:\n    plan: a\n    |", "vm/web", At::Key, ""),
+            ("vm:\n  web:\n    plan: a\n  |", "vm", At::Key, ""),
+            ("vm: { web: { plan: a, si|", "vm/web", At::Key, "si"),
+            ("vm: { web: { plan: $va|", "vm/web/plan", At::Value, "$va"),
+            ("vm:\n  web: { plan: a,\n    vp|c: x }\n", "vm/web", At::Key, "vpc"),
+            ("vm:\n  web:\n    list: [a, b|", "vm/web/list", At::Value, "b"),
+            ("vm:\n  web:\n    list:\n      - a|", "vm/web/list", At::Value, "a"),
+            ("moved:\n  - fr|om: x", "moved", At::Key, "from"),
+            ("moved:\n  - from: vm.x\n    t|", "moved", At::Key, "t"),
+            ("moved: [{ from: vm.a|", "moved/from", At::Value, "vm.a"),
+            ("vm:\n  web:\n    plan: \"${va|rs.x}\"", "vm/web/plan", At::Value, "vars.x"),
+            ("vm:\n  web:\n    # pl|", "vm/web", At::Text, "pl"),
+            ("a: |\n", "a", At::Value, ""),
+            ("vm:\n  web:\n    'na|me': x", "vm/web", At::Key, "name"),
+        ] {
+            assert_eq!(at(Syntax::Yaml, text), (path.into(), kind, word.into()), "{text}");
+        }
+        let block = "vm:\n  web:\n    user_data: >\n      pl: x\n    pl|an: y";
+        assert_eq!(at(Syntax::Yaml, block), ("vm/web".into(), At::Key, "plan".into()));
+        assert_eq!(at(Syntax::Yaml, "vm:\n  web:\n    u: >\n      pl: x|").1, At::Text);
+    }
+
+    #[test]
+    fn kdl_places() {
+        for (text, path, kind, word) in [
+            ("v|", "", At::Key, "v"),
+            ("vm we|b", "vm", At::Key, "web"),
+            ("vm web pl|", "vm/web", At::Argument, "pl"),
+            ("vm web plan=st|d", "vm/web/plan", At::Value, "std"),
+            ("vm web plan=\"${va|rs.x}\"", "vm/web/plan", At::Value, "vars.x"),
+            ("vm web plan=x { vp|c", "vm/web", At::Key, "vpc"),
+            ("vm web {\n  plan st|d\n", "vm/web/plan", At::Argument, "std"),
+            ("vm web {\n  lifecycle pro|tect=#true\n", "vm/web/lifecycle", At::Argument, "protect"),
+            ("vm web {\n  a b\n}\nvm x|", "vm", At::Key, "x"),
+            ("vm web { a { b c; d|", "vm/web/a", At::Key, "d"),
+            ("vars {\n  office type=ci|dr", "vars/office/type", At::Value, "cidr"),
+            ("moved from=vm.a to=|", "moved/to", At::Value, ""),
+            ("// v|", "", At::Text, "v"),
+            ("vm web \\\n  pl|", "vm/web", At::Argument, "pl"),
+            ("vm web a=#\"x\"y\"# b=|", "vm/web/b", At::Value, ""),
+        ] {
+            assert_eq!(at(Syntax::Kdl, text), (path.into(), kind, word.into()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Where a KDL text ends: a reader of nodes, braces and quotes that never fails.
+
+use super::cursor::{At, Cursor, word_start};
+
+/// What is open at a place.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    /// The keys of the open nodes.
+    path: Vec<&'t str>,
+    /// How many keys each open node has.
+    open: Vec<usize>,
+    /// The node being written: how many keys it has so far.
+    node: Option<usize>,
+    /// Its next word is its name: `web` of `vm web`.
+    wants_name: bool,
+    /// The property whose value comes next.
+    property: Option<&'t str>,
+}
+
+/// Returns where a text ends.
+pub(super) fn cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        path: Vec::new(),
+        open: Vec::new(),
+        node: None,
+        wants_name: false,
+        property: None,
+    };
+    while reader.at < text.len() {
+        if let Some(at) = reader.step(is_kind) {
+            return reader.cursor(at);
+        }
+    }
+    let at = reader.place();
+    reader.cursor(at)
+}
+
+impl<'t> Reader<'t> {
+    /// Reads on by one token; says where the text ends, when it does within this one.
+    fn step(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+        let rest = &self.text[self.at..];
+        if rest.starts_with("//") {
+            let Some(end) = rest.find('\n') else { return Some(At::Text) };
+            self.at += end;
+            return None;
+        }
+        if rest.starts_with("/*") {
+            let Some(end) = rest.find("*/") else { return Some(At::Text) };
+            self.at += end + 2;
+            return None;
+        }
+        if rest.starts_with("/-") {
+            self.at += 2;
+            return None;
+        }
+        let c = rest.chars().next().unwrap_or(' ');
+        match c {
+            '\\' => self.at += rest.find('\n').map_or(rest.len(), |end| end + 1),
+            '\n' | ';' => {
+                self.end_node();
+                self.at += 1;
+            }
+            '{' => {
+                self.open.push(self.node.take().unwrap_or(0));
+                (self.wants_name, self.property) = (false, None);
+                self.at += 1;
+            }
+            '}' => {
+                self.end_node();
+                let keys = self.open.pop().unwrap_or(0);
+                self.path.truncate(self.path.len().saturating_sub(keys));
+                self.at += 1;
+            }
+            '"' | '#' if c == '"' || rest.trim_start_matches('#').starts_with('"') => {
+                return self.quoted(rest, is_kind);
+            }
+            c if c.is_whitespace() || matches!(c, '(' | ')' | '=') => self.at += c.len_utf8(),
+            _ => {
+                let end = rest.find(ends_word).unwrap_or(rest.len());
+                if self.at + end >= self.text.len() {
+                    return Some(self.place());
+                }
+                let word = &rest[..end.max(1)];
+                self.at += word.len();
+                self.word(word, is_kind);
+            }
+        }
+        None
+    }
+
+    fn quoted(&mut self, rest: &'t str, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+        let hashes = rest.len() - rest.trim_start_matches('#').len();
+        let body = &rest[hashes..];
+        let quote = if body.starts_with("\"\"\"") { 3 } else { 1 };
+        let close = format!("{}{}", "\"".repeat(quote), "#".repeat(hashes));
+        let mut from = quote;
+        let end = loop {
+            let Some(found) = body.get(from..).and_then(|inner| inner.find(&close)) else {
+                return Some(self.place());
+            };
+            let before = &body[quote..from + found];
+            let escapes = before.len() - before.trim_end_matches('\\').len();
+            if hashes > 0 || escapes % 2 == 0 {
+                break from + found;
+            }
+            from += found + 1;
+        };
+        self.at += hashes + end + close.len();
+        self.word(&body[quote..end], is_kind);
+        None
+    }
+
+    /// Takes a whole word in.
+    fn word(&mut self, word: &'t str, is_kind: &dyn Fn(&str) -> bool) {
+        let is_property = self.text[self.at..].starts_with('=');
+        match self.node {
+            None => {
+                self.path.push(word);
+                self.node = Some(1);
+                self.wants_name = self.open.is_empty() && is_kind(word);
+            }
+            Some(_) if is_property => self.property = Some(word),
+            Some(keys) if self.wants_name => {
+                self.path.push(word);
+                (self.node, self.wants_name) = (Some(keys + 1), false);
+            }
+            Some(_) => self.property = None,
+        }
+    }
+
+    fn end_node(&mut self) {
+        let keys = self.node.take().unwrap_or(0);
+        self.path.truncate(self.path.len().saturating_sub(keys));
+        (self.wants_name, self.property) = (false, None);
+    }
+
+    /// Returns what can be written where the text ends.
+    fn place(&self) -> At {
+        match self.node {
+            None => At::Key,
+            Some(_) if self.wants_name => At::Key,
+            Some(_) if self.property.is_some() => At::Value,
+            Some(_) => At::Argument,
+        }
+    }
+
+    fn cursor(self, at: At) -> Cursor {
+        let mut path: Vec<String> = self.path.iter().map(|key| (*key).to_owned()).collect();
+        if at == At::Value {
+            path.extend(self.property.map(str::to_owned));
+        }
+        Cursor { path, at, word: word_start(self.text)..self.text.len(), flow: false }
+    }
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '{' | '}' | ';' | '(' | ')' | '=' | '"' | '\\')
+}

@@ -1,0 +1,82 @@
+//! Hover: what the thing at a place is, what changing it means, and what it costs.
+
+use super::cursor::{At, cursor};
+use super::describe;
+use super::navigate;
+use super::place::{Place, place};
+use super::words::{self, Word};
+use super::workspace::{Text, Workspace};
+use crate::model::catalog::Catalog;
+
+/// Returns what a place is, as Markdown.
+pub(super) fn hover(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+    catalog: Option<&Catalog>,
+) -> Option<String> {
+    let registry = workspace.registry;
+    let target = navigate::target(workspace, text, offset);
+    if let Some(target) = target.filter(|target| !target.declares) {
+        return reference(workspace, text, &target.path);
+    }
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+    let cursor = cursor(text.syntax(), &text.text, offset, true, &is_kind);
+    let word = text.text.get(cursor.word.clone()).filter(|word| !word.is_empty())?;
+    let here = place(&registry, &cursor.path);
+    let is_key = match cursor.at {
+        At::Text => return None,
+        At::Key => true,
+        At::Argument => here.takes_keys(),
+        At::Value => false,
+    };
+    if !is_key {
+        let Place::Typed { kind, attribute, .. } = here else { return None };
+        let price = catalog.and_then(|catalog| describe::price(kind, attribute, word, catalog));
+        let about = describe::attribute(kind, attribute);
+        return Some(match price {
+            Some(price) => format!("**{word}** · {price}\n\n{about}"),
+            None => about,
+        });
+    }
+    let mut path = cursor.path.clone();
+    path.push(word.to_owned());
+    match place(&registry, &path) {
+        Place::Typed { kind, attribute, .. } => Some(describe::attribute(kind, attribute)),
+        Place::Names(Some(kind)) | Place::Body(kind) | Place::Lookup(kind) => {
+            Some(describe::kind(&registry, kind))
+        }
+        _ => {
+            let known: &[Word] = match here {
+                Place::Top => words::TOP,
+                Place::Body(_) => words::BODY,
+                Place::Words(words) => words,
+                _ => return None,
+            };
+            known.iter().find(|(known, _)| *known == word).map(describe::word)
+        }
+    }
+}
+
+/// Returns what a reference leads to.
+fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
+    let found = workspace.find(text.path.parent()?, path);
+    let Some(found) = found else {
+        let root = path.split('.').next()?;
+        return words::ROOTS.iter().find(|(word, _)| *word == root).map(describe::word);
+    };
+    let place = workspace.location(found.file, &found.declared.at)?;
+    let file = found.file.file_name()?.to_string_lossy();
+    let mut shown = format!("`{}` · {file}:{}", found.path, place.range.start.line + 1);
+    if !found.declared.text.is_empty() {
+        shown.push_str(&format!("\n\n`{}`", found.declared.text.replace('`', "'")));
+    }
+    let Some(kind) = found.declared.kind else { return Some(shown) };
+    let last = path.rsplit('.').next()?;
+    let attribute = kind.attribute(last).filter(|_| found.path != path);
+    let about = match attribute {
+        Some(attribute) => describe::attribute(kind, attribute),
+        None => describe::kind(&workspace.registry, kind),
+    };
+    Some(format!("{shown}\n\n{about}"))
+}

@@ -1,0 +1,81 @@
+//! `Lines`: byte offsets and the protocol's positions, which count UTF-16 units.
+
+use super::protocol::{Position, Range};
+
+/// A text's line starts.
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    /// Indexes a text.
+    pub(super) fn of(text: &'t str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// Returns the position of a byte; one inside of a character counts as the character's.
+    pub(super) fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
+        let offset = self.text.floor_char_boundary(offset);
+        let before = self.text.get(self.starts[line]..offset).unwrap_or_default();
+        Position { line: number(line), character: number(before.encode_utf16().count()) }
+    }
+
+    /// Returns the range of bytes.
+    pub(super) fn range(&self, start: usize, end: usize) -> Range {
+        Range { start: self.position(start), end: self.position(end) }
+    }
+
+    /// Returns the byte of a position; what lies behind a line's end is its end.
+    pub(super) fn offset(&self, position: Position) -> usize {
+        let Some(start) = self.starts.get(position.line as usize).copied() else { return self.text.len() };
+        let rest = &self.text[start..];
+        let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+        let mut units = 0;
+        for (at, c) in line.char_indices() {
+            if units >= position.character as usize {
+                return start + at;
+            }
+            units += c.len_utf16();
+        }
+        start + line.len()
+    }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn positions_count_utf16_units() {
+        let lines = Lines::of("é: 1\r\n😀b: x\n");
+        let position = |line, character| Position { line, character };
+        for (offset, at) in
+            [(0, (0, 0)), (2, (0, 1)), (7, (1, 0)), (11, (1, 2)), (12, (1, 3)), (16, (2, 0))]
+        {
+            assert_eq!(lines.position(offset), position(at.0, at.1), "{offset}");
+            assert_eq!(lines.offset(position(at.0, at.1)), offset);
+        }
+        assert_eq!(lines.offset(position(0, 99)), 5);
+        assert_eq!(lines.offset(position(9, 0)), 16);
+        assert_eq!(lines.offset(position(1, 1)), 11, "the middle of a pair");
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back(text in "[a-zé😀\n]{0,20}", at in 0_usize..60) {
+            let lines = Lines::of(&text);
+            let at = text.floor_char_boundary(at.min(text.len()));
+            prop_assert_eq!(lines.offset(lines.position(at)), at);
+        }
+    }
+}

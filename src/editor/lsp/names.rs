@@ -1,0 +1,177 @@
+//! `Names`: what the files of a directory declare, and where each declaration is referred to.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::references::references;
+use crate::config::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax;
+use crate::model::schema::{Kind, Registry};
+use crate::model::source::{Source, SourceId, Span};
+
+/// Language blocks whose entries references can name.
+const NAMED: &[&str] = &["locals", "stacks", "use", "vars"];
+
+/// Where addresses stand without a `$`.
+const PLAIN: &[&str] = &["depends_on", "import", "moved", "removed"];
+
+/// A declared name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Declared {
+    /// The kind of a resource or lookup; `None` for a name of the language's blocks.
+    pub(super) kind: Option<&'static Kind>,
+    /// Where its name stands.
+    pub(super) at: Range<usize>,
+    /// It has `for_each`: its instances' keys, as far as they are written there.
+    pub(super) keys: Option<Vec<String>>,
+    /// It says its `name` itself.
+    pub(super) named: bool,
+    /// A short value, as it is written.
+    pub(super) text: String,
+}
+
+/// What one file declares and refers to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    /// Declarations by path: `vm.web`, `vars.size`, `cluster.jobs.node_pools.batch`.
+    pub(super) declared: BTreeMap<String, Declared>,
+    /// References: the path, and where it stands, without its `$`.
+    pub(super) references: Vec<(String, Range<usize>)>,
+    /// Paths at which environments set variables: `environments.prod.vars.size`.
+    pub(super) set: Vec<String>,
+}
+
+/// Reads a file's names; `None` when it cannot be parsed.
+pub(super) fn names(registry: &Registry, source: &Source) -> Option<Names> {
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+    let document = syntax::parse(SourceId(0), source, &is_kind)?.ok()?;
+    let mut reader = Reader { registry, text: &source.text, names: Names::default() };
+    reader.document(&document);
+    Some(reader.names)
+}
+
+struct Reader<'r> {
+    registry: &'r Registry,
+    text: &'r str,
+    names: Names,
+}
+
+impl Reader<'_> {
+    fn document(&mut self, document: &Document) {
+        for block in &document.root {
+            let word = block.key.as_str();
+            if let Some(kind) = self.registry.top_level().find(|kind| kind.name == word) {
+                self.blocks(kind, word, &block.value);
+            } else if word == "data" {
+                for lookups in block.value.entries().unwrap_or_default() {
+                    let kind = self.registry.top_level().find(|kind| kind.name == lookups.key);
+                    for entry in lookups.value.entries().unwrap_or_default() {
+                        self.declare(format!("data.{}.{}", lookups.key, entry.key), kind, entry);
+                    }
+                }
+            } else if NAMED.contains(&word) {
+                for entry in block.value.entries().unwrap_or_default() {
+                    self.declare(format!("{word}.{}", entry.key), None, entry);
+                }
+            }
+            if word == "environments" {
+                self.environments(block);
+            }
+            self.refer(&block.value, PLAIN.contains(&word));
+        }
+    }
+
+    fn environments(&mut self, block: &Entry) {
+        for environment in block.value.entries().unwrap_or_default() {
+            let parts = environment.value.entries().unwrap_or_default();
+            let vars = parts.iter().filter(|part| part.key == "vars");
+            for variable in vars.flat_map(|vars| vars.value.entries().unwrap_or_default()) {
+                self.names.set.push(format!("environments.{}.vars.{}", environment.key, variable.key));
+            }
+        }
+    }
+
+    fn blocks(&mut self, kind: &'static Kind, path: &str, value: &Node) {
+        for entry in value.entries().unwrap_or_default() {
+            let path = format!("{path}.{}", entry.key);
+            self.declare(path.clone(), Some(kind), entry);
+            for inner in entry.value.entries().unwrap_or_default() {
+                if let Some(child) = self.registry.child(kind.name, &inner.key) {
+                    self.blocks(child, &format!("{path}.{}", inner.key), &inner.value);
+                }
+            }
+        }
+    }
+
+    fn declare(&mut self, path: String, kind: Option<&'static Kind>, entry: &Entry) {
+        let body = entry.value.entries().unwrap_or_default();
+        let find = |key: &str| body.iter().find(|inner| inner.key == key);
+        let declared = Declared {
+            kind,
+            at: range(entry.key_span),
+            keys: kind.and(find("for_each")).map(|each| keys(&each.value)),
+            named: find("name").is_some(),
+            text: self.shown(&entry.value),
+        };
+        self.names.declared.entry(path).or_insert(declared);
+    }
+
+    /// Returns a short value as it is written.
+    fn shown(&self, node: &Node) -> String {
+        let text = self.text.get(range(node.span)).unwrap_or_default();
+        if matches!(node.value, NodeValue::Mapping(_) | NodeValue::Bare) || text.contains('\n') {
+            return String::new();
+        }
+        text.chars().take(80).collect()
+    }
+
+    /// Collects the references of a value; `plain` where addresses stand as they are.
+    fn refer(&mut self, node: &Node, plain: bool) {
+        if node.through.is_some() {
+            // It stands elsewhere, and is read there.
+            return;
+        }
+        match &node.value {
+            NodeValue::Scalar(scalar) => {
+                let place = range(node.span);
+                let raw = self.text.get(place.clone()).unwrap_or_default();
+                if plain && scalar.text.contains('.') && !scalar.text.contains('$') {
+                    if let Some(at) = raw.find(scalar.text.as_str()) {
+                        let at = place.start + at;
+                        self.names.references.push((scalar.text.to_string(), at..at + scalar.text.len()));
+                    }
+                } else if raw.contains('$') {
+                    for (path, at) in references(raw) {
+                        let at = place.start + at.start..place.start + at.end;
+                        self.names.references.push((path.to_owned(), at));
+                    }
+                }
+            }
+            NodeValue::Sequence(items) => items.iter().for_each(|item| self.refer(item, plain)),
+            NodeValue::Mapping(entries) => {
+                for entry in entries {
+                    self.refer(&entry.value, plain || PLAIN.contains(&entry.key.as_str()));
+                }
+            }
+            NodeValue::Null | NodeValue::Bare => {}
+        }
+    }
+}
+
+fn keys(node: &Node) -> Vec<String> {
+    let text = |node: &Node| node.scalar().map(|scalar| scalar.text.to_string());
+    match &node.value {
+        NodeValue::Sequence(items) => items.iter().filter_map(text).collect(),
+        NodeValue::Mapping(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}
+
+/// Tells whether a path leads to a declaration or into it.
+pub(super) fn is_within(path: &str, declared: &str) -> bool {
+    path.strip_prefix(declared).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

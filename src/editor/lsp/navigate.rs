@@ -1,0 +1,83 @@
+//! From a place to the declaration that it means, and from there to everyone who refers to it.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::cursor::{At, cursor, is_word};
+use super::names::is_within;
+use super::place::{Place, place};
+use super::protocol::Location;
+use super::references::unfinished;
+use super::workspace::{Found, Text, Workspace};
+
+/// What a place names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The whole path: `vpc.main.id`.
+    pub(super) path: String,
+    /// Where it stands; of a declaration, its name.
+    pub(super) at: Range<usize>,
+    /// It is the declaration's own name.
+    pub(super) declares: bool,
+}
+
+/// Returns what a place names: a reference, an address, or a declaration.
+pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Option<Target> {
+    let registry = workspace.registry;
+    let rest = &text.text[offset..];
+    let end = offset + rest.find(|c| !is_word(c) || c == '$').unwrap_or(rest.len());
+    let before = &text.text[..end];
+    if let Some(path) = unfinished(before).filter(|path| !path.is_empty()) {
+        let at = end - path.len()..end;
+        return Some(Target { path: path.trim_end_matches('.').to_owned(), at, declares: false });
+    }
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+    let cursor = cursor(text.syntax(), &text.text, offset, true, &is_kind);
+    let word = text.text.get(cursor.word.clone())?;
+    match cursor.at {
+        At::Key => {
+            let path = format!("{}.{word}", cursor.path.join("."));
+            let directory = text.path.parent()?;
+            let found = workspace.find(directory, &path).filter(|found| found.path == path)?;
+            (!found.path.is_empty()).then(|| Target { path, at: cursor.word, declares: true })
+        }
+        At::Value | At::Argument if place(&registry, &cursor.path) == Place::Addresses => {
+            Some(Target { path: word.to_owned(), at: cursor.word, declares: false })
+        }
+        _ => None,
+    }
+}
+
+/// Returns where a path is declared.
+pub(super) fn definition(workspace: &Workspace, text: &Text, offset: usize) -> Option<Location> {
+    let found = declaration(workspace, text, offset)?;
+    workspace.location(found.file, &found.declared.at)
+}
+
+/// Returns the declaration that a place means.
+pub(super) fn declaration<'w>(workspace: &'w Workspace, text: &Text, offset: usize) -> Option<Found<'w>> {
+    let target = target(workspace, text, offset)?;
+    workspace.find(text.path.parent()?, &target.path)
+}
+
+/// Returns where a declaration is referred to.
+pub(super) fn references(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+    with_declaration: bool,
+) -> Vec<Location> {
+    let Some(found) = declaration(workspace, text, offset) else { return Vec::new() };
+    let directory = text.path.parent().unwrap_or(Path::new(""));
+    let mut places: Vec<Location> = Vec::new();
+    if with_declaration {
+        places.extend(workspace.location(found.file, &found.declared.at));
+    }
+    for (file, names) in workspace.names(directory) {
+        let inside = names.references.iter().filter(|(path, _)| is_within(path, found.path));
+        let uri = workspace.uri(file);
+        let ranges = workspace.ranges(file, inside.map(|(_, at)| at));
+        places.extend(ranges.into_iter().map(|range| Location { uri: uri.clone(), range }));
+    }
+    places
+}

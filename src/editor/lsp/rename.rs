@@ -1,0 +1,124 @@
+//! Rename: a declaration's name, everyone who refers to it, and the `moved` entry that keeps its object.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::change;
+use super::navigate;
+use super::protocol::TextEdit;
+use super::workspace::{Disk, Text, Workspace};
+use crate::config::edit::{self, Edit, File, Literal, Path};
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::source::Source;
+
+/// The attribute that a block's own name stands for.
+const NAME: &str = "name";
+
+/// Returns where the name stands that would be renamed, and the name.
+///
+/// # Errors
+/// Why it cannot be.
+pub(super) fn prepare(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+) -> Result<(Range<usize>, String), String> {
+    let nothing = || "Nothing here has a name that can be changed.".to_owned();
+    let target = navigate::target(workspace, text, offset).ok_or_else(nothing)?;
+    let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
+    if found.path.starts_with("use.") {
+        return Err("A module's name is part of its resources' addresses: rename it by hand, and write \
+                    a `moved` entry for each of them."
+            .to_owned());
+    }
+    let name = found.path.rsplit('.').next().unwrap_or_default().to_owned();
+    if target.declares {
+        return Ok((target.at, name));
+    }
+    let end = target.at.start + found.path.len();
+    Ok((end - name.len()..end, name))
+}
+
+/// Returns the changes of every file.
+///
+/// # Errors
+/// Why it cannot be renamed.
+pub(super) fn rename(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+    new: &str,
+    disk: &dyn Disk,
+) -> Result<BTreeMap<String, Vec<TextEdit>>, String> {
+    prepare(workspace, text, offset)?;
+    let nothing = || "Nothing here has a name that can be changed.".to_owned();
+    let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
+    let directory = text.path.parent().ok_or_else(nothing)?;
+    let (above, old) = found.path.rsplit_once('.').ok_or_else(nothing)?;
+    if !is_legal_segment(new) {
+        return Err(format!("`{new}` is no name: names hold a-z, 0-9, _ and - only."));
+    }
+    let to = format!("{above}.{new}");
+    if workspace.find(directory, &to).is_some_and(|taken| taken.path == to) {
+        return Err(format!("`{to}` is declared already."));
+    }
+    let mut changes = BTreeMap::new();
+    for file in workspace.texts(directory, disk) {
+        let mut edits = Vec::new();
+        let own = file.path == found.file;
+        if own {
+            edits.push(Edit::Rename(Path::of(found.path), new.into()));
+        }
+        if above == "vars" {
+            edits.extend(
+                settings(workspace, &file, old).map(|path| Edit::Rename(Path::of(path), new.into())),
+            );
+        }
+        edits.push(Edit::Redirect(vec![(found.path.into(), to.as_str().into())]));
+        if own && found.declared.kind.is_some() && above != "data" && !above.starts_with("data.") {
+            edits.extend(kept(&found, old, &to));
+        }
+        let source: Source = file.source();
+        let edited = edit::edit(&File { source: &source, registry: &workspace.registry }, &edits);
+        let edited = edited.map_err(|refusal| {
+            let problem = refusal.0;
+            let detail = problem.detail.unwrap_or_default();
+            format!("{}: {}. {detail}", file.name(), problem.summary)
+        })?;
+        let edits = change::edits(&file.text, &edited);
+        if !edits.is_empty() {
+            changes.insert(workspace.uri(&file.path), edits);
+        }
+    }
+    Ok(changes)
+}
+
+/// Returns where a file's environments set a variable.
+fn settings<'w>(workspace: &'w Workspace, file: &Text, variable: &str) -> impl Iterator<Item = &'w str> {
+    let directory = file.path.parent().unwrap_or(std::path::Path::new(""));
+    let names = workspace.names(directory).find(|(path, _)| *path == file.path).map(|(_, names)| names);
+    let ending = format!(".vars.{variable}");
+    names
+        .into_iter()
+        .flat_map(|names| &names.set)
+        .map(String::as_str)
+        .filter(move |path| path.ends_with(&ending))
+}
+
+/// Returns what keeps a resource's object: the name that it has, and where it came from.
+fn kept(found: &super::workspace::Found<'_>, old: &str, to: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let declared = found.declared;
+    let takes_name =
+        declared.kind.and_then(|kind| kind.attribute(NAME)).is_some_and(|name| name.is_writable());
+    if takes_name && !declared.named {
+        let name = match declared.keys {
+            Some(_) => Name::new(format!("{old}-${{each.key}}")),
+            None => Name::new(old),
+        };
+        edits.push(Edit::Set(Path::of(to).key(NAME), Literal::text(name)));
+    }
+    let entry = [("from", Literal::text(found.path)), ("to", Literal::text(to))];
+    edits.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
+    edits
+}

@@ -1,0 +1,294 @@
+//! `Server`: one editor's session: each message in, the answers out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::check::{self, Checked, Found};
+use super::lines::Lines;
+use super::protocol::{About, Incoming, Markup, Problem};
+use super::workspace::{Disk, Text, Workspace};
+use super::{actions, change, complete, hover, navigate, rename};
+use crate::config::discover::is_stack_file;
+use crate::config::edit::File;
+use crate::config::layout;
+use crate::config::load::Request;
+use crate::model::schema::Registry;
+
+/// The protocol's codes of errors.
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_PARAMS: i32 = -32602;
+const NOT_INITIALIZED: i32 = -32002;
+const REQUEST_FAILED: i32 = -32803;
+
+/// Texts are sent by their changes.
+const INCREMENTAL: u8 = 2;
+
+/// How far the session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Begun,
+    Ready,
+    ShutDown,
+    Ended { in_order: bool },
+}
+
+/// One editor's session.
+#[derive(Debug)]
+pub struct Server {
+    workspace: Workspace,
+    request: Request,
+    stage: Stage,
+    /// Directories whose texts changed since they were checked.
+    behind: BTreeSet<PathBuf>,
+    checked: BTreeMap<PathBuf, Checked>,
+}
+
+/// Why a request has no answer.
+struct Failed(i32, String);
+
+impl Server {
+    /// Begins a session. The request says what decides besides the files.
+    #[must_use]
+    pub fn new(registry: Registry, request: Request) -> Self {
+        Self {
+            workspace: Workspace::new(registry),
+            request,
+            stage: Stage::Begun,
+            behind: BTreeSet::new(),
+            checked: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a message in and returns the answers to it.
+    pub fn handle(&mut self, message: &[u8], disk: &dyn Disk) -> Vec<String> {
+        let incoming: Incoming = match serde_json::from_slice(message) {
+            Ok(incoming) => incoming,
+            Err(error) => return vec![failure(&Value::Null, &Failed(PARSE_ERROR, error.to_string()))],
+        };
+        let Some(method) = incoming.method else { return Vec::new() };
+        let Some(id) = incoming.id else {
+            self.notice(&method, incoming.params);
+            return Vec::new();
+        };
+        let mut answers = Vec::new();
+        if method == "textDocument/codeAction" {
+            // What is mended is what is wrong by now.
+            answers.extend(self.catch_up(disk));
+        }
+        answers.push(match self.answer(&method, incoming.params, disk) {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string(),
+            Err(failed) => failure(&id, &failed),
+        });
+        answers
+    }
+
+    /// Tells whether texts changed since they were checked.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        !self.behind.is_empty()
+    }
+
+    /// Checks what changed, and returns the diagnostics.
+    pub fn catch_up(&mut self, disk: &dyn Disk) -> Vec<String> {
+        let mut messages = Vec::new();
+        for directory in std::mem::take(&mut self.behind) {
+            let new = check::check(&self.workspace, &directory, &self.request, disk);
+            let old = self.checked.remove(&directory).unwrap_or_default();
+            let gone = old.keys().filter(|file| !new.contains_key(*file));
+            messages.extend(gone.map(|file| self.published(file, &[])));
+            for (file, found) in &new {
+                let was = old.get(file);
+                let same = was.is_some_and(|was| {
+                    was.iter().map(|found| &found.problem).eq(found.iter().map(|found| &found.problem))
+                });
+                // A file that never had a problem needs no word.
+                if !same && (was.is_some() || !found.is_empty() || self.is_open(file)) {
+                    messages.push(self.published(file, found));
+                }
+            }
+            self.checked.insert(directory, new);
+        }
+        messages
+    }
+
+    /// Returns whether the session ended, and whether it did in order.
+    #[must_use]
+    pub fn ended(&self) -> Option<bool> {
+        match self.stage {
+            Stage::Ended { in_order } => Some(in_order),
+            _ => None,
+        }
+    }
+
+    fn is_open(&self, file: &Path) -> bool {
+        self.workspace.text(&self.workspace.uri(file)).is_some()
+    }
+
+    fn published(&self, file: &Path, found: &[Found]) -> String {
+        let problems: Vec<&Problem> = found.iter().map(|found| &found.problem).collect();
+        let params = json!({ "uri": self.workspace.uri(file), "diagnostics": problems });
+        json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params })
+            .to_string()
+    }
+
+    fn notice(&mut self, method: &str, params: Value) {
+        if method == "exit" {
+            self.stage = Stage::Ended { in_order: self.stage == Stage::ShutDown };
+            return;
+        }
+        if method == "workspace/didChangeWatchedFiles" {
+            let all: Vec<PathBuf> = self.workspace.directories().map(Path::to_owned).collect();
+            self.behind.extend(all);
+            return;
+        }
+        let Ok(about) = serde_json::from_value::<About>(params) else { return };
+        let document = &about.text_document;
+        let file = match method {
+            "textDocument/didOpen" => self.workspace.open(&document.uri, &document.text),
+            "textDocument/didChange" => self.workspace.change(&document.uri, &about.content_changes),
+            "textDocument/didClose" => self.workspace.close(&document.uri),
+            "textDocument/didSave" => {
+                // Another stack may include what was saved.
+                let all: Vec<PathBuf> = self.workspace.directories().map(Path::to_owned).collect();
+                self.behind.extend(all);
+                None
+            }
+            _ => None,
+        };
+        let Some(file) = file else { return };
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if is_stack_file(name) {
+            self.behind.extend(file.parent().map(Path::to_owned));
+        }
+    }
+
+    fn answer(&mut self, method: &str, params: Value, disk: &dyn Disk) -> Result<Value, Failed> {
+        match (method, self.stage) {
+            ("initialize", Stage::Begun) => {
+                self.stage = Stage::Ready;
+                return Ok(capabilities());
+            }
+            (_, Stage::Begun) => return Err(Failed(NOT_INITIALIZED, "`initialize` comes first".into())),
+            ("initialize", _) | (_, Stage::ShutDown | Stage::Ended { .. }) => {
+                return Err(Failed(INVALID_REQUEST, "the session is past that".into()));
+            }
+            ("shutdown", _) => {
+                self.stage = Stage::ShutDown;
+                return Ok(Value::Null);
+            }
+            _ => {}
+        }
+        let known = method.strip_prefix("textDocument/").filter(|method| ANSWERED.contains(method));
+        let Some(method) = known else {
+            return Err(Failed(METHOD_NOT_FOUND, format!("`{method}` is not spoken here")));
+        };
+        let about: About =
+            serde_json::from_value(params).map_err(|error| Failed(INVALID_PARAMS, error.to_string()))?;
+        // What is no stack's file, or was never opened, has nothing to tell.
+        let Some(text) =
+            self.workspace.text(&about.text_document.uri).filter(|text| is_stack_file(text.name()))
+        else {
+            return Ok(Value::Null);
+        };
+        self.about(method, &about, &text, disk)
+    }
+
+    fn about(
+        &mut self,
+        method: &str,
+        about: &About,
+        text: &Text,
+        disk: &dyn Disk,
+    ) -> Result<Value, Failed> {
+        let directory = text.path.parent().unwrap_or(Path::new("")).to_owned();
+        if !["formatting", "codeAction"].contains(&method) {
+            let texts = self.workspace.texts(&directory, disk);
+            self.workspace.learn(&texts);
+        }
+        let workspace = &self.workspace;
+        let lines = Lines::of(&text.text);
+        let offset = about.position.map_or(0, |position| lines.offset(position));
+        match method {
+            "completion" => {
+                let pinned = disk.pinned(&directory);
+                let listing = complete::complete(workspace, text, offset, pinned.as_ref());
+                Ok(json!({ "isIncomplete": listing.more, "items": listing.items }))
+            }
+            "hover" => {
+                let pinned = disk.pinned(&directory);
+                let said = hover::hover(workspace, text, offset, pinned.as_ref());
+                Ok(said.map_or(Value::Null, |said| json!({ "contents": Markup::markdown(said) })))
+            }
+            "definition" => value(&navigate::definition(workspace, text, offset)),
+            "references" => {
+                value(&navigate::references(workspace, text, offset, about.context.include_declaration))
+            }
+            "prepareRename" => {
+                let refused = |why| Failed(REQUEST_FAILED, why);
+                let (at, name) = rename::prepare(workspace, text, offset).map_err(refused)?;
+                Ok(json!({ "range": lines.range(at.start, at.end), "placeholder": name }))
+            }
+            "rename" => {
+                let changes = rename::rename(workspace, text, offset, &about.new_name, disk);
+                let changes = changes.map_err(|why| Failed(REQUEST_FAILED, why))?;
+                Ok(json!({ "changes": changes }))
+            }
+            "formatting" => {
+                let source = text.source();
+                // What cannot be parsed stays: its diagnostics say why.
+                let new = layout::format(&File { source: &source, registry: &workspace.registry }).ok();
+                value(&new.map(|new| change::edits(&text.text, &new)))
+            }
+            _ => {
+                let whole = lines.range(0, text.text.len());
+                let range = about.range.unwrap_or(whole);
+                let checked = self.checked.get(&directory);
+                Ok(checked.map_or(Value::Null, |checked| {
+                    Value::Array(actions::actions(workspace, text, range, checked))
+                }))
+            }
+        }
+    }
+}
+
+/// Requests about a text that are answered.
+const ANSWERED: &[&str] = &[
+    "codeAction",
+    "completion",
+    "definition",
+    "formatting",
+    "hover",
+    "prepareRename",
+    "references",
+    "rename",
+];
+
+fn capabilities() -> Value {
+    json!({
+        "capabilities": {
+            "positionEncoding": "utf-16",
+            "textDocumentSync": { "openClose": true, "change": INCREMENTAL, "save": true },
+            "completionProvider": { "triggerCharacters": ["$", ".", " ", "="] },
+            "hoverProvider": true,
+            "definitionProvider": true,
+            "referencesProvider": true,
+            "renameProvider": { "prepareProvider": true },
+            "documentFormattingProvider": true,
+            "codeActionProvider": { "codeActionKinds": ["quickfix"] },
+        },
+        "serverInfo": { "name": "stead", "version": env!("CARGO_PKG_VERSION") },
+    })
+}
+
+fn value(result: &impl Serialize) -> Result<Value, Failed> {
+    serde_json::to_value(result).map_err(|error| Failed(REQUEST_FAILED, error.to_string()))
+}
+
+fn failure(id: &Value, Failed(code, message): &Failed) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string()
+}

@@ -1,0 +1,255 @@
+//! `Workspace`: the open texts over those on the disk, a directory at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::lines::Lines;
+use super::names::{Declared, Names, names};
+use super::protocol::{ContentChange, Location, Range};
+use crate::config::document::Syntax;
+use crate::config::files::Files;
+use crate::config::syntax::syntax_of;
+use crate::model::catalog::Catalog;
+use crate::model::schema::Registry;
+use crate::model::source::Source;
+
+/// What is on the disk.
+pub trait Disk {
+    /// Returns the stack files of a directory by name; those that cannot be read are left out.
+    fn stack_files(&self, directory: &Path) -> Vec<(String, String)>;
+
+    /// Returns what a stack in a directory may read besides.
+    fn files(&self, directory: &Path) -> Box<dyn Files>;
+
+    /// Returns the catalog names that a directory's lock pins.
+    fn pinned(&self, directory: &Path) -> Option<Catalog>;
+}
+
+/// A text with the place that it has.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    /// Its file.
+    pub(super) path: PathBuf,
+    /// The text.
+    pub(super) text: Arc<str>,
+}
+
+impl Text {
+    /// Returns the file's name.
+    pub(super) fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Returns it as `config` takes it.
+    pub(super) fn source(&self) -> Source {
+        Source::new(self.name(), self.text.clone())
+    }
+
+    /// Returns its syntax.
+    pub(super) fn syntax(&self) -> Syntax {
+        syntax_of(self.name()).unwrap_or(Syntax::Yaml)
+    }
+}
+
+/// A file's names, and the text that they were read from.
+#[derive(Debug)]
+struct Known {
+    /// The text that was tried last.
+    tried: Arc<str>,
+    /// The text that could be parsed last.
+    read: Arc<str>,
+    names: Names,
+}
+
+/// The open texts, and what is known of the files around them.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    /// The kinds.
+    pub(super) registry: Registry,
+    open: BTreeMap<PathBuf, (String, Arc<str>)>,
+    known: BTreeMap<PathBuf, Known>,
+}
+
+/// A declaration, and the file that it stands in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'w> {
+    /// Its path: `vm.web`.
+    pub(super) path: &'w str,
+    /// The declaration.
+    pub(super) declared: &'w Declared,
+    /// Its file.
+    pub(super) file: &'w Path,
+}
+
+impl Workspace {
+    /// Returns a workspace without files.
+    pub(super) fn new(registry: Registry) -> Self {
+        Self { registry, open: BTreeMap::new(), known: BTreeMap::new() }
+    }
+
+    /// Opens a text, or takes a new one for it.
+    pub(super) fn open(&mut self, uri: &str, text: &str) -> Option<PathBuf> {
+        let path = path_of(uri)?;
+        self.open.insert(path.clone(), (uri.to_owned(), text.into()));
+        Some(path)
+    }
+
+    /// Takes changes in, one after the other.
+    pub(super) fn change(&mut self, uri: &str, changes: &[ContentChange]) -> Option<PathBuf> {
+        let path = path_of(uri)?;
+        let (_, held) = self.open.get_mut(&path)?;
+        let mut text = held.to_string();
+        for change in changes {
+            match change.range {
+                Some(range) => {
+                    let lines = Lines::of(&text);
+                    let (start, end) = (lines.offset(range.start), lines.offset(range.end));
+                    text.replace_range(start..end.max(start), &change.text);
+                }
+                None => text.clone_from(&change.text),
+            }
+        }
+        *held = text.into();
+        Some(path)
+    }
+
+    /// Closes a text: what is on the disk counts again.
+    pub(super) fn close(&mut self, uri: &str) -> Option<PathBuf> {
+        let path = path_of(uri)?;
+        self.open.remove(&path).map(|_| path)
+    }
+
+    /// Returns an open text.
+    pub(super) fn text(&self, uri: &str) -> Option<Text> {
+        let path = path_of(uri)?;
+        let (_, text) = self.open.get(&path)?;
+        Some(Text { text: text.clone(), path })
+    }
+
+    /// Returns the directories of all open texts.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.open.keys().filter_map(|path| path.parent())
+    }
+
+    /// Returns the address of a file, as the editor has it.
+    pub(super) fn uri(&self, path: &Path) -> String {
+        self.open.get(path).map_or_else(|| uri_of(path), |(uri, _)| uri.clone())
+    }
+
+    /// Returns all stack files of a directory, the open ones as they are in the editor.
+    pub(super) fn texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
+        let mut all: BTreeMap<PathBuf, Arc<str>> = BTreeMap::new();
+        for (name, text) in disk.stack_files(directory) {
+            all.insert(directory.join(name), text.into());
+        }
+        for (path, (_, text)) in &self.open {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.parent() == Some(directory) && crate::config::discover::is_stack_file(name) {
+                all.insert(path.clone(), text.clone());
+            }
+        }
+        all.into_iter().map(|(path, text)| Text { path, text }).collect()
+    }
+
+    /// Reads the names of a directory's files; a file that cannot be parsed keeps those that it had.
+    pub(super) fn learn(&mut self, texts: &[Text]) {
+        for text in texts {
+            if self.known.get(&text.path).is_some_and(|known| known.tried == text.text) {
+                continue;
+            }
+            match (names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
+                (Some(names), _) => {
+                    let (tried, read) = (text.text.clone(), text.text.clone());
+                    self.known.insert(text.path.clone(), Known { tried, read, names });
+                }
+                (None, Some(known)) => known.tried = text.text.clone(),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Returns the names of the files of a directory.
+    pub(super) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
+        let inside = move |path: &Path| path.parent() == Some(directory);
+        self.known
+            .iter()
+            .filter(move |(path, _)| inside(path))
+            .map(|(path, known)| (path.as_path(), &known.names))
+    }
+
+    /// Returns the innermost declaration that a path leads to, or into.
+    pub(super) fn find(&self, directory: &Path, path: &str) -> Option<Found<'_>> {
+        let mut path = path;
+        loop {
+            for (file, names) in self.names(directory) {
+                if let Some((path, declared)) = names.declared.get_key_value(path) {
+                    return Some(Found { path, declared, file });
+                }
+            }
+            path = path.rsplit_once('.')?.0;
+        }
+    }
+
+    /// Returns a place in a file whose names are known.
+    pub(super) fn location(&self, file: &Path, at: &std::ops::Range<usize>) -> Option<Location> {
+        let known = self.known.get(file)?;
+        Some(Location { uri: self.uri(file), range: Lines::of(&known.read).range(at.start, at.end) })
+    }
+
+    /// Returns several places in a file whose names are known.
+    pub(super) fn ranges<'w>(
+        &self,
+        file: &Path,
+        places: impl Iterator<Item = &'w std::ops::Range<usize>>,
+    ) -> Vec<Range> {
+        let Some(known) = self.known.get(file) else { return Vec::new() };
+        let lines = Lines::of(&known.read);
+        places.map(|at| lines.range(at.start, at.end)).collect()
+    }
+}
+
+/// Returns the file that an address names.
+pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let path = &rest[rest.find('/')?..];
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            bytes.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// Returns the address of a file.
+fn uri_of(path: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for byte in path.to_string_lossy().bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.extend(format!("%{byte:02X}").chars());
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_there_and_back() {
+        for path in ["/a/b.stead.yaml", "/a b/é%.kdl"] {
+            assert_eq!(path_of(&uri_of(Path::new(path))), Some(PathBuf::from(path)));
+        }
+        assert_eq!(path_of("file://host/a%3Ab"), Some(PathBuf::from("/a:b")));
+        assert_eq!(path_of("untitled:1"), None);
+        assert_eq!(path_of("file:///a%zz"), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! `lsp`: the language server, driven over its streams as an editor does.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: shop
+vpc: { main: { cidr: 10.0.0.0/16 } }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+";
+
+/// An editor, and the server that it started.
+struct Editor {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    id: u64,
+}
+
+impl Editor {
+    fn start(case: &Case) -> Self {
+        let mut command = case.command("lsp");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, id: 0 }
+    }
+
+    fn send(&mut self, message: &Value) {
+        let text = message.to_string();
+        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+        self.input.flush().unwrap();
+    }
+
+    fn tell(&mut self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.id += 1;
+        let id = self.id;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.receive();
+            if message["id"] == id {
+                assert!(message.get("error").is_none(), "{method}: {message}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.output.read_line(&mut line).unwrap();
+            match line.trim_end().split_once(": ") {
+                Some((_, value)) => length = value.parse().unwrap(),
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    fn diagnostics(&mut self) -> Value {
+        loop {
+            let message = self.receive();
+            if message["method"] == "textDocument/publishDiagnostics" {
+                return message["params"]["diagnostics"].clone();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session() {
+    let case = Case::new().file("stead.yaml", STACK);
+    let mut editor = Editor::start(&case);
+    let able = editor.ask("initialize", &json!({ "capabilities": {} }));
+    assert_eq!(able["capabilities"]["hoverProvider"], true);
+    editor.tell("initialized", &json!({}));
+    let uri = format!("file://{}", case.path("stead.yaml").display());
+    let document = json!({ "uri": uri });
+    let open = json!({ "uri": uri, "languageId": "yaml", "version": 1, "text": STACK });
+    editor.tell("textDocument/didOpen", &json!({ "textDocument": open }));
+    assert_eq!(editor.diagnostics(), json!([]));
+
+    let change = |line: u32, from: u32, to: u32, text: &str| {
+        let range = json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } });
+        json!({ "textDocument": { "uri": uri, "version": 2 }, "contentChanges": [{ "range": range, "text": text }] })
+    };
+    // The key `cidr` gets a letter too many, and the code action takes it out again.
+    editor.tell("textDocument/didChange", &change(2, 19, 19, "r"));
+    let problems = editor.diagnostics();
+    assert_eq!(problems[0]["code"], "S0220", "{problems}");
+    let range = problems[0]["range"].clone();
+    let context = json!({ "diagnostics": problems });
+    let asked = json!({ "textDocument": document, "range": range, "context": context });
+    let actions = editor.ask("textDocument/codeAction", &asked);
+    assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "cidr", "{actions}");
+    editor.tell("textDocument/didChange", &change(2, 19, 20, ""));
+    assert_eq!(editor.diagnostics(), json!([]));
+
+    let at = |line: u32, character: u32| json!({ "textDocument": document, "position": { "line": line, "character": character } });
+    let reference = STACK.lines().nth(4).unwrap().find("main").unwrap();
+    let reference = u32::try_from(reference).unwrap();
+    let listed = editor.ask("textDocument/completion", &at(4, reference));
+    assert_eq!(listed["items"][0]["label"], "main", "{listed}");
+    let said = editor.ask("textDocument/hover", &at(2, 17));
+    assert!(said["contents"]["value"].as_str().unwrap().contains("**vpc.cidr**"), "{said}");
+    let place = editor.ask("textDocument/definition", &at(4, reference));
+    assert_eq!((&place["uri"], &place["range"]["start"]["line"]), (&json!(uri), &json!(2)));
+    let mut asked = at(4, reference);
+    asked["newName"] = json!("hub");
+    let renamed = editor.ask("textDocument/rename", &asked);
+    let text = renamed["changes"][&uri].to_string();
+    assert!(text.contains("$vpc.hub") && text.contains("moved"), "{text}");
+    let options = json!({ "tabSize": 2, "insertSpaces": true });
+    let formatted =
+        editor.ask("textDocument/formatting", &json!({ "textDocument": document, "options": options }));
+    assert!(formatted.is_array(), "{formatted}");
+
+    assert_eq!(editor.ask("shutdown", &Value::Null), Value::Null);
+    editor.tell("exit", &Value::Null);
+    assert_eq!(editor.child.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_to_string(case.path("stead.yaml")).unwrap(), STACK);
+}
+
+#[test]
+fn an_editor_that_vanishes_ends_it() {
+    let mut editor = Editor::start(&Case::new());
+    editor.ask("initialize", &json!({}));
+    drop(editor.input);
+    assert_eq!(editor.child.wait().unwrap().code(), Some(1));
+}
