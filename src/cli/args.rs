@@ -28,7 +28,7 @@ pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
-pub use self::understand::{Eval, Render};
+pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
 
@@ -181,6 +181,12 @@ pub enum Command {
     Render(Render),
     /// Try an expression
     Eval(Eval),
+    /// Tell all about a kind, an attribute, a word of the language or a diagnostic's code
+    Explain(Explain),
+    /// Draw what waits for what
+    Graph(Graph),
+    /// Tell why a resource is there, what it waits for and what waits for it
+    Why(Why),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request

@@ -97,6 +97,9 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
         Command::Convert(args) => return commands::convert::run(session, args),
         Command::Render(args) => return commands::render::run(session, args),
         Command::Eval(args) => return commands::eval::run(session, args),
+        Command::Explain(args) => return commands::explain::run(session, args),
+        Command::Graph(args) => return commands::graph::run(session, args),
+        Command::Why(args) => return commands::why::run(session, args),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
@@ -135,6 +138,9 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Convert(_)
             | Command::Render(_)
             | Command::Eval(_)
+            | Command::Explain(_)
+            | Command::Graph(_)
+            | Command::Why(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)

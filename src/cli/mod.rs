@@ -32,6 +32,7 @@ mod rewriting;
 pub mod scaffold;
 mod session;
 pub mod settings;
+mod slugs;
 mod sources;
 mod telling;
 pub mod term;

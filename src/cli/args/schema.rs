@@ -4,7 +4,11 @@ use clap::{Args, ValueEnum};
 
 /// `schema`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead schema openapi > cloud.openapi.json")]
+#[command(
+    after_help = "Examples:\n  stead schema stack > stack.schema.json\n  stead schema openapi > cloud.openapi.json\n\n\
+    An editor checks and completes a YAML file whose first line is\n  \
+    # yaml-language-server: $schema=./stack.schema.json"
+)]
 pub struct Schema {
     /// Which document
     pub document: Document,
@@ -13,6 +17,8 @@ pub struct Schema {
 /// A document that is made from what stead knows of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Document {
+    /// The files of a stack, as JSON Schema, draft 7.
+    Stack,
     /// The service's API, as OpenAPI 3.1.
     Openapi,
 }

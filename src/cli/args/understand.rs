@@ -1,6 +1,6 @@
-//! `render` and `eval`: what the configuration says once everything is resolved.
+//! `render`, `eval`, `explain`, `graph` and `why`: understanding a configuration, and what it is made of.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// `render`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -22,4 +22,59 @@ pub struct Eval {
     /// A reference ($vars.x), or an expression with or without ${ and }
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub expression: String,
+}
+
+/// `explain`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
+    stead explain R0301\n  stead explain lifecycle\n\nWithout a subject, everything is listed that can be asked for."
+)]
+pub struct Explain {
+    /// A kind, KIND.ATTRIBUTE, a word of the language, or a diagnostic's code
+    #[arg(value_name = "SUBJECT")]
+    pub subject: Option<String>,
+}
+
+/// `graph`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead graph\n  stead graph --format svg > stack.svg\n  \
+    stead graph --focus database.main --depth 1\n  stead graph --format dot | dot -Tpng > stack.png")]
+pub struct Graph {
+    /// How it is drawn
+    #[arg(long, value_name = "FORMAT", default_value = "tree")]
+    pub format: Drawing,
+    /// Only this resource, what it waits for and what waits for it
+    #[arg(long, value_name = "ADDRESS")]
+    pub focus: Option<String>,
+    /// At most so many steps away from the focus
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub depth: Option<usize>,
+}
+
+/// How a graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Drawing {
+    /// Each resource, and below it what it waits for.
+    Tree,
+    /// A Mermaid flowchart, for Markdown.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+}
+
+/// `why`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead why vm.web.a\n  stead why vm.web.a --plan prod.plan\n  stead why database.main --output json"
+)]
+pub struct Why {
+    /// The resource
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// A saved plan: why it changes there
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<std::path::PathBuf>,
 }

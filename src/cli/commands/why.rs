@@ -1,0 +1,207 @@
+//! `stead why ADDRESS`: why a resource is there, what it waits for and what waits for it; and from a saved
+//! plan, why it changes.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::graph::at;
+use crate::cli::args::Why;
+use crate::cli::books;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::config::stack::{Resource, Stack};
+use crate::editor::graph::{Graph, Way};
+use crate::model::address::Address;
+use crate::model::source::Place;
+use crate::plan::change::Change;
+use crate::report::json;
+use crate::report::page::{Line, Page};
+use crate::report::style::{Role, Style};
+
+/// Most instances of one block that are told of.
+const MOST: usize = 20;
+
+/// The document for programs.
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    resources: Vec<Reasons>,
+}
+
+/// Why one resource is there.
+#[derive(Serialize)]
+struct Reasons {
+    address: Address,
+    /// Where its block stands.
+    source: Option<String>,
+    /// What made it: the block, an instance of `for_each`, a module.
+    because: Vec<String>,
+    /// What it waits for itself.
+    waits_for: Vec<Neighbour>,
+    /// What waits for it.
+    waited_for_by: Vec<Neighbour>,
+    /// How many more it waits for through those.
+    waits_for_indirectly: usize,
+    /// How many more wait for it through those.
+    waited_for_by_indirectly: usize,
+    /// Why it changes, by the plan that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<Vec<String>>,
+}
+
+/// One that waits, or is waited for.
+#[derive(Serialize)]
+struct Neighbour {
+    address: Address,
+    /// By what: an attribute, `depends_on`, `project`, `inside`.
+    by: Vec<String>,
+    /// Where that is written.
+    source: Option<String>,
+}
+
+/// Tells why.
+///
+/// # Errors
+/// When the stack has problems, nothing is at the address, or the plan cannot be read.
+pub(in crate::cli) fn run(session: &Session, args: &Why) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let graph = Graph::of(&project.stack);
+    let found = at(&graph, &args.address)?;
+    if found.len() > MOST {
+        session.ui.say(&format!("note: {} of {} are shown; name one of them", MOST, found.len()));
+    }
+    let changes = args.plan.as_deref().map(changes).transpose()?;
+    let all: Vec<Reasons> = found
+        .into_iter()
+        .take(MOST)
+        .map(|n| reasons(&project.stack, &graph, n, changes.as_deref()))
+        .collect();
+    let ui = &session.ui;
+    ui.out(&if ui.json {
+        json::pretty(&Document { schema_version: json::SCHEMA_VERSION, resources: all })
+    } else {
+        text(&all, ui.style)
+    });
+    Ok(Exit::Done)
+}
+
+fn changes(file: &Path) -> Result<Vec<Change>, Failure> {
+    Ok(books::saved_plan(file)?.plan.changes)
+}
+
+fn reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -> Reasons {
+    let node = &graph.nodes[n];
+    let neighbours = |way: Way| -> Vec<Neighbour> {
+        let edges = graph.edges.iter().filter(|edge| match way {
+            Way::Needs => edge.from == n,
+            Way::NeededBy => edge.to == n,
+        });
+        edges
+            .map(|edge| {
+                let other = if way == Way::Needs { edge.to } else { edge.from };
+                Neighbour {
+                    address: graph.nodes[other].address.clone(),
+                    by: edge.ties.iter().map(|tie| tie.by.to_string()).collect(),
+                    source: edge.ties.iter().find_map(|tie| tie.source.as_ref()).map(shown),
+                }
+            })
+            .collect()
+    };
+    let (waits_for, waited_for_by) = (neighbours(Way::Needs), neighbours(Way::NeededBy));
+    let all = |way| graph.reached(&[n], way, usize::MAX).len();
+    Reasons {
+        address: node.address.clone(),
+        source: node.source.as_ref().map(shown),
+        because: stack.resources.get(&node.address).map_or_else(
+            || vec!["looked up: this stack does not manage it".to_owned()],
+            |resource| because(stack, resource),
+        ),
+        waits_for_indirectly: all(Way::Needs) - waits_for.len(),
+        waited_for_by_indirectly: all(Way::NeededBy) - waited_for_by.len(),
+        waits_for,
+        waited_for_by,
+        change: changes.map(|changes| change(changes, &node.address)),
+    }
+}
+
+/// Returns what made a resource, from its block outwards.
+fn because(stack: &Stack, resource: &Resource) -> Vec<String> {
+    let mut found = Vec::new();
+    let environment = &stack.environment.name;
+    found.push(match &resource.key {
+        Some(key) => {
+            format!("the instance {key} of a block with for_each, in the environment {environment}")
+        }
+        None => format!("its block, in the environment {environment}"),
+    });
+    found.extend(resource.parent.as_ref().map(|parent| format!("written inside of {parent}")));
+    let mut way = resource.address.as_str();
+    while let Some((outer, _)) = way.rsplit_once('.') {
+        way = outer;
+        if let Some(call) = stack.modules.get(way) {
+            let place = stack.sources.place(*call).map(|place| format!(", used at {}", shown(&place)));
+            found.push(format!("in the module {way}{}", place.unwrap_or_default()));
+        }
+    }
+    if resource.lifecycle.protect {
+        found.push("protected: it is neither deleted nor replaced".to_owned());
+    }
+    found
+}
+
+/// Returns why a plan changes a resource.
+fn change(changes: &[Change], address: &Address) -> Vec<String> {
+    let Some(change) = changes.iter().find(|change| change.address == *address) else {
+        return vec!["the plan leaves it as it is".to_owned()];
+    };
+    let word = serde_json::to_value(change.action).ok();
+    let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("changes");
+    let mut found = vec![match &change.reason {
+        Some(reason) => format!("{word}: {reason}"),
+        None => word.to_owned(),
+    }];
+    found.extend(change.attributes.iter().map(|one| format!("{} differs", one.path)));
+    found.extend(change.hits.iter().map(|hit| format!("{hit} feels it")));
+    found
+}
+
+fn text(all: &[Reasons], style: Style) -> String {
+    let mut page = Page::new(style);
+    for reasons in all {
+        let mut line = Line::indent(0).put(Role::Strong, reasons.address.as_str());
+        if let Some(source) = &reasons.source {
+            line = line.put(Role::Faint, format!("  {source}"));
+        }
+        page.line(line);
+        reasons.because.iter().for_each(|reason| page.line(Line::indent(2).say(reason)));
+        neighbours(&mut page, "waits for", &reasons.waits_for, reasons.waits_for_indirectly);
+        neighbours(&mut page, "waited for by", &reasons.waited_for_by, reasons.waited_for_by_indirectly);
+        if let Some(change) = &reasons.change {
+            page.line(Line::indent(2).put(Role::Strong, "in the plan"));
+            change.iter().for_each(|reason| page.line(Line::indent(4).say(reason)));
+        }
+    }
+    page.finish()
+}
+
+fn neighbours(page: &mut Page, title: &str, all: &[Neighbour], more: usize) {
+    if all.is_empty() {
+        page.line(Line::indent(2).put(Role::Strong, title).say(" nothing"));
+        return;
+    }
+    page.line(Line::indent(2).put(Role::Strong, title));
+    for one in all {
+        let line = Line::indent(4).say(one.address.as_str()).say("  ").put(Role::Faint, one.by.join(", "));
+        let source = one.source.as_ref().map(|source| format!("  {source}")).unwrap_or_default();
+        page.line(line.put(Role::Faint, source));
+    }
+    if more > 0 {
+        page.line(Line::indent(4).put(Role::Faint, format!("and through them {more} more")));
+    }
+}
+
+fn shown(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
+}

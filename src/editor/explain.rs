@@ -1,0 +1,156 @@
+//! `explain`: what stead knows of a kind, an attribute, a word of the language or a diagnostic's code.
+//!
+//! Everything is read off the tables; nothing is asked of a service.
+
+mod code;
+mod examples;
+mod kind;
+mod word;
+
+use serde::Serialize;
+
+pub use self::code::{CodePage, codes};
+pub use self::examples::Example;
+pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
+pub use self::word::WordPage;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{Attribute, Kind, Registry};
+
+/// What is known of one subject.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "subject", rename_all = "snake_case")]
+pub enum Page {
+    /// A kind of resource.
+    Kind(KindPage),
+    /// One of its attributes, or a part of one.
+    Attribute(AttributePage),
+    /// The code of a diagnostic.
+    Code(CodePage),
+    /// A word or block of the language.
+    Word(WordPage),
+}
+
+/// Nothing is known of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What was asked for, and why there is nothing.
+    pub message: String,
+    /// What may have been meant.
+    pub help: String,
+}
+
+/// Returns what is known of a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
+/// `lifecycle`.
+///
+/// # Errors
+/// When nothing has this name.
+pub fn explain(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
+    if let Some(page) = code::page(registry, &subject.to_ascii_uppercase()) {
+        return Ok(Page::Code(page));
+    }
+    let mut steps = subject.trim_start_matches('$').split('.');
+    let first = steps.next().unwrap_or_default();
+    let rest: Vec<&str> = steps.collect();
+    match registry.kind(first) {
+        Some(kind) => within(registry, kind, &rest),
+        None => match word::page(subject) {
+            Some(page) => Ok(Page::Word(page)),
+            None => Err(unknown(registry, subject, first)),
+        },
+    }
+}
+
+fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
+    let Some((step, rest)) = steps.split_first() else { return Ok(Page::Kind(kind::page(registry, kind))) };
+    if let Some(attribute) = kind.attribute(step).or_else(|| on_the_wire(kind, step)) {
+        return kind::attribute(kind, attribute, rest)
+            .map(Page::Attribute)
+            .ok_or_else(|| no_part(kind, attribute, rest));
+    }
+    if let Some(child) = registry.child(kind.name, step) {
+        return within(registry, child, rest);
+    }
+    if let (Some(page), []) = (word::page(step), rest) {
+        return Ok(Page::Word(page));
+    }
+    let known: Vec<&str> = names(registry, kind).collect();
+    let help = match nearest(step, known.iter().copied()) {
+        Some(near) => format!("Did you mean {}.{near}?", kind.name),
+        None => format!("It has {}.", known.join(", ")),
+    };
+    Err(Unknown { message: format!("a {} has no `{step}`", kind.name), help })
+}
+
+/// Finds an attribute by the API's own name: `vpc_id` is what the language calls `vpc`.
+fn on_the_wire(kind: &'static Kind, name: &str) -> Option<&'static Attribute> {
+    kind.attributes.iter().find(|attribute| attribute.wire == name || attribute.returned == name)
+}
+
+/// The names of a kind's attributes and of the collections of its children.
+fn names<'r>(registry: &'r Registry, kind: &'static Kind) -> impl Iterator<Item = &'static str> + 'r {
+    let collections = registry.children(kind.name).filter_map(|child| child.child_of().map(|(_, at)| at));
+    kind.attributes.iter().map(|attribute| attribute.name).chain(collections)
+}
+
+fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {
+    let path = format!("{}.{}", kind.name, attribute.name);
+    let wanted = rest.join(".");
+    let parts = kind::parts(attribute);
+    let help = match nearest(&wanted, parts.iter().copied()) {
+        Some(near) => format!("Did you mean {path}.{near}?"),
+        None if parts.is_empty() => format!("It is one value: stead explain {path}"),
+        None => format!("It has {}.", parts.join(", ")),
+    };
+    Unknown { message: format!("{path} has no `{wanted}`"), help }
+}
+
+fn unknown(registry: &Registry, subject: &str, first: &str) -> Unknown {
+    let message = format!("nothing is called `{subject}`");
+    let kinds = registry.kinds.iter().map(|kind| kind.name);
+    let codes = codes(registry);
+    if let Some(near) = nearest(first, kinds.chain(word::names())) {
+        let rest = subject.strip_prefix(first).unwrap_or_default();
+        return Unknown { message, help: format!("Did you mean {near}{rest}?") };
+    }
+    if let Some(near) = nearest(&subject.to_ascii_uppercase(), codes.iter().copied()) {
+        return Unknown { message, help: format!("Did you mean {near}?") };
+    }
+    // An attribute without its kind.
+    let of: Vec<String> = registry
+        .kinds
+        .iter()
+        .filter(|kind| kind.attribute(first).is_some())
+        .map(|kind| format!("{}.{first}", kind.name))
+        .collect();
+    let help = if of.is_empty() {
+        "Name a kind, KIND.ATTRIBUTE, a word of the language or a code; stead explain lists them."
+            .to_owned()
+    } else {
+        format!("Name its kind: {}.", of.join(", "))
+    };
+    Unknown { message, help }
+}
+
+/// Everything that can be asked for by one word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Index {
+    /// Kinds, each with a sentence.
+    pub kinds: Vec<(&'static str, &'static str)>,
+    /// Words and blocks of the language, each with a sentence.
+    pub words: Vec<(&'static str, &'static str)>,
+    /// Codes of diagnostics, each with a sentence.
+    pub codes: Vec<(&'static str, &'static str)>,
+}
+
+/// Returns everything that can be asked for by one word.
+#[must_use]
+pub fn index(registry: &Registry) -> Index {
+    Index {
+        kinds: registry.kinds.iter().map(|kind| (kind.name, kind.summary)).collect(),
+        words: word::all(),
+        codes: code::all(registry),
+    }
+}
+
+#[cfg(test)]
+mod tests;

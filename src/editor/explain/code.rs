@@ -1,0 +1,69 @@
+//! Codes of diagnostics: what each one means, where the rule stands, and it broken and kept.
+
+use serde::Serialize;
+
+use super::examples::{self, Example};
+use crate::config::{codes as config_codes, syntax};
+use crate::model::schema::Registry;
+
+/// What is known of a code.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CodePage {
+    /// The code.
+    pub code: &'static str,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    /// When it is found.
+    pub found: &'static str,
+    /// The kind whose rule it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// Where the rule stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<&'static str>,
+    /// It broken, and kept.
+    pub examples: Vec<Example>,
+}
+
+/// Returns every code, sorted.
+#[must_use]
+pub fn codes(registry: &Registry) -> Vec<&'static str> {
+    all(registry).into_iter().map(|(code, _)| code).collect()
+}
+
+/// Returns every code with its sentence, sorted.
+pub(super) fn all(registry: &Registry) -> Vec<(&'static str, &'static str)> {
+    let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
+    let of_config = config_codes::CODES.iter().map(|code| (code.code, code.meaning));
+    let mut all: Vec<_> = rules.chain(of_config).chain(syntax::CODES.iter().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Returns what is known of a code.
+pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
+    for kind in registry.kinds {
+        if let Some(rule) = kind.rules.iter().find(|rule| rule.code == code) {
+            return Some(CodePage {
+                code: rule.code,
+                meaning: rule.says,
+                found: "A rule of the service: found while the configuration is checked, or by the plan that \
+                        knows what is live. Nothing was sent.",
+                kind: Some(kind.name),
+                place: Some(rule.place),
+                examples: examples::of(code),
+            });
+        }
+    }
+    let known = config_codes::CODES.iter().find(|known| known.code == code);
+    let (code, meaning, found) = match known {
+        Some(known) => {
+            (known.code, known.meaning, "Found while the configuration is read, without any request.")
+        }
+        None => {
+            let (code, meaning) = syntax::CODES.iter().find(|(known, _)| *known == code)?;
+            (*code, *meaning, "Found while a file is parsed, before anything else.")
+        }
+    };
+    Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::of(code) })
+}

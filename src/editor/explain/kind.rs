@@ -1,0 +1,346 @@
+//! Kinds and attributes: the tables as pages.
+
+use serde::Serialize;
+
+use crate::editor::facts;
+use crate::model::schema::{
+    Action, Attribute, Endpoint, Factor, Kind, OnChange, Presence, Price, PriceTerm, Provenance, Registry,
+    ReplaceOrder, Request, Scope, Type,
+};
+
+/// What is known of a kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KindPage {
+    /// Its name.
+    pub kind: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// How its blocks are written.
+    pub written: String,
+    /// To what an object belongs.
+    pub belongs_to: String,
+    /// What may be written, in the table's order.
+    pub attributes: Vec<AttributeRow>,
+    /// What only the service sets.
+    pub computed: Vec<AttributeRow>,
+    /// What stands inside of its blocks.
+    pub children: Vec<ChildRow>,
+    /// What it costs.
+    pub price: Vec<String>,
+    /// What a replacement does.
+    pub replacement: String,
+    /// What a deletion does besides.
+    pub deletion: Vec<&'static str>,
+    /// Seconds that creation, change and deletion usually take.
+    pub seconds: [u32; 3],
+    /// Its requests.
+    pub requests: Vec<Operation>,
+    /// What can be done to an object besides.
+    pub actions: Vec<Operation>,
+    /// The service's rules: code and sentence.
+    pub rules: Vec<(&'static str, &'static str)>,
+}
+
+/// An attribute in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AttributeRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// It must be written.
+    pub required: bool,
+    /// What the service begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// A change needs a new object.
+    pub replaces: bool,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// A collection of children.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChildRow {
+    /// The key in the parent's block.
+    pub collection: &'static str,
+    /// Their kind.
+    pub kind: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// A request, or an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Operation {
+    /// Its name.
+    pub name: &'static str,
+    /// What is sent; for an action without an endpoint of its own, what it is.
+    pub request: String,
+    /// The service's own document does not say it.
+    pub assumed: bool,
+    /// One sentence; empty for plain requests.
+    pub summary: &'static str,
+}
+
+/// What is known of an attribute.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttributePage {
+    /// Its path: `app.autoscaling.min_replicas`.
+    pub path: String,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Bounds of its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<String>,
+    /// Who sets it.
+    pub presence: &'static str,
+    /// What the service begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// What a change does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    /// The calls that change it.
+    pub calls: Vec<String>,
+    /// Its field in requests.
+    pub wire: &'static str,
+    /// It is never shown.
+    pub secret: bool,
+    /// What of the price hangs on it.
+    pub price: Vec<String>,
+    /// Where its names are listed: a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listed_by: Option<String>,
+    /// The service's rules about it: code and sentence.
+    pub rules: Vec<(&'static str, &'static str)>,
+    /// The service's own document does not say it.
+    pub assumed: bool,
+}
+
+/// Returns the page of a kind.
+pub(super) fn page(registry: &Registry, kind: &'static Kind) -> KindPage {
+    let (attributes, computed): (Vec<_>, Vec<_>) =
+        kind.attributes.iter().partition(|attribute| attribute.is_writable());
+    KindPage {
+        kind: kind.name,
+        summary: kind.summary,
+        written: written(kind),
+        belongs_to: match kind.scope {
+            Scope::Account => "the account".to_owned(),
+            Scope::Project => "a project".to_owned(),
+            Scope::Child { of, .. } => format!("its {of}"),
+        },
+        attributes: attributes.into_iter().map(row).collect(),
+        computed: computed.into_iter().map(row).collect(),
+        children: registry.children(kind.name).filter_map(child).collect(),
+        price: price(kind),
+        replacement: replacement(kind),
+        deletion: kind.on_delete.iter().map(|effect| effect.text()).collect(),
+        seconds: [kind.estimate.create, kind.estimate.update, kind.estimate.delete],
+        requests: requests(kind),
+        actions: kind.actions.iter().map(action).collect(),
+        rules: kind.rules.iter().map(|rule| (rule.code, rule.says)).collect(),
+    }
+}
+
+fn written(kind: &Kind) -> String {
+    match kind.child_of() {
+        Some((of, collection)) => {
+            let also = kind
+                .also_in
+                .map(|also| format!(", or {}: {{ NAME: {{ {}: {{ … }} }} }}", also.kind, also.key));
+            format!("{of}: {{ NAME: {{ {collection}: {{ NAME: {{ … }} }} }} }}{}", also.unwrap_or_default())
+        }
+        None => format!("{}: {{ NAME: {{ … }} }}", kind.name),
+    }
+}
+
+fn row(attribute: &Attribute) -> AttributeRow {
+    AttributeRow {
+        name: attribute.name,
+        ty: facts::type_name(&attribute.ty),
+        required: attribute.presence == Presence::Required && attribute.name != "name",
+        default: facts::default(attribute),
+        replaces: attribute.change == OnChange::Replace,
+        summary: attribute.summary,
+    }
+}
+
+fn child(kind: &'static Kind) -> Option<ChildRow> {
+    let (_, collection) = kind.child_of()?;
+    Some(ChildRow { collection, kind: kind.name, summary: kind.summary })
+}
+
+fn replacement(kind: &Kind) -> String {
+    let order = match kind.replace {
+        ReplaceOrder::CreateFirst => "The new one comes first, then the old one goes",
+        ReplaceOrder::DeleteFirst => "The old one goes first, then the new one comes",
+        ReplaceOrder::Never => "It is refused",
+    };
+    let effects = kind.on_replace.iter().map(|effect| format!("; {}", effect.text()));
+    let mut text = order.to_owned();
+    text.extend(effects);
+    text.push('.');
+    text
+}
+
+fn requests(kind: &'static Kind) -> Vec<Operation> {
+    let api = kind.api;
+    let mut found = vec![request("create", api.create)];
+    found.extend(api.read.map(|read| request("read", read)));
+    found.extend([request("list", api.list), request("delete", api.delete)]);
+    found.extend(kind.calls().map(|call| request(call.name, call.endpoint)));
+    found
+}
+
+fn request(name: &'static str, endpoint: Endpoint) -> Operation {
+    let assumed = endpoint.provenance == Provenance::Assumed;
+    Operation { name, request: format!("{} {}", endpoint.method, endpoint.path), assumed, summary: "" }
+}
+
+fn action(action: &Action) -> Operation {
+    let request = match action.request {
+        Request::Send(endpoint) => format!("{} {}", endpoint.method, endpoint.path),
+        Request::Call(call) => format!("the call {call}"),
+        Request::Make { kind, .. } => format!("makes a {kind}"),
+        Request::Through { action, .. } => format!("{action} of what refers to it"),
+    };
+    let assumed = action.endpoint().is_some_and(|endpoint| endpoint.provenance == Provenance::Assumed);
+    Operation { name: action.name, request, assumed, summary: action.summary }
+}
+
+/// Returns what a kind costs a month, a term a line.
+fn price(kind: &Kind) -> Vec<String> {
+    match kind.price {
+        Price::Free => vec!["nothing of its own".to_owned()],
+        Price::Sum(terms) => terms.iter().map(term).collect(),
+    }
+}
+
+fn term(term: &PriceTerm) -> String {
+    let record = match term.chosen_by {
+        Some(attribute) => format!("{} of its {attribute} ({})", term.field, term.table),
+        None => format!("{} ({})", term.field, term.table),
+    };
+    let factors = term.factors.iter().map(|one| format!(" × {}", factor(one)));
+    std::iter::once(record).chain(factors).collect()
+}
+
+fn factor(factor: &Factor) -> String {
+    match factor {
+        Factor::Count(attribute) => (*attribute).to_owned(),
+        Factor::Over { attribute, field } => format!("{attribute} over the {field} of the plan"),
+        Factor::PercentWhen { attribute, percent, except, .. } => {
+            let others = except.iter().map(|(word, percent)| format!(", {word} {percent} %"));
+            format!("{percent} %{} when {attribute}", others.collect::<String>())
+        }
+        Factor::When { attribute, equals } => format!("1 when {attribute} is {equals}, else 0"),
+        Factor::Unless { attribute, values } => format!("0 when {attribute} is {}", values.join(" or ")),
+        Factor::Instances { fixed, scaled, least } => format!("{fixed}, or {scaled}.{least}"),
+    }
+}
+
+fn names(factor: &Factor, name: &str) -> bool {
+    match factor {
+        Factor::Count(attribute)
+        | Factor::Over { attribute, .. }
+        | Factor::When { attribute, .. }
+        | Factor::Unless { attribute, .. } => *attribute == name,
+        Factor::PercentWhen { attribute, by, .. } => *attribute == name || *by == name,
+        Factor::Instances { fixed, scaled, .. } => *fixed == name || *scaled == name,
+    }
+}
+
+/// Returns the keys of an attribute that has parts.
+pub(super) fn parts(attribute: &Attribute) -> Vec<&'static str> {
+    match attribute.ty {
+        Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the page of an attribute, or of a part of one; `None` where it has no such part.
+pub(super) fn attribute(
+    kind: &'static Kind,
+    attribute: &'static Attribute,
+    rest: &[&str],
+) -> Option<AttributePage> {
+    let mut ty = &attribute.ty;
+    let mut path = format!("{}.{}", kind.name, attribute.name);
+    for step in rest {
+        ty = match ty {
+            Type::Record(fields) => fields.iter().find(|(name, _)| name == step).map(|(_, ty)| ty)?,
+            Type::Map(of) => of,
+            _ => return None,
+        };
+        path = format!("{path}.{step}");
+    }
+    let about = kind
+        .rules
+        .iter()
+        .filter(|rule| rule.says.contains(attribute.name) || concerns(&rule.check, attribute.name));
+    let terms = match kind.price {
+        Price::Free => &[],
+        Price::Sum(terms) => terms,
+    };
+    let priced = terms.iter().filter(|term| {
+        term.chosen_by == Some(attribute.name) || term.factors.iter().any(|one| names(one, attribute.name))
+    });
+    Some(AttributePage {
+        path,
+        summary: attribute.summary,
+        ty: facts::type_name(ty),
+        limits: facts::limits(ty),
+        presence: match attribute.name {
+            "name" if attribute.is_writable() => "may be written; otherwise it is the block's own name",
+            _ => facts::presence(attribute.presence),
+        },
+        default: facts::default(attribute).filter(|_| rest.is_empty()),
+        change: facts::change(attribute),
+        calls: facts::calls(attribute),
+        wire: attribute.wire,
+        secret: attribute.secret,
+        price: priced.map(term).collect(),
+        listed_by: match attribute.ty {
+            Type::Catalog(table) => Some(format!("stead catalog {table}")),
+            _ => None,
+        },
+        rules: about.map(|rule| (rule.code, rule.says)).collect(),
+        assumed: attribute.provenance == Provenance::Assumed,
+    })
+}
+
+/// Tells whether a check names an attribute.
+fn concerns(check: &crate::model::schema::Check, name: &str) -> bool {
+    use crate::model::schema::Check;
+    match check {
+        Check::OnlyWith { attribute, other, .. }
+        | Check::NeverWith { attribute, other, .. }
+        | Check::RequiredWith { attribute, other, .. }
+        | Check::Together { attribute, other } => *attribute == name || *other == name,
+        Check::CatalogField { attribute, equals, .. } => *attribute == name || *equals == name,
+        Check::CatalogForbids { attribute, forbidden, .. } => *attribute == name || *forbidden == name,
+        Check::Unique { attributes }
+        | Check::ExactlyOne { attributes }
+        | Check::NotBoth { attributes }
+        | Check::UniqueOverall { attributes } => attributes.contains(&name),
+        Check::NoOverlap { attribute }
+        | Check::OneOf { attribute, .. }
+        | Check::NotOneOf { attribute, .. }
+        | Check::Ordered { attribute, .. }
+        | Check::SumAtLeast { attribute, .. }
+        | Check::Is { attribute, .. }
+        | Check::AtLeast { attribute, .. }
+        | Check::PartOneOf { attribute, .. }
+        | Check::Granted { attribute, .. }
+        | Check::Future { attribute }
+        | Check::Offered { attribute, .. } => *attribute == name,
+        Check::NotWhile { other, .. } => *other == name,
+        Check::AtMost { .. } | Check::NotUsed { .. } | Check::NotFilled => false,
+    }
+}

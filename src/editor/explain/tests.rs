@@ -1,0 +1,78 @@
+//! The law: whatever can be written, and whatever code can be shown, can be explained.
+
+use super::*;
+use crate::kinds::REGISTRY;
+use crate::model::schema::Type;
+
+fn help(subject: &str) -> String {
+    explain(&REGISTRY, subject).unwrap_err().help
+}
+
+#[test]
+fn every_kind_and_attribute_can_be_explained() {
+    let mut count = 0;
+    for kind in REGISTRY.kinds {
+        assert!(matches!(explain(&REGISTRY, kind.name), Ok(Page::Kind(page)) if page.kind == kind.name));
+        for attribute in kind.attributes {
+            let path = format!("{}.{}", kind.name, attribute.name);
+            let Ok(Page::Attribute(page)) = explain(&REGISTRY, &path) else { panic!("{path}") };
+            assert!(page.path == path && page.summary.ends_with('.') && !page.ty.is_empty(), "{page:?}");
+            assert_eq!(page.change.is_some(), attribute.is_writable(), "{path}");
+            if let Type::Record(parts) = attribute.ty {
+                for (part, _) in parts {
+                    assert!(explain(&REGISTRY, &format!("{path}.{part}")).is_ok(), "{path}.{part}");
+                }
+            }
+            count += 1;
+        }
+        if let Some((of, collection)) = kind.child_of() {
+            let inside = explain(&REGISTRY, &format!("{of}.{collection}"));
+            assert!(matches!(inside, Ok(Page::Kind(page)) if page.kind == kind.name));
+        }
+    }
+    assert!(count > 200, "{count}");
+}
+
+#[test]
+fn every_code_can_be_explained() {
+    let codes = codes(&REGISTRY);
+    assert!(codes.len() > 150 && codes.is_sorted_by(|a, b| a < b), "{}", codes.len());
+    for code in codes {
+        let Ok(Page::Code(page)) = explain(&REGISTRY, code) else { panic!("{code}") };
+        assert!(page.meaning.ends_with('.') || page.meaning.ends_with('`'), "{page:?}");
+        assert_eq!(page.place.is_some(), code.starts_with('R'), "{code}");
+        if code.starts_with('R') {
+            assert!(!page.examples.is_empty(), "{code}");
+        }
+    }
+}
+
+#[test]
+fn what_was_meant_is_guessed() {
+    assert_eq!(help("databse.plan"), "Did you mean database.plan?");
+    assert_eq!(help("database.storage"), "Did you mean database.storage_gb?");
+    assert_eq!(help("app.autoscaling.min_replica"), "Did you mean app.autoscaling.min_replicas?");
+    assert_eq!(help("lifecycl"), "Did you mean lifecycle?");
+    assert_eq!(help("R0399"), "Did you mean R0301?");
+    assert!(help("storage_gb").contains("database.storage_gb"));
+    assert!(help("zzzzzz").contains("stead explain"));
+    assert!(matches!(explain(&REGISTRY, "r0301"), Ok(Page::Code(_))));
+    assert!(matches!(explain(&REGISTRY, "vm.vpc_id"), Ok(Page::Attribute(page)) if page.path == "vm.vpc"));
+    assert!(matches!(explain(&REGISTRY, "vm.lifecycle"), Ok(Page::Word(_))));
+}
+
+#[test]
+fn a_page_says_what_the_table_says() {
+    let Ok(Page::Attribute(page)) = explain(&REGISTRY, "database.plan") else { panic!() };
+    assert_eq!(page.listed_by.as_deref(), Some("stead catalog database"));
+    assert!(page.price.iter().any(|term| term.starts_with("monthly_price of its plan")), "{page:?}");
+    assert!(page.rules.iter().any(|(code, _)| *code == "R0301"), "{page:?}");
+    let Ok(Page::Kind(page)) = explain(&REGISTRY, "database") else { panic!() };
+    assert!(page.children.iter().any(|child| child.collection == "users"));
+    assert!(page.actions.iter().any(|action| action.name == "restore"));
+    assert!(
+        page.requests
+            .iter()
+            .any(|one| one.name == "create" && one.request == "POST /api/v1/databases" && !one.assumed)
+    );
+}

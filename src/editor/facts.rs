@@ -1,0 +1,213 @@
+//! What the tables say of an attribute, in sentences: its type, its default, its limits, what changing it does.
+//!
+//! The schema of stacks, `explain` and whatever else shows help say the same, for they say it from here.
+
+use crate::model::schema::{
+    Attribute, Call, Effect, Format, Literal, OnChange, Presence, Provenance, Type,
+};
+
+/// Returns what people call a type, without an article: `whole number`, `set of IPv4 network`.
+#[must_use]
+pub fn type_name(ty: &Type) -> String {
+    match ty {
+        Type::Boolean => "true or false".to_owned(),
+        Type::Integer { unit: "", .. } => "whole number".to_owned(),
+        Type::Integer { unit, .. } => format!("whole number ({unit})"),
+        Type::Decimal => "number".to_owned(),
+        Type::Text { format, .. } => form(*format).unwrap_or("text").to_owned(),
+        Type::Enum(words) => format!("one of {}", words.join(", ")),
+        Type::Labelled(words) => {
+            format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))
+        }
+        Type::Reference(kind) => format!("reference to a {kind}"),
+        Type::Catalog(table) => format!("name or id of the catalog's table {table}"),
+        Type::List(of) => format!("list, each entry: {}", type_name(of)),
+        Type::Set { of, .. } => format!("set, each entry: {}", type_name(of)),
+        Type::Map(of) => format!("map, each value: {}", type_name(of)),
+        Type::Record(fields) => {
+            let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
+            format!("map with {}", names.join(", "))
+        }
+    }
+}
+
+/// Returns what a text of a form is; `None` where anything is allowed.
+#[must_use]
+pub const fn form(format: Format) -> Option<&'static str> {
+    Some(match format {
+        Format::Any => return None,
+        Format::Cidr4 => "IPv4 network such as 10.20.0.0/16",
+        Format::AllowedCidr4 => "IPv4 network such as 203.0.113.0/24, not 0.0.0.0/0",
+        Format::SshPublicKey => "one OpenSSH public key line",
+        Format::DatabaseUser => "login name: a-z, 0-9 and _, not beginning with app_ or fnb_",
+        Format::Timestamp => "RFC 3339 time",
+        Format::HttpPath => "path that begins with a slash",
+        Format::Cron => "cron schedule of five fields",
+        Format::TimeZone => "time zone such as Europe/Paris",
+        Format::ClockTime => "time of the day, HH:MM",
+        Format::Domain => "domain such as shop.example.com",
+        Format::Email => "mail address",
+        Format::Taint => "taint such as dedicated=batch:NoSchedule",
+        Format::PathName => "name without slashes",
+        Format::Directory => "directory below the stack's own",
+    })
+}
+
+/// Returns the bounds of a type's values in words; `None` where it has none worth telling.
+#[must_use]
+pub fn limits(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Integer { min, max: i64::MAX, unit } => {
+            Some(format!("at least {min} {unit}").trim().to_owned())
+        }
+        Type::Integer { min, max, unit } => Some(format!("{min} to {max} {unit}").trim().to_owned()),
+        Type::Text { min, max, .. } => match (min, max) {
+            (0, max) => Some(format!("at most {max} characters")),
+            (min, max) => Some(format!("{min} to {max} characters")),
+        },
+        Type::Set { of, max } => {
+            let each = limits(of).map(|each| format!(", each {each}")).unwrap_or_default();
+            Some(format!("at most {max} entries{each}"))
+        }
+        Type::List(of) | Type::Map(of) => limits(of).map(|each| format!("each {each}")),
+        Type::Record(fields) => {
+            let of = |(name, ty): &(&str, Type)| Some(format!("{name}: {}", limits(ty)?));
+            let parts: Vec<_> = fields.iter().filter_map(of).collect();
+            (!parts.is_empty()).then(|| parts.join("; "))
+        }
+        Type::Boolean
+        | Type::Decimal
+        | Type::Enum(_)
+        | Type::Labelled(_)
+        | Type::Reference(_)
+        | Type::Catalog(_) => None,
+    }
+}
+
+/// Returns who sets an attribute, in words.
+#[must_use]
+pub const fn presence(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Required => "must be written",
+        Presence::Optional => "may be written; otherwise the live value is left alone",
+        Presence::Default(_) => "may be written; null goes back to the default",
+        Presence::Computed => "set by the service; read it by reference",
+        Presence::WriteOnly => "may be written; the service never shows it",
+    }
+}
+
+/// Returns the value that the service begins with, as a file would say it.
+#[must_use]
+pub fn default(attribute: &Attribute) -> Option<String> {
+    match attribute.presence {
+        Presence::Default(literal) => Some(self::literal(literal)),
+        _ => None,
+    }
+}
+
+/// Returns a table's value as a file would say it.
+#[must_use]
+pub fn literal(literal: Literal) -> String {
+    match literal {
+        Literal::Null => "null".to_owned(),
+        Literal::Bool(value) => value.to_string(),
+        Literal::Integer(number) => number.to_string(),
+        Literal::Text("") => "\"\"".to_owned(),
+        Literal::Text(text) => text.to_owned(),
+        Literal::Empty => "[]".to_owned(),
+    }
+}
+
+/// Returns what changing an attribute does, in one sentence; `None` for what the configuration does not set.
+#[must_use]
+pub fn change(attribute: &Attribute) -> Option<String> {
+    let mut sentence = match attribute.change {
+        OnChange::Never => return None,
+        OnChange::Replace => "A change replaces the object".to_owned(),
+        OnChange::Upload { .. } => "A change uploads the directory anew".to_owned(),
+        OnChange::Patch { .. } | OnChange::Switch(_) | OnChange::Link { .. } => {
+            "A change is made in place".to_owned()
+        }
+    };
+    if attribute.grow_only {
+        sentence.push_str(", and it can only grow");
+    }
+    if let Some(field) = attribute.catalog_grow_only {
+        sentence.push_str(&format!(", and its {field} can only grow"));
+    }
+    for effect in attribute.effects {
+        sentence.push_str("; ");
+        sentence.push_str(Effect::text(*effect));
+    }
+    sentence.push('.');
+    Some(sentence)
+}
+
+/// Returns the calls that change an attribute, as they go over the wire.
+#[must_use]
+pub fn calls(attribute: &Attribute) -> Vec<String> {
+    let mut calls: Vec<String> = attribute.calls().into_iter().map(call).collect();
+    calls.dedup();
+    calls
+}
+
+fn call(call: &Call) -> String {
+    format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed(call.endpoint.provenance))
+}
+
+/// Returns ` (assumed)` for what the service's own document does not say.
+#[must_use]
+pub const fn assumed(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Documented => "",
+        Provenance::Assumed => " (assumed)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn sentences() {
+        let said = |kind: &str, name: &str| {
+            let attribute = REGISTRY.kind(kind).unwrap().attribute(name).unwrap();
+            (type_name(&attribute.ty), limits(&attribute.ty), change(attribute))
+        };
+        assert_eq!(
+            said("database", "storage_gb"),
+            (
+                "whole number (GB)".into(),
+                Some("1 to 65536 GB".into()),
+                Some(
+                    "A change is made in place, and it can only grow; the difference is charged or credited \
+                     at once."
+                        .into()
+                ),
+            )
+        );
+        assert_eq!(said("vpc", "status").2, None);
+        assert_eq!(said("vpc", "cidr").2.as_deref(), Some("A change replaces the object."));
+        assert_eq!(
+            said("database", "public_allowlist").1.as_deref(),
+            Some("at most 20 entries, each 9 to 18 characters")
+        );
+    }
+
+    #[test]
+    fn every_attribute_has_a_sentence_that_ends() {
+        for kind in REGISTRY.kinds {
+            for attribute in kind.attributes {
+                assert!(!type_name(&attribute.ty).is_empty());
+                assert_eq!(
+                    change(attribute).is_some(),
+                    attribute.is_writable(),
+                    "{}.{}",
+                    kind.name,
+                    attribute.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `graph`: what waits for what in a stack, and its drawings.
+
+mod layout;
+mod reduce;
+mod svg;
+mod text;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde::Serialize;
+
+pub use self::svg::svg;
+pub use self::text::{dot, mermaid, tree};
+use crate::config::stack::{Resource, Stack};
+use crate::model::address::{Address, Name};
+use crate::model::schema::Scope;
+use crate::model::source::{Place, Span};
+
+/// A stack's resources, and what each waits for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Graph {
+    /// The resources by address; what is looked up elsewhere comes after them.
+    pub nodes: Vec<Node>,
+    /// What waits for what, by numbers of nodes.
+    pub edges: Vec<Edge>,
+}
+
+/// A resource, or something that is looked up elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Node {
+    /// Its address.
+    pub address: Address,
+    /// Its kind; nothing for another stack's output.
+    pub kind: Option<Name>,
+    /// Where its block stands.
+    #[serde(serialize_with = "shown")]
+    pub source: Option<Place>,
+    /// This stack does not manage it.
+    pub elsewhere: bool,
+}
+
+/// `from` waits for `to`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// Who waits.
+    pub from: usize,
+    /// For whom.
+    pub to: usize,
+    /// Why, and where that is written: an attribute, `depends_on`, `project`, or that it is inside of it.
+    pub ties: Vec<Tie>,
+}
+
+/// One reason to wait.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tie {
+    /// The attribute, `depends_on`, `project` or `inside`.
+    pub by: Name,
+    /// Where it is written.
+    #[serde(serialize_with = "shown")]
+    pub source: Option<Place>,
+}
+
+fn shown<S: serde::Serializer>(place: &Option<Place>, serializer: S) -> Result<S::Ok, S::Error> {
+    match place {
+        Some(place) => serializer.serialize_some(&format!("{}:{}", place.file, place.line)),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Which way edges are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To what is waited for.
+    Needs,
+    /// To what waits.
+    NeededBy,
+}
+
+impl Graph {
+    /// Returns the graph of a stack.
+    #[must_use]
+    pub fn of(stack: &Stack) -> Self {
+        let mut graph = Self::default();
+        let mut numbers: HashMap<&Address, usize> = HashMap::with_capacity(stack.resources.len());
+        for resource in stack.resources.values() {
+            numbers.insert(&resource.address, graph.nodes.len());
+            graph.nodes.push(Node {
+                address: resource.address.clone(),
+                kind: Some(Name::new_static(resource.kind.name)),
+                source: stack.sources.place(resource.span),
+                elsewhere: false,
+            });
+        }
+        for (from, resource) in stack.resources.values().enumerate() {
+            let mut ties: BTreeMap<usize, Vec<Tie>> = BTreeMap::new();
+            for (address, by, span) in needs(stack, resource) {
+                let next = graph.nodes.len();
+                let to = *numbers.entry(address).or_insert(next);
+                if to == next {
+                    graph.nodes.push(elsewhere(stack, address));
+                }
+                let known = ties.entry(to).or_default();
+                if to != from && known.iter().all(|tie| tie.by != by) {
+                    known.push(Tie { by, source: span.and_then(|span| stack.sources.place(span)) });
+                }
+            }
+            ties.remove(&from);
+            graph.edges.extend(ties.into_iter().map(|(to, ties)| Edge { from, to, ties }));
+        }
+        graph
+    }
+
+    /// Returns the numbers of the nodes at an address, or of the instances and children below it.
+    #[must_use]
+    pub fn at(&self, address: &str) -> Vec<usize> {
+        let Ok(address) = Address::parse(address) else { return Vec::new() };
+        let exact = self.nodes.iter().position(|node| node.address == address);
+        let within = |n: &usize| self.nodes[*n].address.is_within(&address);
+        exact.map_or_else(|| (0..self.nodes.len()).filter(within).collect(), |n| vec![n])
+    }
+
+    /// Returns the neighbours of every node, one way.
+    #[must_use]
+    pub fn neighbours(&self, way: Way) -> Vec<Vec<usize>> {
+        let mut found = vec![Vec::new(); self.nodes.len()];
+        for edge in &self.edges {
+            match way {
+                Way::Needs => found[edge.from].push(edge.to),
+                Way::NeededBy => found[edge.to].push(edge.from),
+            }
+        }
+        found
+    }
+
+    /// Returns the nodes that edges lead to from some nodes, one way and within a number of steps; without
+    /// those nodes themselves.
+    #[must_use]
+    pub fn reached(&self, from: &[usize], way: Way, depth: usize) -> Vec<usize> {
+        let neighbours = self.neighbours(way);
+        let mut steps: HashMap<usize, usize> = from.iter().map(|n| (*n, 0)).collect();
+        let mut waiting: VecDeque<usize> = from.iter().copied().collect();
+        let mut found = Vec::new();
+        while let Some(n) = waiting.pop_front() {
+            let next = steps.get(&n).copied().unwrap_or_default() + 1;
+            if next > depth {
+                continue;
+            }
+            for to in &neighbours[n] {
+                if !steps.contains_key(to) {
+                    steps.insert(*to, next);
+                    waiting.push_back(*to);
+                    found.push(*to);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// Returns the part of the graph around some nodes: what they wait for and what waits for them.
+    #[must_use]
+    pub fn around(&self, focus: &[usize], depth: usize) -> Self {
+        let mut kept: Vec<usize> = focus.to_vec();
+        kept.extend(self.reached(focus, Way::Needs, depth));
+        kept.extend(self.reached(focus, Way::NeededBy, depth));
+        kept.sort_unstable();
+        kept.dedup();
+        let numbers: HashMap<usize, usize> =
+            kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+        let edge = |edge: &Edge| {
+            let (from, to) = (*numbers.get(&edge.from)?, *numbers.get(&edge.to)?);
+            Some(Edge { from, to, ties: edge.ties.clone() })
+        };
+        Self {
+            nodes: kept.iter().map(|n| self.nodes[*n].clone()).collect(),
+            edges: self.edges.iter().filter_map(edge).collect(),
+        }
+    }
+}
+
+/// Returns every address that a block refers to, why, and where that is written.
+fn needs<'s>(
+    stack: &'s Stack,
+    resource: &'s Resource,
+) -> impl Iterator<Item = (&'s Address, Name, Option<Span>)> {
+    let attributes = resource.attributes.iter().flat_map(|(name, setting)| {
+        let addresses = setting.expression.addresses().into_iter();
+        addresses.map(move |address| (address, name.clone(), Some(setting.span)))
+    });
+    let written = resource.project.iter().flat_map(|expression| expression.addresses());
+    let of_project = resource.kind.scope == Scope::Project && resource.project.is_none();
+    let shared = stack.project.as_ref().filter(|_| of_project);
+    let project = written.chain(shared).map(|address| (address, Name::new_static("project"), None));
+    let parent = resource.parent.iter().map(|address| (address, Name::new_static("inside"), None));
+    let said = resource.depends_on.iter().map(|address| (address, Name::new_static("depends_on"), None));
+    attributes.chain(project).chain(parent).chain(said)
+}
+
+fn elsewhere(stack: &Stack, address: &Address) -> Node {
+    let lookup = stack.data.get(address);
+    Node {
+        address: address.clone(),
+        kind: lookup.map(|lookup| Name::new_static(lookup.kind.name)),
+        source: lookup.and_then(|lookup| stack.sources.place(lookup.span)),
+        elsewhere: true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

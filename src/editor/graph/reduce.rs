@@ -1,0 +1,35 @@
+//! What a picture leaves out: an edge that a longer way says already.
+
+use super::{Graph, Way};
+
+/// Steps that are taken at most to find longer ways; a larger graph is drawn with every edge.
+const MOST_STEPS: usize = 20_000_000;
+
+/// Returns the numbers of the edges that no longer way replaces.
+pub(super) fn needed_edges(graph: &Graph) -> Vec<usize> {
+    let all = || (0..graph.edges.len()).collect();
+    if graph.nodes.len().saturating_mul(graph.edges.len()) > MOST_STEPS {
+        return all();
+    }
+    let below = graph.neighbours(Way::Needs);
+    let mut seen = vec![usize::MAX; graph.nodes.len()];
+    let mut kept = Vec::new();
+    let mut edges = graph.edges.iter().enumerate().peekable();
+    // Edges stand in the order of their beginnings.
+    while let Some((_, first)) = edges.peek() {
+        let from = first.from;
+        let mut waiting: Vec<usize> = below[from].iter().flat_map(|n| &below[*n]).copied().collect();
+        while let Some(n) = waiting.pop() {
+            if seen[n] != from {
+                seen[n] = from;
+                waiting.extend(&below[n]);
+            }
+        }
+        while let Some((number, edge)) = edges.next_if(|(_, edge)| edge.from == from) {
+            if seen[edge.to] != from {
+                kept.push(number);
+            }
+        }
+    }
+    kept
+}

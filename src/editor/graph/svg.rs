@@ -1,0 +1,130 @@
+//! The graph as a picture: boxes in columns, lines from what comes first to what waits for it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::layout::layout;
+use super::{Graph, Node};
+
+/// The height of a row, of a box in it, and the gap between columns.
+const ROW: f64 = 44.0;
+const BOX: f64 = 32.0;
+const GAP: f64 = 56.0;
+/// The blank around everything.
+const MARGIN: f64 = 16.0;
+/// The width of a letter, and the blank at both sides of a name.
+const LETTER: f64 = 7.3;
+const PAD: f64 = 12.0;
+/// The longest name that is written whole.
+const LONGEST: usize = 44;
+/// Hues that kinds are told apart by.
+const HUES: [u16; 12] = [210, 140, 30, 280, 350, 180, 60, 310, 100, 240, 10, 160];
+
+const STYLE: &str = "\
+text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1b1f24}\
+rect{stroke-width:1.2}\
+path{fill:none;stroke:#7d8590;stroke-width:1.2}\
+.elsewhere rect{stroke-dasharray:4 3}\
+svg{background:#fff}";
+
+/// Returns the graph as an SVG document. Edges that a longer way says already are left out.
+#[must_use]
+pub fn svg(graph: &Graph) -> String {
+    let layout = layout(graph);
+    let count = layout.columns.iter().copied().max().map_or(0, |last| last + 1);
+    let mut widths = vec![0.0_f64; count];
+    for (node, column) in graph.nodes.iter().zip(&layout.columns) {
+        widths[*column] = widths[*column].max(width(node));
+    }
+    let mut lefts = Vec::with_capacity(count);
+    let mut right = MARGIN;
+    for width in &widths {
+        lefts.push(right);
+        right += width + GAP;
+    }
+    let page = ((right - GAP).max(MARGIN) + MARGIN, layout.height * ROW + 2.0 * MARGIN);
+    let mut out = String::new();
+    _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0}\" height=\"{1:.0}\" viewBox=\"0 0 {0:.0} {1:.0}\" role=\"img\">",
+        page.0, page.1
+    );
+    _ = writeln!(out, "<title>Dependencies</title><style>{STYLE}</style>");
+    let middle = |row: f64| MARGIN + row * ROW + ROW / 2.0;
+    for line in &layout.lines {
+        _ = writeln!(out, "<path d=\"{}\"/>", curve(line, &lefts, &widths, middle));
+    }
+    let hues = hues(graph);
+    for ((node, column), row) in graph.nodes.iter().zip(&layout.columns).zip(&layout.rows) {
+        let hue = node.kind.as_deref().and_then(|kind| hues.get(kind)).copied().unwrap_or(0);
+        draw(&mut out, node, (lefts[*column], middle(*row)), hue);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Returns a hue for each kind, by its place among those that are there.
+fn hues(graph: &Graph) -> BTreeMap<&str, u16> {
+    let mut hues: BTreeMap<&str, u16> =
+        graph.nodes.iter().filter_map(|node| Some((node.kind.as_deref()?, 0))).collect();
+    for (hue, next) in hues.values_mut().zip(HUES.iter().cycle()) {
+        *hue = *next;
+    }
+    hues
+}
+
+fn draw(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
+    let class = if node.elsewhere { " class=\"elsewhere\"" } else { "" };
+    let place = node.source.as_ref().map(|place| format!(" at {}:{}", place.file, place.line));
+    let tip = format!("{}{}", node.address, place.unwrap_or_default());
+    _ = writeln!(
+        out,
+        "<g{class}><title>{}</title><rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BOX:.0}\" rx=\"6\" \
+         fill=\"hsl({hue} 70% 95%)\" stroke=\"hsl({hue} 45% 50%)\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+        escaped(&tip),
+        middle - BOX / 2.0,
+        width(node),
+        left + PAD,
+        middle + 4.0,
+        escaped(&name(node)),
+    );
+}
+
+/// Returns a line through its points: level where it leaves and reaches a box, and where it passes a column.
+fn curve(line: &[(usize, f64)], lefts: &[f64], widths: &[f64], middle: impl Fn(f64) -> f64) -> String {
+    let mut path = String::new();
+    for (step, pair) in line.windows(2).enumerate() {
+        let ((from, above), (to, below)) = (pair[0], pair[1]);
+        let (x, y) = (lefts[from] + widths[from], middle(above));
+        let (end, below) = (lefts[to], middle(below));
+        if step == 0 {
+            _ = write!(path, "M{x:.1} {y:.1}");
+        } else {
+            _ = write!(path, " L{x:.1} {y:.1}");
+        }
+        let bend = f64::midpoint(x, end);
+        _ = write!(path, " C{bend:.1} {y:.1} {bend:.1} {below:.1} {end:.1} {below:.1}");
+    }
+    path
+}
+
+/// Returns what stands in the box: a long address keeps its beginning and its end.
+fn name(node: &Node) -> String {
+    let address = node.address.as_str();
+    if address.len() <= LONGEST {
+        return address.to_owned();
+    }
+    // Addresses are ASCII.
+    let half = LONGEST / 2;
+    let (start, end) = (address.get(..half), address.get(address.len() - half + 1..));
+    format!("{}…{}", start.unwrap_or_default(), end.unwrap_or_default())
+}
+
+fn width(node: &Node) -> f64 {
+    let letters = u16::try_from(name(node).chars().count()).unwrap_or(u16::MAX);
+    f64::from(letters) * LETTER + 2.0 * PAD
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,165 @@
+//! Graphs of stacks, and their drawings.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+use crate::config::files::{Files, Listed};
+use crate::config::load::{Request, load};
+use crate::kinds::REGISTRY;
+use crate::model::source::{Source, Sources};
+
+struct None_;
+
+impl Files for None_ {
+    fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+}
+
+fn graph(text: &str) -> Graph {
+    let mut sources = Sources::default();
+    sources.add(Source::new("stead.yaml", format!("stead: 1\nstack: s\n{text}")));
+    let (stack, _) =
+        load(REGISTRY, sources, &Request::default(), &None_).map_err(|e| e.diagnostics).unwrap();
+    Graph::of(&stack)
+}
+
+const SHOP: &str = "\
+vpc: { main: { cidr: 10.0.0.0/16 } }
+vm:
+  web: { for_each: [a, b], template: t, plan: p, vpc: $vpc.main }
+volume: { media: { size: 10, vm: $vm.web.a } }
+database: { main: { plan: p, vpc: $vpc.main, users: { reporting: {} } } }
+data: { ssh_key: { shared: { name: ops } } }
+app:
+  site:
+    { image: x, type: web, port: 80, env_vars: { IP: $vm.web.b.public_ipv4_address, DB: $database.main.connection_host, K: $data.ssh_key.shared.name } }
+";
+
+#[test]
+fn what_waits_for_what() {
+    let graph = graph(SHOP);
+    assert!(tree(&graph, None, Way::Needs, true).contains("vpc.main"));
+    assert!(dot(&graph).contains("->") && mermaid(&graph).contains("-->"));
+    let tie = &graph.edges.iter().find(|edge| edge.ties.iter().any(|tie| tie.by == "vpc")).unwrap().ties[0];
+    assert!(tie.source.is_some());
+}
+
+#[test]
+fn a_focus_keeps_both_ways() {
+    let graph = graph(SHOP);
+    let around = |address: &str, depth| -> Vec<String> {
+        let part = graph.around(&graph.at(address), depth);
+        part.nodes.iter().map(|node| node.address.to_string()).collect()
+    };
+    assert_eq!(around("vm.web.a", usize::MAX), ["vm.web.a", "volume.media", "vpc.main"]);
+    assert_eq!(around("vpc.main", 1), ["database.main", "vm.web.a", "vm.web.b", "vpc.main"]);
+    assert_eq!(around("vm.web", 0), ["vm.web.a", "vm.web.b"]);
+    assert!(graph.at("vm.wep").is_empty() && graph.at("no address").is_empty());
+}
+
+fn large(columns: usize, rows: usize) -> Graph {
+    let mut text = String::from("project: { p: {} }\nvpc:\n");
+    for n in 0..rows {
+        text += &format!("  v{n}: {{ cidr: 10.{n}.0.0/16 }}\n");
+    }
+    text += "vm:\n";
+    for column in 0..columns {
+        for n in 0..rows {
+            let before = if column == 0 {
+                String::new()
+            } else {
+                format!(", depends_on: [vm.m{}-{}]", column - 1, (n * 3) % rows)
+            };
+            text += &format!("  m{column}-{n}: {{ template: t, plan: p, vpc: $vpc.v{n}{before} }}\n");
+        }
+    }
+    graph(&text)
+}
+
+/// The boxes of a picture: left, top, width.
+fn boxes(svg: &str) -> Vec<(f64, f64, f64)> {
+    let number = |text: &str, name: &str| -> f64 {
+        let (_, rest) = text.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    svg.split("<rect")
+        .skip(1)
+        .map(|text| (number(text, "x"), number(text, "y"), number(text, "width")))
+        .collect()
+}
+
+#[test]
+fn a_picture_of_sixty_is_readable() {
+    let graph = large(5, 10);
+    assert_eq!(graph.nodes.len(), 61);
+    let picture = svg(&graph);
+    let boxes = boxes(&picture);
+    assert_eq!(boxes.len(), 61);
+    for (n, a) in boxes.iter().enumerate() {
+        for b in &boxes[n + 1..] {
+            let beside = a.0 + a.2 <= b.0 || b.0 + b.2 <= a.0;
+            assert!(beside || (a.1 - b.1).abs() >= 40.0, "{a:?} {b:?}");
+        }
+    }
+    // A VM needs its VPC, which needs the project: no line from the project to the VM.
+    let drawn = picture.matches("<path").count();
+    assert!(drawn < graph.edges.len() && drawn >= 60, "{drawn} of {}", graph.edges.len());
+    let height: f64 =
+        picture.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    assert!(height > 0.0);
+}
+
+#[test]
+fn every_arrow_leads_right() {
+    let graph = large(3, 4);
+    let layout = layout::layout(&graph);
+    assert!(graph.edges.iter().all(|edge| layout.columns[edge.to] < layout.columns[edge.from]));
+    for line in &layout.lines {
+        assert!(line.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0), "{line:?}");
+    }
+    let places: BTreeSet<_> = layout
+        .columns
+        .iter()
+        .zip(&layout.rows)
+        .map(|(column, row)| (*column, (row * 1_000.0) as i64))
+        .collect();
+    assert_eq!(places.len(), graph.nodes.len());
+}
+
+#[test]
+fn names_are_escaped() {
+    let node = |address: &str| Node {
+        address: serde_json::from_value(serde_json::json!(address)).unwrap(),
+        kind: None,
+        source: Some(Place { file: "a\"<b>&.yaml".into(), line: 1, column: 1 }),
+        elsewhere: true,
+    };
+    let graph = Graph { nodes: vec![node("stacks.net")], edges: Vec::new() };
+    let picture = svg(&graph);
+    assert!(
+        picture.contains("a&quot;&lt;b&gt;&amp;.yaml:1") && picture.contains("class=\"elsewhere\""),
+        "{picture}"
+    );
+    assert!(svg(&Graph::default()).contains("</svg>"));
+}
+
+#[test]
+fn a_long_chain_is_drawn() {
+    let node = |n: usize| Node {
+        address: Address::new("vm", &format!("m{n}")),
+        kind: None,
+        source: None,
+        elsewhere: false,
+    };
+    let edges = (1..5_000).map(|n| Edge { from: n, to: n - 1, ties: Vec::new() }).collect();
+    let graph = Graph { nodes: (0..5_000).map(node).collect(), edges };
+    assert_eq!(tree(&graph, Some(&[3]), Way::Needs, false).lines().count(), 4);
+    assert_eq!(svg(&graph).matches("<rect").count(), 5_000);
+    assert_eq!(graph.reached(&[10], Way::Needs, usize::MAX).len(), 10);
+}

@@ -1,0 +1,88 @@
+//! The graph as text: a tree, a Mermaid flowchart, Graphviz.
+
+use std::fmt::Write as _;
+
+use super::{Graph, Way};
+
+/// Levels of a tree; what is deeper is marked and not told: its lines would be blanks for the most part.
+const DEEPEST: usize = 60;
+
+/// Returns the graph as trees: each resource that nothing waits for, and below each what it waits for. What
+/// was told before is marked and not told again.
+#[must_use]
+pub fn tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bool) -> String {
+    let below = graph.neighbours(way);
+    let above = graph.neighbours(match way {
+        Way::Needs => Way::NeededBy,
+        Way::NeededBy => Way::Needs,
+    });
+    let free = || (0..graph.nodes.len()).filter(|n| above[*n].is_empty()).collect();
+    let mut roots: Vec<usize> = roots.map_or_else(free, <[usize]>::to_vec);
+    roots.reverse();
+    let [branch, last, bar, more] =
+        if unicode { ["├─ ", "└─ ", "│  ", " …"] } else { ["|- ", "`- ", "|  ", " ..."] };
+    let mut told = vec![false; graph.nodes.len()];
+    let mut text = String::new();
+    // (node, its level, what stands before its name, what stands before those below it)
+    let mut waiting: Vec<(usize, usize, String, String)> =
+        roots.into_iter().map(|n| (n, 0, String::new(), String::new())).collect();
+    while let Some((n, level, before, indent)) = waiting.pop() {
+        let ends = told[n] || level >= DEEPEST;
+        let mark = if ends && !below[n].is_empty() { more } else { "" };
+        _ = writeln!(text, "{before}{}{mark}", graph.nodes[n].address);
+        if ends {
+            continue;
+        }
+        told[n] = true;
+        for (at, child) in below[n].iter().rev().enumerate() {
+            let (sign, rest) = if at == 0 { (last, "   ") } else { (branch, bar) };
+            waiting.push((*child, level + 1, format!("{indent}{sign}"), format!("{indent}{rest}")));
+        }
+    }
+    text
+}
+
+/// Returns the graph as a Mermaid flowchart. An arrow leads from what comes first to what waits for it.
+#[must_use]
+pub fn mermaid(graph: &Graph) -> String {
+    let mut text = String::from("flowchart LR\n");
+    for (n, node) in graph.nodes.iter().enumerate() {
+        let (open, close) = if node.elsewhere { ("([", "])") } else { ("[", "]") };
+        _ = writeln!(text, "  n{n}{open}\"{}\"{close}", entities(node.address.as_str()));
+    }
+    for edge in &graph.edges {
+        _ = writeln!(text, "  n{} --> n{}", edge.to, edge.from);
+    }
+    text
+}
+
+/// Returns the graph in Graphviz's language. An arrow leads from what comes first to what waits for it.
+#[must_use]
+pub fn dot(graph: &Graph) -> String {
+    let mut text = String::from("digraph stack {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
+    for node in &graph.nodes {
+        let style = if node.elsewhere { " [style=dashed]" } else { "" };
+        _ = writeln!(text, "  {}{style};", quoted(node.address.as_str()));
+    }
+    for edge in &graph.edges {
+        let name = |n: usize| quoted(graph.nodes[n].address.as_str());
+        let ties: Vec<&str> = edge.ties.iter().map(|tie| tie.by.as_str()).collect();
+        _ = writeln!(
+            text,
+            "  {} -> {} [label={}];",
+            name(edge.to),
+            name(edge.from),
+            quoted(&ties.join(", "))
+        );
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn entities(text: &str) -> String {
+    text.replace('#', "#35;").replace('"', "#quot;").replace('<', "#lt;")
+}

@@ -1,0 +1,160 @@
+//! Values of attributes: what may be written for each type, and where the language computes.
+
+use serde_json::{Map, Value, json};
+
+use super::{Known, closed, definition, described};
+use crate::editor::facts;
+use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
+
+/// A whole-value reference, or an expression anywhere in the text.
+const COMPUTED: &str = r"^\$[A-Za-z_]|\$\{";
+/// The forms in which an id of an object is read.
+const ID: &str = r"^(urn:uuid:|\{)?[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}\}?$";
+/// Longest name of a catalog's record.
+const LONGEST_NAME: u16 = 128;
+
+/// Returns the definitions that values share.
+pub(super) fn definitions() -> Map<String, Value> {
+    let computed = json!({
+        "type": "string",
+        "pattern": COMPUTED,
+        "description": "`$path` for a reference, `${…}` for an expression.",
+    });
+    let reference = json!({
+        "type": "string",
+        "pattern": ID,
+        "description": "The id of an object that this stack does not declare.",
+    });
+    [("expression".to_owned(), computed), ("id".to_owned(), reference)].into_iter().collect()
+}
+
+/// Returns the schema of an attribute, with its words.
+pub(super) fn attribute(known: Known<'_>, attribute: &Attribute) -> Value {
+    let mut forms = forms(known, &attribute.ty);
+    if matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
+        forms.push(json!({"type": "null"}));
+    }
+    forms.push(definition("expression"));
+    let mut schema = described(json!({"anyOf": forms}), &words(attribute));
+    if let Presence::Default(literal) = attribute.presence
+        && literal != Literal::Null
+    {
+        schema["default"] = default(literal);
+    }
+    schema
+}
+
+/// Returns the schema of a value wherever it stands: as it is, or computed.
+pub(super) fn value(known: Known<'_>, ty: &Type) -> Value {
+    let mut forms = forms(known, ty);
+    forms.push(definition("expression"));
+    json!({"anyOf": forms})
+}
+
+fn words(attribute: &Attribute) -> String {
+    let mut words = vec![attribute.summary.to_owned()];
+    words.extend(facts::limits(&attribute.ty).map(|limits| format!("Takes {limits}.")));
+    words.extend(facts::change(attribute));
+    words.join(" ")
+}
+
+fn default(literal: Literal) -> Value {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => json!(value),
+        Literal::Integer(number) => json!(number),
+        Literal::Text(text) => json!(text),
+        Literal::Empty => json!([]),
+    }
+}
+
+/// Returns what may be written for a type as it is.
+fn forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
+    match ty {
+        Type::Boolean => vec![json!({"type": "boolean"})],
+        Type::Integer { min, max, .. } => vec![integer(*min, *max)],
+        Type::Decimal => vec![json!({"type": "number"})],
+        Type::Text { min, max, format } => vec![text(*min, *max, *format)],
+        Type::Enum(words) => vec![json!({"enum": words})],
+        Type::Labelled(words) => {
+            let labels = words.iter().map(|(word, _)| json!(word));
+            let numbers = words.iter().map(|(_, number)| json!(number));
+            vec![json!({"enum": labels.chain(numbers).collect::<Vec<_>>()})]
+        }
+        Type::Reference(_) => vec![definition("id")],
+        Type::Catalog(table) => catalog(known, table),
+        Type::List(of) => vec![json!({"type": "array", "items": value(known, of)})],
+        Type::Set { of, max } => {
+            vec![json!({"type": "array", "items": value(known, of), "maxItems": max})]
+        }
+        Type::Map(of) => {
+            let of = json!({"anyOf": [value(known, of), {"type": "null"}]});
+            vec![json!({"type": "object", "additionalProperties": of})]
+        }
+        Type::Record(fields) => vec![record(known, fields)],
+    }
+}
+
+fn record(known: Known<'_>, fields: &[(&'static str, Type)]) -> Value {
+    let field = |(name, ty): &(&'static str, Type)| {
+        let schema = json!({"anyOf": [value(known, ty), {"type": "null"}]});
+        let schema = match facts::limits(ty) {
+            Some(limits) => described(schema, &format!("Takes {limits}.")),
+            None => schema,
+        };
+        ((*name).to_owned(), schema)
+    };
+    closed(fields.iter().map(field).collect(), &[])
+}
+
+fn integer(min: i64, max: i64) -> Value {
+    match max {
+        i64::MAX => json!({"type": "integer", "minimum": min}),
+        _ => json!({"type": "integer", "minimum": min, "maximum": max}),
+    }
+}
+
+/// A text may be written without quotes, even where YAML sees a number in it: the schema decides its type,
+/// from the source text.
+fn text(min: u16, max: u16, format: Format) -> Value {
+    let mut schema = match pattern(format) {
+        Some(pattern) => json!({"type": "string", "pattern": pattern}),
+        None => json!({"type": ["string", "number", "boolean"]}),
+    };
+    if min > 0 {
+        schema["minLength"] = json!(min);
+    }
+    schema["maxLength"] = json!(max);
+    schema
+}
+
+/// Returns what every text of a form matches; stead checks more.
+const fn pattern(format: Format) -> Option<&'static str> {
+    Some(match format {
+        Format::Any | Format::PathName | Format::Directory | Format::Timestamp | Format::TimeZone => {
+            return None;
+        }
+        Format::Cidr4 | Format::AllowedCidr4 => r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$",
+        Format::SshPublicKey => r"^\s*(ssh-|ecdsa-sha2-|sk-ssh-|sk-ecdsa-)",
+        Format::DatabaseUser => r"^(?!app_|fnb_)[a-z_][a-z0-9_]*$",
+        Format::HttpPath => r"^/",
+        Format::Cron => r"^\s*\S+(\s+\S+){4}\s*$",
+        Format::ClockTime => r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
+        Format::Domain => r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$",
+        Format::Email => r"^[^@\s]+@[^@\s]*\.[^@\s]*$",
+        Format::Taint => r":(NoSchedule|PreferNoSchedule|NoExecute)$",
+    })
+}
+
+/// A catalog's known names come first, for editors complete them; any other name or id may be meant too.
+fn catalog(known: Known<'_>, table: &str) -> Vec<Value> {
+    let names = known.slugs.get(table).filter(|names| !names.is_empty());
+    let suggested = names.map(|names| json!({"enum": names}));
+    let any = json!({
+        "type": ["string", "number"],
+        "minLength": 1,
+        "maxLength": LONGEST_NAME,
+        "description": format!("A name or id of the catalog's table {table}."),
+    });
+    suggested.into_iter().chain([any]).collect()
+}
