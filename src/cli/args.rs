@@ -9,6 +9,7 @@ mod list;
 mod refactor;
 mod rewrite;
 mod schema;
+mod test;
 mod understand;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
+pub use self::test::Test;
 pub use self::understand::{Eval, Render};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
@@ -171,6 +173,8 @@ pub enum Command {
     Render(Render),
     /// Try an expression
     Eval(Eval),
+    /// Run the stack's own tests on the built-in cloud, in memory
+    Test(Test),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request
