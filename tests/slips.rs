@@ -71,14 +71,16 @@ impl Slip {
             outcome.push(format!("and is not mended: {left:#?}"));
         }
         let old: BTreeSet<&str> = self.text.lines().collect();
-        outcome.extend(fixed.lines().filter(|line| !old.contains(line)).map(|line| format!("fixed: {line}")));
+        outcome
+            .extend(fixed.lines().filter(|line| !old.contains(line)).map(|line| format!("fixed: {line}")));
         outcome
     }
 
     /// What must come of it.
     fn wanted(&self) -> Vec<String> {
         let all = ["gives", "help", "fixed"].into_iter();
-        all.flat_map(|word| self.said(word).into_iter().map(move |said| format!("{word}: {said}"))).collect()
+        all.flat_map(|word| self.said(word).into_iter().map(move |said| format!("{word}: {said}")))
+            .collect()
     }
 }
 

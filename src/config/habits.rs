@@ -33,7 +33,9 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
         "prevent_destroy" | "deletion_protection" => "write `lifecycle: { protect: true }`",
         "ignore_changes" => "write `lifecycle: { ignore_drift: [ATTRIBUTE] }`",
         "create_before_destroy" => "write `lifecycle: { replace: create_first }`",
-        "environment" | "env" | "envs" if known.contains(&"env_vars") => "the variables of its process are written under `env_vars`",
+        "environment" | "env" | "envs" if known.contains(&"env_vars") => {
+            "the variables of its process are written under `env_vars`"
+        }
         _ => return None,
     })
 }
@@ -85,7 +87,10 @@ pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
                 is_legal_segment(&name.text).then(|| name.text.clone())
             };
             let first = items.first().and_then(named)?;
-            Some((format!("each entry is a key, not an item: write `{name}: {{ {first}: {{ … }} }}`"), None))
+            Some((
+                format!("each entry is a key, not an item: write `{name}: {{ {first}: {{ … }} }}`"),
+                None,
+            ))
         }
         _ => None,
     }

@@ -36,8 +36,8 @@ pub struct Test {
 pub struct Given {
     /// The environment.
     pub environment: Option<Name>,
-    /// A file of variables, as text.
-    pub vars: Option<String>,
+    /// Files of variables, each as the ending of its name and its text.
+    pub vars: Vec<(&'static str, String)>,
     /// The live world, as the emulator's seeds have it; empty when nothing is said.
     pub world: Option<Said<Name>>,
     /// The stack is applied before, perhaps with other variables and another environment's.
@@ -47,8 +47,8 @@ pub struct Given {
 /// An apply before the plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Applied {
-    /// A file of variables, as text, over those of the test.
-    pub vars: Option<String>,
+    /// Files of variables over those of the test, likewise.
+    pub vars: Vec<(&'static str, String)>,
 }
 
 /// Something that was said, and where.
@@ -131,7 +131,8 @@ pub fn tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>
             reader.problems.push(unknown_key(entry, &["test"]));
             continue;
         }
-        for test in reader.entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }") {
+        for test in reader.entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }")
+        {
             tests.extend(reader.test(test));
         }
     }
@@ -160,9 +161,15 @@ impl Reader {
     }
 
     fn test(&mut self, entry: &Entry) -> Option<Test> {
-        let mut test =
-            Test { name: entry.key.clone(), span: entry.key_span, given: Given::default(), plan: None, apply: None };
-        for part in self.entries(&entry.value, "A test is a map", "NAME: { given: …, plan: …, apply: … }") {
+        let mut test = Test {
+            name: entry.key.clone(),
+            span: entry.key_span,
+            given: Given::default(),
+            plan: None,
+            apply: None,
+        };
+        for part in self.entries(&entry.value, "A test is a map", "NAME: { given: …, plan: …, apply: … }")
+        {
             match part.key.as_str() {
                 "given" => test.given = self.given(&part.value),
                 "plan" => test.plan = Some(self.plan(part)),
@@ -199,7 +206,8 @@ impl Reader {
             _ => {}
         }
         let mut applied = Applied::default();
-        for part in self.entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }") {
+        for part in self.entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }")
+        {
             match part.key.as_str() {
                 "vars" => applied.vars = self.vars(&part.value),
                 _ => self.problems.push(unknown_key(part, &["vars"])),
@@ -208,12 +216,26 @@ impl Reader {
         Some(applied)
     }
 
-    /// Returns the text of a file of variables.
-    fn vars(&mut self, node: &Node) -> Option<String> {
-        let entries = self.entries(node, "`vars` is a map", "vars: { NAME: VALUE }");
-        let line = |entry: &Entry| format!("{}: {}\n", words::yaml_double(&entry.key), written(&entry.value));
-        let text: String = entries.iter().map(line).collect();
-        (!text.is_empty()).then_some(text)
+    /// Returns the texts of files of variables. A value that may be a list of one, as KDL has it, stays one.
+    fn vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
+        let (mut yaml, mut kdl) = (String::new(), String::new());
+        for entry in self.entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
+            match entry.value.scalar().filter(|scalar| scalar.sole_argument) {
+                Some(scalar) => {
+                    let value = match scalar.form {
+                        Form::Boolean => format!("#{}", scalar.text),
+                        Form::Number => scalar.text.to_string(),
+                        Form::Plain | Form::Text => words::kdl_quoted(&scalar.text),
+                    };
+                    kdl.extend([&words::kdl_quoted(&entry.key), " ", &value, "\n"]);
+                }
+                None => {
+                    let (key, value) = (words::yaml_double(&entry.key), written(&entry.value));
+                    yaml.extend([&key, ": ", &value, "\n"]);
+                }
+            }
+        }
+        [("yaml", yaml), ("kdl", kdl)].into_iter().filter(|(_, text)| !text.is_empty()).collect()
     }
 
     fn plan(&mut self, entry: &Entry) -> PlanWanted {
@@ -231,23 +253,33 @@ impl Reader {
                 "policy" => {
                     for part in self.entries(node, "`policy` is a map", "policy: { NAME: deny }") {
                         let said = self.word(&part.value);
-                        let verdict = said.filter(|said| ["pass", "deny", "unknown"].contains(&said.value.as_str()));
+                        let verdict =
+                            said.filter(|said| ["pass", "deny", "unknown"].contains(&said.value.as_str()));
                         match verdict {
                             Some(said) => drop(wanted.policy.insert(part.key.clone(), said)),
-                            None => self.wrong(part.value.span, "A verdict is pass, deny or unknown", "NAME: deny"),
+                            None => self.wrong(
+                                part.value.span,
+                                "A verdict is pass, deny or unknown",
+                                "NAME: deny",
+                            ),
                         }
                     }
                 }
                 "problems" => wanted.problems = Some(self.list(node)),
                 _ => {
-                    let known = ACTIONS.into_iter().chain(["count", "monthly", "blocks", "policy", "problems"]);
+                    let known =
+                        ACTIONS.into_iter().chain(["count", "monthly", "blocks", "policy", "problems"]);
                     self.problems.push(unknown_key(part, &known.collect::<Vec<_>>()));
                 }
             }
         }
         for (word, said) in &wanted.count {
             if word != "unchanged" && !ACTIONS.contains(&word.as_str()) {
-                self.wrong(said.span, "Counted are actions, and `unchanged`", "count: { create: 2, unchanged: 5 }");
+                self.wrong(
+                    said.span,
+                    "Counted are actions, and `unchanged`",
+                    "count: { create: 2, unchanged: 5 }",
+                );
             }
         }
         wanted
@@ -280,11 +312,13 @@ impl Reader {
     }
 
     fn apply(&mut self, entry: &Entry) -> ApplyWanted {
-        let mut wanted = ApplyWanted { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
+        let mut wanted =
+            ApplyWanted { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
         for part in self.entries(&entry.value, "`apply` is a map", "apply: { outputs: { NAME: VALUE } }") {
             match part.key.as_str() {
                 "outputs" => {
-                    for part in self.entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }") {
+                    for part in self.entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }")
+                    {
                         let said = Said { value: value(&part.value), span: part.value.span };
                         wanted.outputs.insert(part.key.clone(), said);
                     }
@@ -304,7 +338,9 @@ impl Reader {
                 Some(value) => {
                     counts.insert(part.key.clone(), Said { value, span: part.value.span });
                 }
-                None => self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key)),
+                None => {
+                    self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key))
+                }
             }
         }
         counts
@@ -320,7 +356,8 @@ impl Reader {
 
     /// A list of words; in KDL, one word is a list of one.
     fn list(&mut self, node: &Node) -> Said<Vec<Name>> {
-        let one = node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
+        let one =
+            node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
         let items = match &node.value {
             NodeValue::Sequence(items) => {
                 items.iter().map(|item| item.scalar().map(|scalar| scalar.text.clone())).collect()
@@ -362,7 +399,8 @@ fn written(node: &Node) -> String {
         },
         NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(written).collect())),
         NodeValue::Mapping(entries) => {
-            let entry = |entry: &Entry| format!("{}: {}", words::yaml_double(&entry.key), written(&entry.value));
+            let entry =
+                |entry: &Entry| format!("{}: {}", words::yaml_double(&entry.key), written(&entry.value));
             format!("{{ {} }}", all(entries.iter().map(entry).collect()))
         }
     }
@@ -374,7 +412,9 @@ mod tests {
 
     fn read(path: &str, text: &str) -> Result<Vec<Test>, Vec<String>> {
         let found = tests(SourceId(0), &Source::new(path, text));
-        found.map_err(|problems| problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect())
+        found.map_err(|problems| {
+            problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect()
+        })
     }
 
     /// A test without its places, which no two syntaxes share.

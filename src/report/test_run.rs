@@ -40,17 +40,25 @@ pub struct Miss {
 pub fn page(tests: &[Tested], style: Style) -> String {
     let mut page = Page::new(style);
     for test in tests {
-        let (role, word) = if test.missed.is_empty() { (Role::Good, "ok   ") } else { (Role::Danger, "FAIL ") };
+        let (role, word) =
+            if test.missed.is_empty() { (Role::Good, "ok   ") } else { (Role::Danger, "FAIL ") };
         let line = Line::indent(0).put(role, word).put(Role::Plain, escape::line(&test.name));
         page.line(line.put(Role::Faint, format!("  {}", shown(test.place.as_ref()))));
         for miss in &test.missed {
             let place = format!("{}  ", shown(miss.place.as_ref()));
-            page.line(Line::indent(5).put(Role::Strong, place).put(Role::Plain, escape::line(&miss.text)).hanging(9));
+            page.line(
+                Line::indent(5)
+                    .put(Role::Strong, place)
+                    .put(Role::Plain, escape::line(&miss.text))
+                    .hanging(9),
+            );
         }
     }
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
     let (role, passed) = (if failed == 0 { Role::Good } else { Role::Danger }, tests.len() - failed);
-    page.line(Line::indent(0).put(role, format!("{} tests: {passed} passed, {failed} failed", tests.len())));
+    page.line(
+        Line::indent(0).put(role, format!("{} tests: {passed} passed, {failed} failed", tests.len())),
+    );
     page.finish()
 }
 
@@ -188,17 +196,33 @@ mod tests {
             missed,
             took: Duration::from_millis(20),
         };
-        let miss = Miss { place: place(9), text: "create: expected <a & b>, got \"none\"\u{1b}".to_owned() };
+        let miss =
+            Miss { place: place(9), text: "create: expected <a & b>, got \"none\"\u{1b}".to_owned() };
         vec![tested("one machine", 2, Vec::new()), tested("two", 7, vec![miss])]
     }
 
     #[test]
     fn people_see_places_and_counts() {
-        insta::assert_snapshot!(page(&run(), Style::plain(100)), @"");
+        insta::assert_snapshot!(page(&run(), Style::plain(100)), @r#"
+    ok   one machine  shop.test.yaml:2:3
+    FAIL two  shop.test.yaml:7:3
+         shop.test.yaml:9:3  create: expected <a & b>, got "none"\u{1b}
+    2 tests: 1 passed, 1 failed
+    "#);
     }
 
     #[test]
     fn junit_is_escaped() {
-        insta::assert_snapshot!(junit(&run()), @"");
+        insta::assert_snapshot!(junit(&run()), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="stead" tests="2" failures="1">
+      <testsuite name="shop.test.yaml" tests="2" failures="1" time="0.040">
+        <testcase name="one machine" classname="shop.test.yaml" file="shop.test.yaml" line="2" time="0.020"/>
+        <testcase name="two" classname="shop.test.yaml" file="shop.test.yaml" line="7" time="0.020">
+          <failure message="create: expected &lt;a &amp; b&gt;, got &quot;none&quot;�">shop.test.yaml:9:3 create: expected &lt;a &amp; b&gt;, got &quot;none&quot;�</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    "#);
     }
 }

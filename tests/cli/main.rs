@@ -34,6 +34,7 @@ mod reuse;
 mod saved;
 mod shared;
 mod sources;
+mod trials;
 mod untrusted;
 
 // Servers of the tests of stores.

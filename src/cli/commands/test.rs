@@ -46,7 +46,8 @@ fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
     let directory = &session.settings.dir;
     let names = files::names(directory, discover::is_test_file)?;
     if names.is_empty() {
-        let text = format!("there are no tests in {}: no *.test.yaml or *.test.kdl", files::shown(directory));
+        let text =
+            format!("there are no tests in {}: no *.test.yaml or *.test.kdl", files::shown(directory));
         return Err(Failure::new(Exit::Failed, text).help("stead test --help shows what one looks like."));
     }
     Ok(names.into_iter().map(|name| directory.join(name)).collect())

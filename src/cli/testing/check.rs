@@ -30,7 +30,8 @@ pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
             let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
             let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
             let count = rejected.diagnostics.len();
-            let text = format!("expected a plan; the stack has {count} problems: {}", first.unwrap_or_default());
+            let text =
+                format!("expected a plan; the stack has {count} problems: {}", first.unwrap_or_default());
             vec![Missed::new(span, text)]
         }
     }
@@ -51,7 +52,8 @@ fn problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
 
 /// Returns what differs between names that are wanted, in any order, and those that are there.
 fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
-    let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) = (wanted.value.iter().collect(), found.iter().collect());
+    let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
+        (wanted.value.iter().collect(), found.iter().collect());
     let list = |names: &BTreeSet<&Name>| match names.len() {
         0 => "none".to_owned(),
         n if n > MOST_NAMES => format!("{n} of them"),
@@ -63,7 +65,10 @@ fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Mis
     };
     (want != have).then(|| {
         let (missing, besides) = (only(&want, &have, "missing"), only(&have, &want, "not expected"));
-        Missed::new(wanted.span, format!("{what}: expected {}, got {}{missing}{besides}", list(&want), list(&have)))
+        Missed::new(
+            wanted.span,
+            format!("{what}: expected {}, got {}{missing}{besides}", list(&want), list(&have)),
+        )
     })
 }
 
@@ -125,8 +130,10 @@ fn monthly(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
         Monthly::Within(min, max) => {
             let fits = min.as_ref().is_none_or(|min| found >= amount(min))
                 && max.as_ref().is_none_or(|max| found <= amount(max));
-            let bound = |word: &str, bound: &Option<Name>| bound.as_ref().map(|bound| format!("{word} {bound}"));
-            let bounds: Vec<String> = [bound("at least", min), bound("at most", max)].into_iter().flatten().collect();
+            let bound =
+                |word: &str, bound: &Option<Name>| bound.as_ref().map(|bound| format!("{word} {bound}"));
+            let bounds: Vec<String> =
+                [bound("at least", min), bound("at most", max)].into_iter().flatten().collect();
             (fits, bounds.join(" and "))
         }
     };
@@ -137,7 +144,8 @@ fn verdicts(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> 
     let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
     let one = |(name, wanted): (&Name, &Said<Name>)| {
         if !known().any(|known| known == name.as_str()) {
-            let near = nearest(name, known()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let near =
+                nearest(name, known()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             return Some(Missed::new(wanted.span, format!("policy: the stack has no policy {name}{near}")));
         }
         let rulings = plan.policy.iter().filter(|ruling| ruling.name == *name);
@@ -212,7 +220,8 @@ pub(super) fn after(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> V
     }
     if !plan.changes.is_empty() {
         let told = plan.changes.iter().take(MOST_NAMES);
-        let told: Vec<String> = told.map(|change| format!("{} {}", word(change.action), change.address)).collect();
+        let told: Vec<String> =
+            told.map(|change| format!("{} {}", word(change.action), change.address)).collect();
         let text = format!("expected an empty plan after the apply; got {}", told.join(", "));
         missed.push(Missed::new(wanted.span, text));
     }

@@ -66,14 +66,18 @@ struct Planned {
 ///
 /// # Errors
 /// When its world cannot be made, or a file of the stack cannot be read.
-pub(in crate::cli) fn run(settings: &Settings, directory: &Path, test: &Test) -> Result<Vec<Missed>, Failure> {
-    let now = match open(settings, directory, test, None) {
+pub(in crate::cli) fn run(
+    settings: &Settings,
+    directory: &Path,
+    test: &Test,
+) -> Result<Vec<Missed>, Failure> {
+    let now = match open(settings, directory, test, &[]) {
         Ok(project) => project,
         Err(Failure { rejected: Some(rejected), .. }) => return Ok(check::rejected(test, &rejected)),
         Err(failure) => return Err(failure),
     };
     let before = match &test.given.applied {
-        Some(applied) => Some(open(settings, directory, test, applied.vars.as_deref())?),
+        Some(applied) => Some(open(settings, directory, test, &applied.vars)?),
         None => None,
     };
     let time = VirtualTime::default();
@@ -95,7 +99,7 @@ fn open(
     settings: &Settings,
     directory: &Path,
     test: &Test,
-    over: Option<&str>,
+    over: &[(&str, String)],
 ) -> Result<Project, Failure> {
     let settings = Settings {
         dir: directory.to_owned(),
@@ -109,19 +113,13 @@ fn open(
         backend: None,
         ..settings.clone()
     };
-    let given = test.given.vars.iter().map(|text| ("given.vars.yaml", text.clone()));
-    let over = over.into_iter().map(|text| ("given.applied.vars.yaml", text.to_owned()));
-    let vars = given.chain(over).map(|(name, text)| (name.to_owned(), text));
-    Project::open_with_vars(&settings, vars.collect())
+    let files = test.given.vars.iter().map(|(ending, text)| (format!("given.vars.{ending}"), text.clone()));
+    let over = over.iter().map(|(ending, text)| (format!("given.applied.vars.{ending}"), text.clone()));
+    Project::open_with_vars(&settings, files.chain(over).collect())
 }
 
 impl Stage {
-    async fn set(
-        cloud: Emulated,
-        time: &VirtualTime,
-        stack: &Stack,
-        test: &Test,
-    ) -> Result<Self, Failure> {
+    async fn set(cloud: Emulated, time: &VirtualTime, stack: &Stack, test: &Test) -> Result<Self, Failure> {
         let identity = Identity::fresh(&stack.name, &stack.environment.name, &SystemRandom);
         let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
         Ok(Self {
@@ -134,7 +132,8 @@ impl Stage {
     /// Applies what is given.
     async fn prepare(&self, project: &Project) -> Result<(), Failure> {
         let planned = self.planned(project).await?;
-        let wrong = |why: String| Failure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
+        let wrong =
+            |why: String| Failure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
         if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
             return Err(wrong(block.text.clone()));
         }

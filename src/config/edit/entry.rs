@@ -28,7 +28,11 @@ mod tests {
     fn an_entry_is_found_by_its_place_in_both_syntaxes() {
         let registry = Registry { kinds: &[], catalogs: &[] };
         for (path, text, entry) in [
-            ("a.yaml", "moved:\n  - { from: a.x, to: a.y }\n  - { from: a.b, to: a.c }\n", "{ from: a.b, to: a.c }"),
+            (
+                "a.yaml",
+                "moved:\n  - { from: a.x, to: a.y }\n  - { from: a.b, to: a.c }\n",
+                "{ from: a.b, to: a.c }",
+            ),
             ("a.kdl", "moved from=a.x to=a.y\nmoved from=a.b to=a.c\n", "moved from=a.b to=a.c"),
         ] {
             let source = Source::new(path, text);
