@@ -9,6 +9,7 @@ mod list;
 mod refactor;
 mod rewrite;
 mod schema;
+mod test;
 mod understand;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
+pub use self::test::Test;
 pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
 use crate::apply::run::PARALLEL;
 use crate::model::address::{Address, Name};
@@ -187,6 +189,8 @@ pub enum Command {
     Graph(Graph),
     /// Tell why a resource is there, what it waits for and what waits for it
     Why(Why),
+    /// Run the stack's own tests on the built-in cloud, in memory
+    Test(Test),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request

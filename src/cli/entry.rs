@@ -93,13 +93,13 @@ fn settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Optio
 fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     let online = match command {
         Command::Init(args) => return commands::init::run(session, args),
-        Command::Fmt(args) => return commands::fmt::run(session, args),
         Command::Convert(args) => return commands::convert::run(session, args),
         Command::Render(args) => return commands::render::run(session, args),
         Command::Eval(args) => return commands::eval::run(session, args),
         Command::Explain(args) => return commands::explain::run(session, args),
         Command::Graph(args) => return commands::graph::run(session, args),
         Command::Why(args) => return commands::why::run(session, args),
+        Command::Test(args) => return commands::test::run(session, args),
         Command::Show(args) => return commands::show::run(session, args),
         Command::Schema(args) => return Ok(commands::schema::run(session, args)),
         Command::Completions(args) => return Ok(commands::completions::run(session, args)),
@@ -113,6 +113,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
     let ended = runtime.block_on(async {
         match online {
             Command::Validate(args) => commands::validate::run(session, args).await,
+            Command::Fmt(args) => commands::fmt::run(session, args).await,
             Command::Plan(args) => commands::plan::run(session, args).await,
             Command::Apply(args) => commands::apply::run(session, args).await,
             Command::Destroy(args) => commands::destroy::run(session, args).await,
@@ -134,13 +135,13 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Init(_)
-            | Command::Fmt(_)
             | Command::Convert(_)
             | Command::Render(_)
             | Command::Eval(_)
             | Command::Explain(_)
             | Command::Graph(_)
             | Command::Why(_)
+            | Command::Test(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)

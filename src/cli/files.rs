@@ -68,6 +68,18 @@ pub(super) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
     Ok(files)
 }
 
+/// Returns the names of a directory's entries that are wanted, sorted.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub(super) fn names(directory: &Path, is_wanted: fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
+    let names = Folder::named(directory).and_then(|folder| folder.names());
+    let mut names = names.map_err(|error| about(&error, "read the directory", directory))?;
+    names.retain(|name| is_wanted(name));
+    names.sort();
+    Ok(names)
+}
+
 /// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be
 /// anywhere and a pipe, unless the stack is a stranger's: then a link in its place could be too.
 ///

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
+use super::habits;
 use super::index::which_instance;
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
@@ -57,7 +58,7 @@ impl<'d> Resolver<'d> {
             }
             (NodeValue::Scalar(scalar), ty) => match scalar::typed(scalar, ty) {
                 Ok(value) => Some(value.into()),
-                Err(slip) => self.mismatch(&slip, node.span, frame),
+                Err(slip) => self.mismatch(&self.meant(slip, &scalar.text, ty), node.span, frame),
             },
             (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
                 self.list(ty, of, items, node.span, frame)
@@ -68,8 +69,11 @@ impl<'d> Resolver<'d> {
             (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
                 self.map(ty, node.entries().unwrap_or_default(), frame)
             }
-            (NodeValue::Sequence(_), ty) => {
-                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), node.span, frame)
+            (NodeValue::Sequence(items), ty) => {
+                let slip = Mismatch::wrong_type(&type_name(ty), "a list");
+                let pairs = habits::pairs(items).filter(|_| matches!(ty, Type::Map(_)));
+                let slip = pairs.into_iter().fold(slip, Mismatch::help);
+                self.mismatch(&slip, node.span, frame)
             }
             (NodeValue::Mapping(_), ty) => {
                 self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
@@ -278,6 +282,18 @@ impl<'d> Resolver<'d> {
         };
         self.problem(frame, problem);
         None
+    }
+
+    /// Names the reference that is meant by a declared block's name or address.
+    fn meant(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
+        let Type::Reference(kind) = ty else { return slip };
+        let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
+        let name = name.strip_suffix(".id").unwrap_or(name);
+        if self.index.get(self.address(kind, name).as_str()).is_none() {
+            return slip;
+        }
+        let right = format!("${kind}.{name}");
+        slip.help(format!("did you mean `{right}`?")).fix(right)
     }
 
     /// Reports a mismatch.

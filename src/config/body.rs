@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::codes;
 use super::document::Entry;
+use super::habits;
 use super::index::{Block, Each};
 use super::lifecycle::PROJECT;
 use super::problems::Instance;
@@ -163,6 +164,9 @@ impl<'d> Resolver<'d> {
             .detail(format!("A {} has no `{}`.", kind.name, entry.key));
         // `vpc_id` is the API's name of what the language calls `vpc`.
         let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
+        if let Some(help) = habits::key(&entry.key, &known) {
+            return problem.help(help);
+        }
         match wire.or_else(|| nearest(&entry.key, known.iter().copied())) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => problem.help(format!("keys are: {}", known.join(", "))),

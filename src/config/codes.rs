@@ -79,6 +79,7 @@ codes! {
     MOVED_IN_CIRCLE = "S0293", "`moved` entries lead round in a circle.";
     SAID_TWICE = "S0294", "Two entries say what becomes of one address or object.";
     POLICY = "S0295", "A policy is wrong.";
+    TEST = "S0296", "A test of a stack is wrong.";
     INCLUDE = "S0310", "An `include` names no stack file, a file that is missing, or one that is read already.";
     INCLUDE_CYCLE = "S0311", "Files include each other in a circle.";
     OUTSIDE = "S0312", "A path leaves the root within which configuration is shared.";

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::codes;
 use super::files;
+use super::habits;
 use super::index::{EachValue, Found, Step};
 use super::resolver::{Frame, Nothing, Resolved, Resolver, evaluation_problem};
 use crate::model::address::{Address, Name};
@@ -67,10 +68,18 @@ impl<'d> Resolver<'d> {
             }
             _ => span,
         };
-        Diagnostic::error(codes::SYNTAX, "an expression cannot be parsed")
-            .at(at, "")
-            .detail(format!("{}.", error.message))
-            .help("for the text itself, write `$${`")
+        let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be parsed");
+        let offset = source.floor_char_boundary(error.offset.unwrap_or_default());
+        let name = source[offset..].split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        if let Some(right) = habits::root(name).filter(|_| at != span) {
+            let end = at.start + u32::try_from(name.len()).unwrap_or_default();
+            return problem
+                .at(Span { end, ..at }, "")
+                .detail(format!("`{name}` is a reserved word of expressions."))
+                .help(format!("did you mean `{right}`?"))
+                .fix(Span { end, ..at }, right);
+        }
+        problem.at(at, "").detail(format!("{}.", error.message)).help("for the text itself, write `$${`")
     }
 
     /// Computes a path that goes on inside of a value which only CEL can open.

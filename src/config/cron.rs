@@ -30,6 +30,18 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     })
 }
 
+/// Returns the schedule that some programs call by a word: the service knows fields only.
+pub(super) fn nickname(text: &str) -> Option<&'static str> {
+    Some(match text {
+        "@hourly" => "0 * * * *",
+        "@daily" | "@midnight" => "0 0 * * *",
+        "@weekly" => "0 0 * * 0",
+        "@monthly" => "0 0 1 * *",
+        "@yearly" | "@annually" => "0 0 1 1 *",
+        _ => return None,
+    })
+}
+
 /// Checks one entry of a field: `*`, a number, a range, each with an optional step.
 fn check_part(part: &str, bounds: (u8, u8), words: &[&str]) -> Result<(), String> {
     let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));

@@ -9,9 +9,27 @@ pub fn is_stack_file(name: &str) -> bool {
     })
 }
 
+/// Tells whether a file of this name holds tests of the stack of its directory.
+#[must_use]
+pub fn is_test_file(name: &str) -> bool {
+    [".test.yaml", ".test.kdl"].iter().any(|suffix| {
+        name.strip_suffix(suffix).is_some_and(|stem| !stem.is_empty() && !stem.starts_with('.'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_stack_file;
+    use super::{is_stack_file, is_test_file};
+
+    #[test]
+    fn takes_test_files_only() {
+        for (name, is) in
+            [("shop.test.yaml", true), ("a.b.test.kdl", true), (".test.yaml", false), ("test.yaml", false)]
+        {
+            assert_eq!(is_test_file(name), is, "{name}");
+            assert!(!is_stack_file(name), "{name}");
+        }
+    }
 
     #[test]
     fn takes_stack_files_only() {

@@ -308,12 +308,19 @@ impl<'d> Resolver<'d> {
             return Some(when);
         }
         let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
-        let found = value.type_name();
+        let problem = problem.detail(format!("This is {}.", value.type_name()));
+        let condition = match &value {
+            Value::Text(text) if !text.contains(['"', '\\', '$']) && text.contains([' ', '=']) => {
+                self.program(text).is_ok().then(|| format!("\"${{{text}}}\""))
+            }
+            _ => None,
+        };
         self.problem(
             frame,
-            problem
-                .detail(format!("This is {found}."))
-                .help("write an expression such as `${env == 'prod'}`"),
+            match condition {
+                Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
+                None => problem.help("write an expression such as `${env == 'prod'}`"),
+            },
         );
         None
     }

@@ -38,7 +38,10 @@ pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
                 .help(format!("write /{}", shown(text)))
                 .fix(format!("/{text}")))
         }
-        Format::Cron => super::cron::check(text).map_err(wrong),
+        Format::Cron => super::cron::check(text).map_err(|why| match super::cron::nickname(text) {
+            Some(right) => wrong(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\"")),
+            None => wrong(why),
+        }),
         Format::TimeZone => time_zone(text),
         Format::ClockTime => clock_time(text),
         Format::Domain => domain(text),

@@ -30,10 +30,13 @@ pub(super) fn header(merged: &Merged<'_>, problems: &Problems) -> Header {
         }
     }
     if merged.stead.is_empty() {
-        problems.push(
+        let problem =
             Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not say its language version")
-                .help("put `stead: 1` (KDL: `stead 1`) at the top of one file"),
-        );
+                .help("put `stead: 1` (KDL: `stead 1`) at the top of one file");
+        problems.push(match merged.stack.first() {
+            Some(stack) => problem.at(stack.key_span, "above this, for example"),
+            None => problem,
+        });
     }
     Header { name: name(merged, problems), backend_required: backend_required(merged, problems) }
 }

@@ -7,6 +7,7 @@ use super::attributes::unknown_key;
 use super::codes;
 use super::document::{Entry, Node, NodeValue, Scalar};
 use super::files;
+use super::habits;
 use super::index::{Block, Found, Step};
 use super::merge::named_entries;
 use super::resolver::{Frame, Resolver};
@@ -174,13 +175,7 @@ impl<'d> Resolver<'d> {
             };
             *place = entry.value.scalar().and_then(|scalar| duration(&scalar.text));
             if place.is_none() {
-                self.problem(
-                    frame,
-                    Diagnostic::error(codes::DURATION, "this is no duration")
-                        .at(entry.value.span, "")
-                        .detail("A duration is a whole number and a unit: s, m or h, at most a week.")
-                        .help("write `90s`, `30m` or `1h`"),
-                );
+                self.problem(frame, no_duration(&entry.value));
             }
         }
         timeouts
@@ -345,6 +340,20 @@ fn is_variable(text: &str) -> bool {
 }
 
 /// Reads `90s`, `30m`, `1h`, at most a week.
+fn no_duration(node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::DURATION, "this is no duration")
+        .at(node.span, "")
+        .detail("A duration is a whole number and a unit: s, m or h, at most a week.");
+    let text = node.scalar().map_or("", |scalar| scalar.text.as_str());
+    if let Some(right) = habits::duration(text).filter(|right| duration(right).is_some()) {
+        return problem.help(format!("write `{right}`")).fix(node.span, right);
+    }
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return problem.help(format!("add the unit: `{text}s`, `{text}m` or `{text}h`"));
+    }
+    problem.help("write `90s`, `30m` or `1h`")
+}
+
 fn duration(text: &str) -> Option<Duration> {
     let (number, seconds) = match text.strip_suffix('s') {
         Some(number) => (number, 1),

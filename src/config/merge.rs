@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
+use super::habits;
 use super::problems::Problems;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -185,10 +186,14 @@ pub(super) fn named_entries(node: &Node) -> Option<&[Entry]> {
 
 /// Returns the problem of a value that is no map where one is needed.
 pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
-    Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
+    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
         .at(node.span, "")
-        .detail(format!("`{name}` holds named entries."))
-        .help(format!("write `{name}: {{ NAME: … }}`, or a KDL node with a block"))
+        .detail(format!("`{name}` holds named entries."));
+    match habits::map(name, node) {
+        Some((help, Some(right))) => problem.help(help).fix(node.span, right),
+        Some((help, None)) => problem.help(help),
+        None => problem.help(format!("write `{name}: {{ NAME: … }}`, or a KDL node with a block")),
+    }
 }
 
 fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
@@ -224,6 +229,9 @@ fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
         return problem
             .detail(format!("A {name} is written inside its {parent}, under `{collection}`."))
             .help(format!("write `{parent}: {{ NAME: {{ {collection}: {{ … }} }} }}`"));
+    }
+    if let Some(help) = habits::block(name) {
+        return problem.detail(format!("There is no block `{name}`.")).help(help);
     }
     let mut known: Vec<&str> =
         registry.top_level().map(|kind| kind.name).chain(BLOCKS.iter().copied()).collect();

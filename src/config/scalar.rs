@@ -118,7 +118,7 @@ pub(super) fn typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mismatch> {
             let slip = Mismatch::wrong_type(&type_name(ty), "a quoted text");
             Err(match text.parse::<i64>() {
                 Ok(n) => slip.help(format!("write {n} without quotes")).fix(n.to_string()),
-                Err(_) => slip,
+                Err(_) => slip.help("write one whole number, without quotes"),
             })
         }
         Type::Integer { .. } => match whole(text) {
@@ -163,7 +163,7 @@ fn integer_slip(text: &str, ty: &Type) -> Mismatch {
     if !digits.is_empty() && !unit.is_empty() && rest.eq_ignore_ascii_case(unit) {
         return slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits);
     }
-    slip
+    slip.help("write one whole number, in decimal digits")
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.
@@ -335,7 +335,12 @@ mod tests {
                 "S0222 It takes a whole number (GB), and this is `16GB`. | the unit is GB already: write 16",
             ),
             ("1_0", Plain, SIZE, "S0222 It takes a whole number (GB), and this is `1_0`. | write 10"),
-            ("0x10", Plain, SIZE, "S0222 It takes a whole number (GB), and this is `0x10`."),
+            (
+                "0x10",
+                Plain,
+                SIZE,
+                "S0222 It takes a whole number (GB), and this is `0x10`. | write one whole number, in decimal digits",
+            ),
             ("101", Plain, SIZE, "S0223 It takes 1 to 100 GB, and this is 101."),
             ("true", Plain, Type::Boolean, "true (a boolean)"),
             ("no", Plain, Type::Boolean, "S0222 It takes true or false, and this is `no`. | write false"),

@@ -194,7 +194,7 @@ fn import(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
 ///
 /// # Errors
 /// When it is none, in words.
-pub(super) fn read_export(text: &[u8]) -> Result<World, String> {
+pub fn read_export(text: &[u8]) -> Result<World, String> {
     #[derive(Deserialize)]
     struct Answer {
         data: Export,

@@ -24,6 +24,7 @@ pub mod style;
 pub mod table;
 pub mod takeover;
 pub mod terminal;
+pub mod test_run;
 pub mod transitions;
 pub mod words;
 

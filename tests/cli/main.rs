@@ -35,6 +35,7 @@ mod reuse;
 mod saved;
 mod shared;
 mod sources;
+mod trials;
 mod untrusted;
 
 // Servers of the tests of stores.

@@ -23,7 +23,7 @@ pub struct Validate {
 /// `fmt`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt - --format kdl < stead.kdl"
+    after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt --prune\n  stead fmt - --format kdl < stead.kdl"
 )]
 pub struct Fmt {
     /// Files, or `-` for standard input; the stack's own when left out
@@ -35,6 +35,9 @@ pub struct Fmt {
     /// Show what changes
     #[arg(long)]
     pub diff: bool,
+    /// Drop `moved`, `import` and `removed` entries that are done in every environment; shows what changes
+    #[arg(long, conflicts_with = "files")]
+    pub prune: bool,
     /// Syntax of standard input
     #[arg(long, default_value = "yaml")]
     pub format: Format,

@@ -6,6 +6,7 @@ use crate::cli::args::{Fmt, Format};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::pruning;
 use crate::cli::rewriting;
 use crate::cli::session::Session;
 use crate::config::edit::File;
@@ -19,21 +20,21 @@ use crate::report::json;
 ///
 /// # Errors
 /// When one cannot be read, has syntax errors, or cannot be written. Nothing is written then.
-pub(in crate::cli) fn run(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
     {
         return piped(session, args);
     }
     let mut changed: Vec<(PathBuf, Source, String)> = Vec::new();
-    for path in paths(session, args)? {
-        let source = rewriting::read(&path)?;
+    for (path, before, source) in sources(session, args).await? {
         let text = formatted(&source)?;
-        if text != *source.text {
-            changed.push((path, source, text));
+        if text != *before.text {
+            changed.push((path, before, text));
         }
     }
-    if args.diff && !session.ui.json {
+    let shown = args.diff || args.prune;
+    if shown && !session.ui.json {
         for (_, source, text) in &changed {
             session.ui.out(&edits::file(&source.path, &source.text, text, session.ui.style));
         }
@@ -46,10 +47,30 @@ pub(in crate::cli) fn run(session: &Session, args: &Fmt) -> Result<Exit, Failure
     let names: Vec<&str> = changed.iter().map(|(_, source, _)| source.path.as_str()).collect();
     if session.ui.json {
         session.ui.out(&json::formatted(&names, !args.check));
-    } else if !args.diff {
+    } else if !shown {
         session.ui.out(&names.iter().map(|name| format!("{name}\n")).collect::<Vec<_>>().concat());
     }
     Ok(if args.check && !changed.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// Returns the files as they are, and as they are to be formatted.
+async fn sources(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, Source, Source)>, Failure> {
+    if !args.prune {
+        let read = |path: PathBuf| rewriting::read(&path).map(|source| (path, source.clone(), source));
+        return paths(session, args)?.into_iter().map(read).collect();
+    }
+    let pruned = pruning::prune(&session.settings).await?;
+    for text in &pruned.dropped {
+        session.ui.say(&format!("{text} is done: dropped"));
+    }
+    for text in &pruned.kept {
+        session.ui.say(&format!("{text}, is done; other stacks may need it: left alone"));
+    }
+    if pruned.dropped.is_empty() && pruned.kept.is_empty() {
+        session.ui.say("No declaration is done in every environment.");
+    }
+    let named = |(before, after): (Source, Source)| (PathBuf::from(&before.path), before, after);
+    Ok(pruned.files.into_iter().map(named).collect())
 }
 
 /// Formats standard input.

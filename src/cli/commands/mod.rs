@@ -33,6 +33,7 @@ pub(super) mod rm;
 pub(super) mod schema;
 pub(super) mod show;
 pub(super) mod state;
+pub(super) mod test;
 pub(super) mod validate;
 pub(super) mod version;
 pub(super) mod why;

@@ -4,6 +4,7 @@
 //! them and reads the result again: what it then means must be what was asked for, or nothing is done.
 
 mod apply;
+mod entry;
 mod kdl;
 mod lines;
 mod literal;
@@ -15,6 +16,7 @@ mod yaml;
 
 pub use apply::edit;
 pub(in crate::config) use apply::meaning;
+pub use entry::entry_at;
 pub use literal::Literal;
 pub use refusals::Refusal;
 pub(in crate::config) use refusals::unsure;

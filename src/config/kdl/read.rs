@@ -306,6 +306,10 @@ impl Reader<'_> {
         if token.kind == Kind::OpenParen {
             token = self.annotation(&token)?;
         }
+        if token.kind == Kind::OpenBrace {
+            let at = self.tokens.span(end, token.end);
+            return Err(self.tokens.fatal(slips::block_as_value(at, &key)));
+        }
         let value = self.value(token)?;
         let entry = Entry { key, key_span: self.tokens.span(start, end), value };
         if dropped || node.dropped || self.silent() {

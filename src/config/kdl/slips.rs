@@ -92,11 +92,34 @@ fn short(text: &str) -> &str {
 }
 
 pub(super) fn needs_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
-    Diagnostic::error(NEEDS_QUOTES, "Text needs quotes")
-        .at(at, "needs double quotes")
+    let problem = Diagnostic::error(NEEDS_QUOTES, "Text needs quotes").at(at, "needs double quotes");
+    if let Some(number) = amount(word) {
+        let (key, _) = written.split_once('=').unwrap_or_default();
+        let key = if key.is_empty() { String::new() } else { format!("{key}=") };
+        return problem.detail(format!("`{}` is neither a number nor text.", short(word))).help(format!(
+            "Write `{key}{number}` for a number: its unit is the attribute's own; or `{written}` for text."
+        ));
+    }
+    problem
         .detail(format!("In KDL, `{}` is text only in double quotes.", short(word)))
         .help(format!("Write `{}`.", short(written)))
         .fix(at, quoted(word))
+}
+
+/// Returns the number of a word such as `100GB`; `15m` is a duration, which is text.
+fn amount(word: &str) -> Option<&str> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = word.split_at(digits);
+    let amount = unit.len() > 1 && unit.bytes().all(|b| b.is_ascii_alphabetic());
+    (amount && !number.is_empty()).then_some(number)
+}
+
+/// `env_vars={ … }`.
+pub(super) fn block_as_value(at: Span, key: &str) -> Diagnostic {
+    Diagnostic::error(EQUALS_AFTER_NAME, "`=` before a block")
+        .at(at, "")
+        .detail("In KDL, `=` is followed by one value; a block follows its name without a sign.")
+        .help(format!("Write `{key} {{ … }}` on a line of its own, inside the block of this node."))
 }
 
 pub(super) fn single_quotes(at: Span, word: &str, written: &str) -> Diagnostic {

@@ -4,8 +4,8 @@ use super::lines::{Line, expression_end, floor, quoted};
 use super::slips::{self, value_end};
 use crate::config::document::{Form, Node};
 use crate::config::syntax::{
-    ALIAS, DOCUMENTS, KEY, MERGE, MISSING_SPACE, NOT_A_MAPPING, RESERVED_START, TAG, TOO_MANY_VALUES,
-    UNQUOTED_EXPRESSION, span,
+    ALIAS, DOCUMENTS, KEY, MERGE, MISSING_SPACE, NOT_A_MAPPING, QUOTING, RESERVED_START, TAG,
+    TOO_MANY_VALUES, UNQUOTED_EXPRESSION, span,
 };
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -84,7 +84,9 @@ pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) ->
         .detail(format!("`*{name}` repeats what `&{name}` marks, and no such mark stands above."));
     match nearest(name, names.iter().map(Name::as_str)) {
         Some(near) => problem.help(format!("Did you mean `*{near}`?")).fix(at, format!("*{near}")),
-        None => problem.help("Text that begins with `*` needs quotes."),
+        None => problem.help(format!(
+            "Mark what it repeats, above, by `&{name}`; text that begins with `*` needs quotes."
+        )),
     }
 }
 
@@ -145,6 +147,19 @@ pub(super) fn space(text: &str, at: Span) -> Diagnostic {
         .detail("Without the space, YAML reads the whole line as one text.")
         .help(format!("Write `{right}`."))
         .fix(span(at.source, colon, colon + 1), ": ")
+}
+
+/// `“shop”`: quotes of a word processor are part of the text.
+pub(super) fn typographic(text: &str, at: Span) -> Option<Diagnostic> {
+    let inner = text.strip_prefix(['“', '„', '‘', '”', '’'])?.strip_suffix(['“', '”', '‘', '’'])?;
+    let right = quoted(inner);
+    Some(
+        Diagnostic::error(QUOTING, "Typographic quotes")
+            .at(at, "part of the text")
+            .detail("YAML knows `\"` and `'` only; other quotes are letters of the text.")
+            .help(format!("Write `{right}`; text that shall keep them needs quotes around them."))
+            .fix(at, right),
+    )
 }
 
 /// Tells whether a text holds an expression without its end.

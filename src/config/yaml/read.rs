@@ -213,6 +213,12 @@ impl Reader<'_> {
                     None => Ok(()),
                 }
             }
+            Some(scalar) if scalar.form == Form::Plain => {
+                match messages::typographic(&scalar.text, node.span) {
+                    Some(problem) => self.report(problem),
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -345,7 +345,28 @@ impl Place<'_> {
         }
     }
 
+    /// `{ a: 'the shop's own' }`: the apostrophe closed the text.
+    fn apostrophe(&self) -> Option<Diagnostic> {
+        let line = &self.text[self.line.start..self.line.end.max(self.at)];
+        let letters = |at: &usize| {
+            line[..*at].ends_with(char::is_alphanumeric)
+                && line[*at + 1..].starts_with(char::is_alphanumeric)
+        };
+        let quotes = line.match_indices('\'').map(|(at, _)| at);
+        let at = self.line.start + quotes.skip(1).find(letters)?;
+        Some(
+            Diagnostic::error(QUOTING, "Apostrophe inside single quotes")
+                .at(self.span(at, at + 1), "closes the text")
+                .detail("A text in single quotes ends with the next one.")
+                .help("Write the apostrophe twice, or the text in double quotes.")
+                .fix(self.span(at, at + 1), "\'\'"),
+        )
+    }
+
     fn unclosed_quote(&self) -> Diagnostic {
+        if let Some(problem) = self.apostrophe() {
+            return problem;
+        }
         let lines = std::iter::successors(Some(self.line), |line| line.before(self.text));
         let starts = lines.take(LINES_ABOVE).flat_map(|line| [line.value, line.text]);
         let open = starts

@@ -268,7 +268,7 @@ fn words() {
     S0270 3:52 a `lifecycle` block is wrong | `protect` is true or false. | write `protect: true`, or an expression such as `${env == 'prod'}`
     S0270 3:66 a `lifecycle` block is wrong | It takes one of delete, keep. | did you mean `keep`?
     S0270 3:80 a `lifecycle` block is wrong | It takes one of create_first, delete_first, never. | write one of create_first, delete_first, never
-    S0271 3:103 this is no duration | A duration is a whole number and a unit: s, m or h, at most a week. | write `90s`, `30m` or `1h`
+    S0271 3:103 this is no duration | A duration is a whole number and a unit: s, m or h, at most a week. | add the unit: `30s`, `30m` or `30h`
     S0220 3:107 this key is not known | There is no `x` here. | keys are: create, delete, update
     # crane: { a: { lifecycle: { ignore_drift: [nte, { field: note, until: soon }, height] } } }
     S0270 3:43 a `lifecycle` block is wrong | A crane has no attribute `nte` that can be set. | did you mean `note`?

@@ -161,7 +161,7 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
     S0251 3:52 a module is not given what it needs [1:9 declared here without a default] | `n` takes a whole number. | add to the call: `with: { n: … }`
     S0252 3:86 this variable is not declared [3:67 by this module] | The module declares no variable `m`. | it takes: n
     S0317 4:30 there is no output of this name | The module `one` gives nothing: its `when` is false, or it has no `outputs`.
-    S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`.
+    S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     S0201 2:39 there is no resource of this name [3:52 used here as two] | No block declares yard.nil. | the stack declares no yard
     S0230 3:1 this block is not known | There is no block `spare`. | blocks are: backend, crane, data, environments, import, include, locals, moved, outputs, policy, project, removed, stack, stacks, stead, use, vars, yard
     "#);
@@ -342,7 +342,7 @@ outputs: { size: $use.m.size }";
     S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
     S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
     S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
-    S0222 3:43 this value has the wrong type | It takes a whole number (t), and this is `many`.
+    S0222 3:43 this value has the wrong type | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     "#);
 }
 

@@ -60,7 +60,9 @@ fn yaml_crons_and_first_characters() {
     assert_snapshot!(y("a: >5 GB"), @r#"S0115 1:4 Reserved first character | Write `">5 GB"`."#);
     assert_snapshot!(y("a: 1\n%x: 2"), @r#"S0115 2:1 Reserved first character | Write `"%x"`."#);
     assert_snapshot!(y("base: &bass {x: 1}\nb: *base"), @"S0122 2:4 Alias without an anchor | Did you mean `*bass`?");
-    assert_snapshot!(y("b: *later\nc: &later 1"), @"S0122 1:4 Alias without an anchor | Text that begins with `*` needs quotes.");
+    assert_snapshot!(y("b: *later\nc: &later 1"), @r#"
+    S0122 1:4 Alias without an anchor | Mark what it repeats, above, by `&later`; text that begins with `*` needs quotes.
+    "#);
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! `stead test`: the stack's own tests, on the built-in cloud in memory.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::Test as Args;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::rewriting;
+use crate::cli::session::Session;
+use crate::cli::testing::{self, Missed};
+use crate::cloud::system::SystemClock;
+use crate::config::discover;
+use crate::config::test_file::{self, Test};
+use crate::model::clock::Clock;
+use crate::model::source::{Source, SourceId, Sources, Span};
+use crate::report::test_run::{self, Miss, Tested};
+
+/// Runs tests and tells what is not as they want it.
+///
+/// # Errors
+/// When there are none, a file of them cannot be read, or the report cannot be written.
+pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    let mut tested = Vec::new();
+    for path in paths(session, args)? {
+        let source = rewriting::read(&path)?;
+        let tests = test_file::tests(SourceId(0), &source)
+            .map_err(|problems| rewriting::rejected(&source, problems))?;
+        for test in &tests {
+            tested.push(one(session, &path, &source, test));
+        }
+    }
+    if let Some(path) = &args.report {
+        files::write_public(path, test_run::junit(&tested).as_bytes())?;
+    }
+    let ui = &session.ui;
+    ui.out(&if ui.json { test_run::json(&tested) } else { test_run::page(&tested, ui.style) });
+    let failed = tested.iter().any(|test| !test.missed.is_empty());
+    Ok(if failed || tested.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
+    if !args.files.is_empty() {
+        return Ok(args.files.clone());
+    }
+    let directory = &session.settings.dir;
+    let names = files::names(directory, discover::is_test_file)?;
+    if names.is_empty() {
+        let text =
+            format!("there are no tests in {}: no *.test.yaml or *.test.kdl", files::shown(directory));
+        return Err(Failure::new(Exit::Failed, text).help("stead test --help shows what one looks like."));
+    }
+    Ok(names.into_iter().map(|name| directory.join(name)).collect())
+}
+
+/// Runs one test of the stack that stands beside its file.
+fn one(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let start = SystemClock.elapsed();
+    let missed = testing::run(&session.settings, directory, test);
+    let took = SystemClock.elapsed().saturating_sub(start);
+    let missed = missed.unwrap_or_else(|failure| vec![Missed { span: test.span, text: reason(&failure) }]);
+    let mut sources = Sources::default();
+    sources.add(source.clone());
+    let place = |span: Span| sources.place(span);
+    let miss = |missed: Missed| Miss { place: place(missed.span), text: missed.text };
+    Tested {
+        name: test.name.to_string(),
+        file: source.path.clone(),
+        place: place(test.span),
+        missed: missed.into_iter().map(miss).collect(),
+        took,
+    }
+}
+
+/// Says why a test could not be run, on one line.
+fn reason(failure: &Failure) -> String {
+    let problem = failure.rejected.as_ref().and_then(|rejected| {
+        let problem = rejected.diagnostics.first()?;
+        let place = problem.span().and_then(|span| rejected.sources.place(span));
+        let place = place.map(|place| format!(" at {}:{}", place.file, place.line)).unwrap_or_default();
+        Some(format!(": {} {}{place}", problem.code, problem.summary))
+    });
+    format!("{}{}", failure.message, problem.unwrap_or_default())
+}

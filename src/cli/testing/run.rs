@@ -1,0 +1,215 @@
+//! One test: what is given is made, then its plan and its apply are held against what is wanted.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::check;
+use super::cloud::Emulated;
+use super::time::VirtualTime;
+use crate::apply::event::Outcome;
+use crate::apply::run::{self, Bounds, Context, PARALLEL};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::settings::{Cloud, Settings};
+use crate::cli::sources::Sources;
+use crate::cloud::client::Client;
+use crate::cloud::system::SystemRandom;
+use crate::config::load::Rejected;
+use crate::config::settle::{self, Read};
+use crate::config::stack::Stack;
+use crate::config::test_file::Test;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Identity;
+use crate::ledger::history::Origin;
+use crate::ledger::journal::Journal;
+use crate::ledger::memory::MemoryStore;
+use crate::model::address::{Address, Name};
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::Snapshot;
+use crate::model::source::Span;
+use crate::plan::change::Plan;
+use crate::plan::make::{self, Inputs, Options};
+
+/// Something that is not as the test wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Missed {
+    /// Where the test says it.
+    pub(in crate::cli) span: Span,
+    /// What is wanted, and what is there.
+    pub(in crate::cli) text: String,
+}
+
+impl Missed {
+    pub(super) fn new(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into() }
+    }
+}
+
+/// The world of one test, and the ledger of its stack.
+struct Stage {
+    client: Client<Emulated, VirtualTime, SystemRandom>,
+    journal: Journal<MemoryStore>,
+    /// Kinds that the test counts.
+    counted: BTreeSet<Name>,
+}
+
+/// A plan, and what it was made of.
+struct Planned {
+    plan: Plan,
+    snapshot: Snapshot,
+    stack: Stack,
+}
+
+/// Runs a test of the stack of a directory; returns what is not as it wants it.
+///
+/// # Errors
+/// When its world cannot be made, or a file of the stack cannot be read.
+pub(in crate::cli) fn run(
+    settings: &Settings,
+    directory: &Path,
+    test: &Test,
+) -> Result<Vec<Missed>, Failure> {
+    let now = match open(settings, directory, test, &[]) {
+        Ok(project) => project,
+        Err(Failure { rejected: Some(rejected), .. }) => return Ok(check::rejected(test, &rejected)),
+        Err(failure) => return Err(failure),
+    };
+    let before = match &test.given.applied {
+        Some(applied) => Some(open(settings, directory, test, &applied.vars)?),
+        None => None,
+    };
+    let time = VirtualTime::default();
+    let seed = test.given.world.as_ref().map(|world| world.value.as_str());
+    let cloud = Emulated::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
+    let work = async {
+        let stage = Stage::set(cloud, &time, &now.stack, test).await?;
+        if let Some(before) = &before {
+            stage.prepare(before).await?;
+        }
+        stage.tested(&now, test).await
+    };
+    let stuck = || Err(Failure::new(Exit::Failed, "the test waits for something that never comes"));
+    time.run(work).unwrap_or_else(stuck)
+}
+
+/// Opens the stack with the test's variables, and with nothing that stands around the test.
+fn open(
+    settings: &Settings,
+    directory: &Path,
+    test: &Test,
+    over: &[(&str, String)],
+) -> Result<Project, Failure> {
+    let settings = Settings {
+        dir: directory.to_owned(),
+        env: test.given.environment.clone(),
+        vars: BTreeMap::new(),
+        env_vars: BTreeMap::new(),
+        var_files: Vec::new(),
+        cloud: Cloud::Unset,
+        api_key: None,
+        project: None,
+        backend: None,
+        ..settings.clone()
+    };
+    let files = test.given.vars.iter().map(|(ending, text)| (format!("given.vars.{ending}"), text.clone()));
+    let over = over.iter().map(|(ending, text)| (format!("given.applied.vars.{ending}"), text.clone()));
+    Project::open_with_vars(&settings, files.chain(over).collect())
+}
+
+impl Stage {
+    async fn set(cloud: Emulated, time: &VirtualTime, stack: &Stack, test: &Test) -> Result<Self, Failure> {
+        let identity = Identity::fresh(&stack.name, &stack.environment.name, &SystemRandom);
+        let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
+        Ok(Self {
+            client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
+            journal: Journal::open(MemoryStore::new(&identity)).await?,
+            counted,
+        })
+    }
+
+    /// Applies what is given.
+    async fn prepare(&self, project: &Project) -> Result<(), Failure> {
+        let planned = self.planned(project).await?;
+        let wrong =
+            |why: String| Failure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
+        if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
+            return Err(wrong(block.text.clone()));
+        }
+        match check::failures(&self.applied(project, &planned).await).first() {
+            Some(why) => Err(wrong(why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Plans and, where that is wanted, applies and plans again.
+    async fn tested(&self, project: &Project, test: &Test) -> Result<Vec<Missed>, Failure> {
+        let planned = self.planned(project).await?;
+        let mut missed = check::plan(test, project, &planned.plan);
+        let Some(wanted) = &test.apply else { return Ok(missed) };
+        if planned.plan.is_blocked(&BTreeSet::new()) {
+            missed.push(Missed::new(wanted.span, "expected an apply; the plan is blocked"));
+            return Ok(missed);
+        }
+        let outcome = self.applied(project, &planned).await;
+        missed.extend(check::outcome(wanted, &outcome));
+        let after = self.planned(project).await?;
+        missed.extend(check::after(wanted, &after.plan, &after.snapshot));
+        Ok(missed)
+    }
+
+    async fn planned(&self, project: &Project) -> Result<Planned, Failure> {
+        let ledger = self.journal.ledger().clone().for_plans();
+        let options = Options { allow_deletes: true, ..Options::default() };
+        let (mut wanted, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &options);
+        wanted.everywhere.extend(self.counted.iter().filter(|kind| REGISTRY.kind(kind).is_some()).cloned());
+        let snapshot = self.client.refresh(&wanted).await?;
+        let catalog = self.client.catalog(&tables).await?;
+        let owned = ledger.entries.iter().flat_map(|(address, entry)| {
+            let objects = entry.current.iter().chain(&entry.deposed);
+            objects.map(|owned| (owned.key(&entry.kind), address.clone()))
+        });
+        let read = Read { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
+        let sources = || project.stack.sources.clone();
+        let stack = settle::settle(&project.stack, &read)
+            .map_err(|diagnostics| Box::new(Rejected { sources: sources(), diagnostics }))?
+            .into_owned();
+        let plan = make::make(&Inputs {
+            registry: REGISTRY,
+            stack: &stack,
+            ledger: &ledger,
+            snapshot: &snapshot,
+            catalog: &catalog,
+            pinned: None,
+            options: &options,
+            now: self.client.clock().now(),
+            nonce: self.client.random().uuid(),
+        });
+        Ok(Planned { plan, snapshot, stack })
+    }
+
+    async fn applied(&self, project: &Project, planned: &Planned) -> Outcome {
+        let resources = &planned.stack.resources;
+        let secrets = |address: &Address, attribute: &str| {
+            Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
+        };
+        let context = Context {
+            client: &self.client,
+            journal: &self.journal,
+            who: "stead test",
+            origin: &Origin::default(),
+            strict: false,
+            secrets: &secrets,
+            sources: &Sources::of(project),
+            // What is shown once is of no use to anyone here.
+            deliver: &|_, _| Ok(()),
+            rescue: &|_| {},
+            tell: &|_| {},
+            stop: &Cell::new(false),
+            parallel: PARALLEL,
+            bounds: Bounds::default(),
+        };
+        run::run(&context, &planned.plan).await
+    }
+}

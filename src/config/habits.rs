@@ -1,0 +1,112 @@
+//! Habits from other tools and slips of the hand, and what stands for them here.
+
+use super::document::{Node, NodeValue};
+use super::merge::named_entries;
+use super::words;
+use crate::model::address::is_legal_segment;
+
+/// Returns what stands for another tool's block.
+pub(super) fn block(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "version" => "the language's version is said by `stead: 1` (KDL: `stead 1`); remove this line",
+        "resource" | "resources" | "services" => {
+            "blocks stand at the top by their kind, as in `KIND: { NAME: { … } }`: take this level out"
+        }
+        "variable" | "variables" | "inputs" => "variables are declared under `vars`",
+        "output" => "outputs are declared under `outputs`",
+        "local" => "locals are declared under `locals`",
+        "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
+        "provider" | "providers" | "terraform" | "required_providers" => {
+            "there is one service, and its key comes from `stead login` or STEAD_API_KEY: remove the block"
+        }
+        _ => return None,
+    })
+}
+
+/// Returns what stands for another tool's key of a resource.
+pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
+    Some(match name {
+        "count" | "replicas" | "scale" => {
+            "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
+        }
+        "if" | "condition" => "zero or one is written by `when: \"${…}\"`",
+        "prevent_destroy" | "deletion_protection" => "write `lifecycle: { protect: true }`",
+        "ignore_changes" => "write `lifecycle: { ignore_drift: [ATTRIBUTE] }`",
+        "create_before_destroy" => "write `lifecycle: { replace: create_first }`",
+        "environment" | "env" | "envs" if known.contains(&"env_vars") => {
+            "the variables of its process are written under `env_vars`"
+        }
+        _ => return None,
+    })
+}
+
+/// Returns what stands for the first name of an expression that does not parse.
+pub(super) fn root(name: &str) -> Option<&'static str> {
+    // A reserved word of expressions, and Terraform's name of them.
+    (name == "var").then_some("vars")
+}
+
+/// Returns the duration that a text of another form means.
+pub(super) fn duration(text: &str) -> Option<String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "s" | "sec" | "secs" | "second" | "seconds" => 's',
+        "m" | "min" | "mins" | "minute" | "minutes" => 'm',
+        "h" | "hr" | "hrs" | "hour" | "hours" => 'h',
+        _ => return None,
+    };
+    (!number.is_empty()).then(|| format!("{number}{unit}"))
+}
+
+/// Returns how a list of `NAME=value` is written as a map.
+pub(super) fn pairs(items: &[Node]) -> Option<String> {
+    let first = items.first()?.scalar()?;
+    let (name, value) = first.text.split_once('=')?;
+    let name = name.trim();
+    (!name.is_empty()).then(|| {
+        let (yaml, kdl) = (words::yaml(value.trim(), true), words::kdl(value.trim()));
+        format!("write each entry as a key with its value: `{name}: {yaml}` (KDL: `{name}={kdl}`)")
+    })
+}
+
+/// Returns what is meant by a value where a map is needed, and the text that mends it.
+pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
+    match &node.value {
+        NodeValue::Scalar(scalar) => {
+            let (key, value) = scalar.text.split_once('=')?;
+            let (key, value) = (key.trim(), value.trim());
+            let one = is_legal_segment(key) && !value.is_empty() && !value.contains(['=', '\n']);
+            let right = format!("{key}: {}", words::yaml(value.trim_matches('"'), false));
+            one.then(|| (format!("write `{right}`: a colon and a space, not `=`"), Some(right)))
+        }
+        NodeValue::Sequence(items) => {
+            let named = |item: &Node| {
+                let entries = named_entries(item)?.iter();
+                let name = entries.clone().find(|entry| entry.key == "name")?.value.scalar()?;
+                is_legal_segment(&name.text).then(|| name.text.clone())
+            };
+            let first = items.first().and_then(named)?;
+            Some((
+                format!("each entry is a key, not an item: write `{name}: {{ {first}: {{ … }} }}`"),
+                None,
+            ))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_of_other_forms_are_understood() {
+        for (text, meant) in [("30 min", Some("30m")), ("1hour", Some("1h")), ("5 Seconds", Some("5s"))] {
+            assert_eq!(duration(text).as_deref(), meant, "{text}");
+        }
+        for text in ["30", "min", "1d", "", "1.5h"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}

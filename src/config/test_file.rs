@@ -1,0 +1,468 @@
+//! Tests of a stack: what is given, and what its plan and its apply must come to.
+
+use std::collections::BTreeMap;
+
+use super::attributes::unknown_key;
+use super::codes;
+use super::document::{Entry, Form, Node, NodeValue, Scalar};
+use super::scalar::untyped;
+use super::syntax::parse;
+use super::words;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Span};
+use crate::model::value::Value;
+
+/// What a test may say that its plan does, and under which word.
+pub const ACTIONS: [&str; 8] = ["create", "update", "replace", "delete", "adopt", "move", "forget", "read"];
+
+/// One test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// Its name, in words.
+    pub name: Name,
+    /// Where the name stands.
+    pub span: Span,
+    /// The variables and the live world.
+    pub given: Given,
+    /// What the plan must be.
+    pub plan: Option<PlanWanted>,
+    /// What must come of an apply.
+    pub apply: Option<ApplyWanted>,
+}
+
+/// What is there before the plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Given {
+    /// The environment.
+    pub environment: Option<Name>,
+    /// Files of variables, each as the ending of its name and its text.
+    pub vars: Vec<(&'static str, String)>,
+    /// The live world, as the emulator's seeds have it; empty when nothing is said.
+    pub world: Option<Said<Name>>,
+    /// The stack is applied before, perhaps with other variables and another environment's.
+    pub applied: Option<Applied>,
+}
+
+/// An apply before the plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Applied {
+    /// Files of variables over those of the test, likewise.
+    pub vars: Vec<(&'static str, String)>,
+}
+
+/// Something that was said, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said<T> {
+    /// What.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a plan must be. What is not said is not looked at, but for what blocks it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanWanted {
+    /// Where it is said.
+    pub span: Span,
+    /// By action: exactly these addresses.
+    pub actions: BTreeMap<&'static str, Said<Vec<Name>>>,
+    /// By action, and `unchanged`: how many.
+    pub count: BTreeMap<Name, Said<i64>>,
+    /// The monthly bill afterwards.
+    pub monthly: Option<Said<Monthly>>,
+    /// Codes of what blocks it: exactly these.
+    pub blocks: Option<Said<Vec<Name>>>,
+    /// Verdicts of policies: `pass`, `deny` or `unknown`.
+    pub policy: BTreeMap<Name, Said<Name>>,
+    /// Codes of the configuration's problems, warnings included: exactly these.
+    pub problems: Option<Said<Vec<Name>>>,
+}
+
+impl PlanWanted {
+    /// Returns one that wants nothing.
+    #[must_use]
+    pub const fn nothing(span: Span) -> Self {
+        Self {
+            span,
+            actions: BTreeMap::new(),
+            count: BTreeMap::new(),
+            monthly: None,
+            blocks: None,
+            policy: BTreeMap::new(),
+            problems: None,
+        }
+    }
+}
+
+/// A monthly bill in dollars.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Monthly {
+    /// This much.
+    Exactly(Name),
+    /// From and up to.
+    Within(Option<Name>, Option<Name>),
+}
+
+/// What must come of an apply. It succeeds, and the plan after it is empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyWanted {
+    /// Where it is said.
+    pub span: Span,
+    /// Values of outputs.
+    pub outputs: BTreeMap<Name, Said<Value>>,
+    /// Live objects of each kind afterwards, those of the given world included.
+    pub objects: BTreeMap<Name, Said<i64>>,
+}
+
+/// Reads the tests of a file.
+///
+/// # Errors
+/// All its problems together.
+pub fn tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>> {
+    let document = match parse(id, source, &|word| word == "test") {
+        Some(parsed) => parsed?,
+        None => return Ok(Vec::new()),
+    };
+    let mut reader = Reader { problems: Vec::new() };
+    let mut tests = Vec::new();
+    for entry in &document.root {
+        if entry.key != "test" {
+            reader.problems.push(unknown_key(entry, &["test"]));
+            continue;
+        }
+        for test in reader.entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }")
+        {
+            tests.extend(reader.test(test));
+        }
+    }
+    if reader.problems.is_empty() { Ok(tests) } else { Err(reader.problems) }
+}
+
+struct Reader {
+    problems: Vec<Diagnostic>,
+}
+
+impl Reader {
+    fn wrong(&mut self, span: Span, detail: &str, help: &str) {
+        let problem = Diagnostic::error(codes::TEST, "a test is wrong").at(span, "");
+        self.problems.push(problem.detail(format!("{detail}.")).help(format!("write `{help}`")));
+    }
+
+    fn entries<'n>(&mut self, node: &'n Node, detail: &str, help: &str) -> &'n [Entry] {
+        match node.entries() {
+            Some(entries) => entries,
+            None if node.value == NodeValue::Null => &[],
+            None => {
+                self.wrong(node.span, detail, help);
+                &[]
+            }
+        }
+    }
+
+    fn test(&mut self, entry: &Entry) -> Option<Test> {
+        let mut test = Test {
+            name: entry.key.clone(),
+            span: entry.key_span,
+            given: Given::default(),
+            plan: None,
+            apply: None,
+        };
+        for part in self.entries(&entry.value, "A test is a map", "NAME: { given: …, plan: …, apply: … }")
+        {
+            match part.key.as_str() {
+                "given" => test.given = self.given(&part.value),
+                "plan" => test.plan = Some(self.plan(part)),
+                "apply" => test.apply = Some(self.apply(part)),
+                _ => self.problems.push(unknown_key(part, &["given", "plan", "apply"])),
+            }
+        }
+        if test.plan.is_none() && test.apply.is_none() {
+            self.wrong(entry.key_span, "This test looks at nothing", "plan: { create: [ADDRESS] }");
+            return None;
+        }
+        Some(test)
+    }
+
+    fn given(&mut self, node: &Node) -> Given {
+        let mut given = Given::default();
+        for part in self.entries(node, "`given` is a map", "given: { vars: { NAME: VALUE } }") {
+            match part.key.as_str() {
+                "env" => given.environment = self.word(&part.value).map(|said| said.value),
+                "vars" => given.vars = self.vars(&part.value),
+                "world" => given.world = self.word(&part.value),
+                "applied" => given.applied = self.applied(&part.value),
+                _ => self.problems.push(unknown_key(part, &["env", "vars", "world", "applied"])),
+            }
+        }
+        given
+    }
+
+    /// `applied: true`, or `applied: { vars: … }`.
+    fn applied(&mut self, node: &Node) -> Option<Applied> {
+        match node.scalar().map(|scalar| scalar.text.as_str()) {
+            Some("true") => return Some(Applied::default()),
+            Some("false") => return None,
+            _ => {}
+        }
+        let mut applied = Applied::default();
+        for part in self.entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }")
+        {
+            match part.key.as_str() {
+                "vars" => applied.vars = self.vars(&part.value),
+                _ => self.problems.push(unknown_key(part, &["vars"])),
+            }
+        }
+        Some(applied)
+    }
+
+    /// Returns the texts of files of variables. A value that may be a list of one, as KDL has it, stays one.
+    fn vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
+        let (mut yaml, mut kdl) = (String::new(), String::new());
+        for entry in self.entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
+            match entry.value.scalar().filter(|scalar| scalar.sole_argument) {
+                Some(scalar) => {
+                    let value = match scalar.form {
+                        Form::Boolean => format!("#{}", scalar.text),
+                        Form::Number => scalar.text.to_string(),
+                        Form::Plain | Form::Text => words::kdl_quoted(&scalar.text),
+                    };
+                    kdl.extend([&words::kdl_quoted(&entry.key), " ", &value, "\n"]);
+                }
+                None => {
+                    let (key, value) = (words::yaml_double(&entry.key), written(&entry.value));
+                    yaml.extend([&key, ": ", &value, "\n"]);
+                }
+            }
+        }
+        [("yaml", yaml), ("kdl", kdl)].into_iter().filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    fn plan(&mut self, entry: &Entry) -> PlanWanted {
+        let mut wanted = PlanWanted::nothing(entry.key_span);
+        for part in self.entries(&entry.value, "`plan` is a map", "plan: { create: [ADDRESS] }") {
+            let node = &part.value;
+            if let Some(action) = ACTIONS.into_iter().find(|action| part.key == *action) {
+                wanted.actions.insert(action, self.list(node));
+                continue;
+            }
+            match part.key.as_str() {
+                "count" => wanted.count = self.counts(node),
+                "monthly" => wanted.monthly = self.monthly(node),
+                "blocks" => wanted.blocks = Some(self.list(node)),
+                "policy" => {
+                    for part in self.entries(node, "`policy` is a map", "policy: { NAME: deny }") {
+                        let said = self.word(&part.value);
+                        let verdict =
+                            said.filter(|said| ["pass", "deny", "unknown"].contains(&said.value.as_str()));
+                        match verdict {
+                            Some(said) => drop(wanted.policy.insert(part.key.clone(), said)),
+                            None => self.wrong(
+                                part.value.span,
+                                "A verdict is pass, deny or unknown",
+                                "NAME: deny",
+                            ),
+                        }
+                    }
+                }
+                "problems" => wanted.problems = Some(self.list(node)),
+                _ => {
+                    let known =
+                        ACTIONS.into_iter().chain(["count", "monthly", "blocks", "policy", "problems"]);
+                    self.problems.push(unknown_key(part, &known.collect::<Vec<_>>()));
+                }
+            }
+        }
+        for (word, said) in &wanted.count {
+            if word != "unchanged" && !ACTIONS.contains(&word.as_str()) {
+                self.wrong(
+                    said.span,
+                    "Counted are actions, and `unchanged`",
+                    "count: { create: 2, unchanged: 5 }",
+                );
+            }
+        }
+        wanted
+    }
+
+    fn monthly(&mut self, node: &Node) -> Option<Said<Monthly>> {
+        let span = node.span;
+        if let Some(scalar) = node.scalar() {
+            let amount = self.amount(scalar, span)?;
+            return Some(Said { value: Monthly::Exactly(amount), span });
+        }
+        let (mut min, mut max) = (None, None);
+        for part in self.entries(node, "`monthly` is an amount, or a map", "monthly: { max: 50 }") {
+            let amount = part.value.scalar().and_then(|scalar| self.amount(scalar, part.value.span));
+            match part.key.as_str() {
+                "min" => min = amount,
+                "max" => max = amount,
+                _ => self.problems.push(unknown_key(part, &["min", "max"])),
+            }
+        }
+        Some(Said { value: Monthly::Within(min, max), span })
+    }
+
+    fn amount(&mut self, scalar: &Scalar, span: Span) -> Option<Name> {
+        if scalar.text.parse::<rust_decimal::Decimal>().is_ok() {
+            return Some(scalar.text.clone());
+        }
+        self.wrong(span, "An amount is a number of dollars a month", "monthly: 43.50");
+        None
+    }
+
+    fn apply(&mut self, entry: &Entry) -> ApplyWanted {
+        let mut wanted =
+            ApplyWanted { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
+        for part in self.entries(&entry.value, "`apply` is a map", "apply: { outputs: { NAME: VALUE } }") {
+            match part.key.as_str() {
+                "outputs" => {
+                    for part in self.entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }")
+                    {
+                        let said = Said { value: value(&part.value), span: part.value.span };
+                        wanted.outputs.insert(part.key.clone(), said);
+                    }
+                }
+                "objects" => wanted.objects = self.counts(&part.value),
+                _ => self.problems.push(unknown_key(part, &["outputs", "objects"])),
+            }
+        }
+        wanted
+    }
+
+    fn counts(&mut self, node: &Node) -> BTreeMap<Name, Said<i64>> {
+        let mut counts = BTreeMap::new();
+        for part in self.entries(node, "Counts are a map", "count: { create: 2 }") {
+            let number = part.value.scalar().and_then(|scalar| scalar.text.parse().ok());
+            match number.filter(|number| *number >= 0) {
+                Some(value) => {
+                    counts.insert(part.key.clone(), Said { value, span: part.value.span });
+                }
+                None => {
+                    self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key))
+                }
+            }
+        }
+        counts
+    }
+
+    fn word(&mut self, node: &Node) -> Option<Said<Name>> {
+        let Some(scalar) = node.scalar() else {
+            self.wrong(node.span, "This is one word", "env: prod");
+            return None;
+        };
+        Some(Said { value: scalar.text.clone(), span: node.span })
+    }
+
+    /// A list of words; in KDL, one word is a list of one.
+    fn list(&mut self, node: &Node) -> Said<Vec<Name>> {
+        let one =
+            node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
+        let items = match &node.value {
+            NodeValue::Sequence(items) => {
+                items.iter().map(|item| item.scalar().map(|scalar| scalar.text.clone())).collect()
+            }
+            NodeValue::Bare => Some(Vec::new()),
+            _ => one,
+        };
+        if items.is_none() {
+            self.wrong(node.span, "This is a list of words", "create: [ADDRESS, ADDRESS]");
+        }
+        Said { value: items.unwrap_or_default(), span: node.span }
+    }
+}
+
+/// Returns a value as it is written.
+fn value(node: &Node) -> Value {
+    match &node.value {
+        NodeValue::Null => Value::Null,
+        NodeValue::Bare => Value::Map(BTreeMap::new()),
+        NodeValue::Scalar(scalar) => untyped(scalar),
+        NodeValue::Sequence(items) => Value::List(items.iter().map(value).collect()),
+        NodeValue::Mapping(entries) => {
+            Value::Map(entries.iter().map(|entry| (entry.key.clone(), value(&entry.value))).collect())
+        }
+    }
+}
+
+/// Writes a value on one line of YAML; what was a number or a text stays one.
+fn written(node: &Node) -> String {
+    let all = |parts: Vec<String>| parts.join(", ");
+    match &node.value {
+        NodeValue::Null => "null".to_owned(),
+        NodeValue::Bare => "{}".to_owned(),
+        NodeValue::Scalar(scalar) => match scalar.form {
+            Form::Number | Form::Boolean => scalar.text.to_string(),
+            Form::Plain if !matches!(untyped(scalar), Value::Text(_)) => scalar.text.to_string(),
+            Form::Plain => words::yaml(&scalar.text, true),
+            Form::Text => words::yaml_double(&scalar.text),
+        },
+        NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(written).collect())),
+        NodeValue::Mapping(entries) => {
+            let entry =
+                |entry: &Entry| format!("{}: {}", words::yaml_double(&entry.key), written(&entry.value));
+            format!("{{ {} }}", all(entries.iter().map(entry).collect()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, text: &str) -> Result<Vec<Test>, Vec<String>> {
+        let found = tests(SourceId(0), &Source::new(path, text));
+        found.map_err(|problems| {
+            problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect()
+        })
+    }
+
+    /// A test without its places, which no two syntaxes share.
+    fn said(path: &str, text: &str) -> String {
+        let shown = format!("{:?}", read(path, text).unwrap());
+        let span = regex::Regex::new(r"Span \{[^}]*\}").unwrap();
+        span.replace_all(&shown, "-").into_owned()
+    }
+
+    #[test]
+    fn both_syntaxes_say_the_same() {
+        let yaml = "
+test:
+  two machines:
+    given: { env: prod, vars: { nodes: [a, b], size: 2, word: \"3\" }, world: shop, applied: { vars: { size: 1 } } }
+    plan: { create: [vm.b, vm.c], count: { update: 1 }, monthly: { max: 50.5 }, blocks: [], policy: { budget: pass } }
+    apply: { outputs: { size: 2 }, objects: { vm: 2 } }
+";
+        let kdl = "
+test \"two machines\" {
+    given env=prod world=shop {
+        vars size=2 word=\"3\" { nodes a b }
+        applied { vars size=1 }
+    }
+    plan { create vm.b vm.c; count update=1; monthly max=50.5; blocks; policy budget=pass }
+    apply { outputs size=2; objects vm=2 }
+}
+";
+        let sorted = |text: String| text.replace("\\\"nodes\\\": [a, b]\\n", "");
+        let (yaml, kdl) = (said("a.yaml", yaml), said("a.kdl", kdl));
+        assert!(yaml.contains(r#"\"word\": \"3\""#) && yaml.contains(r#"\"size\": 2"#), "{yaml}");
+        assert_eq!(sorted(yaml), sorted(kdl.replace(r#"[\"a\", \"b\"]"#, "[a, b]")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (text, help) in [
+            ("tests: {}", "did you mean `test`?"),
+            ("test: { a: {} }", "write `plan: { create: [ADDRESS] }`"),
+            ("test: { a: { plan: { crate: [] } } }", "did you mean `create`?"),
+            ("test: { a: { plan: { create: vm.a } } }", "write `create: [ADDRESS, ADDRESS]`"),
+            ("test: { a: { plan: { count: { create: x } } } }", "write `create: 2`"),
+            ("test: { a: { plan: { monthly: cheap } } }", "write `monthly: 43.50`"),
+            ("test: { a: { plan: { policy: { p: no } } } }", "write `NAME: deny`"),
+            ("test: { a: { apply: { object: {} } } }", "did you mean `objects`?"),
+            ("test: { a: { given: { environment: x }, plan: {} } }", "keys are: env, vars, world, applied"),
+        ] {
+            assert_eq!(read("a.yaml", text), Err(vec![help.to_owned()]), "{text}");
+        }
+    }
+}

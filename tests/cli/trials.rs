@@ -1,0 +1,131 @@
+//! Stories of a stack's own tests: what passes, what does not and where it says so, and what CI gets.
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
+
+use std::fs;
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: story
+vars:
+  size: { type: int, default: 20 }
+volume:
+  data: { size: $vars.size }
+outputs: { size: $volume.data.size }
+policy:
+  small: { on: volume, deny: \"${self.size > 50}\", message: Too large. }
+";
+
+fn case(tests: &str) -> Case {
+    Case::new().file("stead.yaml", STACK).file("story.test.yaml", tests)
+}
+
+#[test]
+fn what_passes_is_counted() {
+    let case = case(
+        "\
+test:
+  made:
+    plan: { create: [volume.data], count: { update: 0, unchanged: 0 }, policy: { small: pass } }
+    apply: { outputs: { size: 20 }, objects: { volume: 1 } }
+  grown:
+    given: { vars: { size: 40 }, applied: true }
+    plan: { count: { unchanged: 1 } }
+    apply: { outputs: { size: 40 } }
+  too large:
+    given: { vars: { size: 60 } }
+    plan: { policy: { small: deny } }
+  cannot shrink:
+    given: { vars: { size: 20 }, applied: { vars: { size: 40 } } }
+    plan: { blocks: [grow_only] }
+  no number:
+    given: { vars: { size: big } }
+    plan: { problems: [S0253] }
+",
+    )
+    .file("story.test.kdl", "test grown {\n    given { vars size=30; applied { vars size=20 } }\n    plan { update volume.data }\n    apply { outputs size=30 }\n}\n");
+    case.ok("test").says(&["ok   grown", "story.test.kdl:1:6", "ok   made", "6 tests: 6 passed, 0 failed"]);
+    assert!(!case.path(".stead").exists(), "nothing is left on the disk");
+}
+
+#[test]
+fn what_fails_says_where_and_what() {
+    let case = case(
+        "\
+test:
+  wrong <everywhere>:
+    given: { world: objects=3 }
+    plan: { create: [volume.spare], monthly: 1000000, policy: { smal: pass } }
+    apply: { outputs: { size: 30 }, objects: { volum: 1 } }
+",
+    );
+    let run = case.fails(1, "test --report junit=out/report.xml");
+    run.says(&[
+        "FAIL wrong",
+        "story.test.yaml:4:21  create: expected volume.spare, got volume.data; missing: volume.spare",
+        "story.test.yaml:4:46  monthly: expected 1000000, got",
+        "story.test.yaml:4:71  policy: the stack has no policy smal; did you mean small?",
+        "story.test.yaml:5:31  output size: expected 30, got 20",
+        "story.test.yaml:5:55  objects: there is no kind volum; did you mean volume?",
+        "1 tests: 0 passed, 1 failed",
+    ]);
+    let report = fs::read_to_string(case.path("out/report.xml")).unwrap();
+    assert!(
+        report.contains("name=\"wrong &lt;everywhere&gt;\"") && report.contains("failures=\"1\""),
+        "{report}"
+    );
+    let json = case.fails(1, "test --output json").json();
+    assert_eq!(json["failed"], 1);
+    assert_eq!(json["tests"][0]["failures"][3]["line"], 5);
+}
+
+#[test]
+fn what_is_no_test_is_told() {
+    case("test: { a: { plan: { crate: [] } } }\n")
+        .fails(1, "test")
+        .says(&["S0220", "did you mean `create`?"]);
+    Case::new()
+        .file("stead.yaml", STACK)
+        .fails(1, "test")
+        .says(&["there are no tests in .", "*.test.yaml"]);
+    let case = case("test: { a: { given: { world: nowhere.json }, plan: {} } }\n");
+    case.fails(1, "test").says(&["FAIL a", "nowhere.json"]);
+    case.fails(64, "test --report html=x").says(&["junit=PATH"]);
+}
+
+#[test]
+fn done_declarations_are_dropped_when_no_environment_needs_them() {
+    const MOVED: &str = "\
+# since spring
+moved:
+  - { from: volume.old, to: volume.data }   # done
+  - { from: volume.spare, to: volume.scratch }
+removed: [{ from: volume.gone, action: forget }]
+";
+    let stack = "\
+stead: 1
+stack: story
+environments: { a: { default: true }, b: {} }
+volume:
+  data: { size: 20 }
+  spare: { size: 10, name: spare }
+";
+    let case = Case::new().file("stead.yaml", stack);
+    case.ok("apply --yes --cloud local");
+    case.ok("fmt --prune --cloud local").says(&["No declaration is done"]);
+    case.write("stead.yaml", stack.replace("  spare: {", "  scratch: {") + MOVED);
+    case.fails(1, "fmt --prune --check --cloud local")
+        .says(&["-   - { from: volume.old, to: volume.data }"]);
+    case.ok("fmt --prune --cloud local").says(&["move of volume.old to volume.data is done: dropped"]);
+    let text = || fs::read_to_string(case.path("stead.yaml")).unwrap();
+    assert!(
+        text().ends_with("# since spring\nmoved:\n  - { from: volume.spare, to: volume.scratch }\n"),
+        "{}",
+        text()
+    );
+    case.ok("apply --yes --cloud local");
+    case.fails(64, "fmt --prune stead.yaml --cloud local");
+    case.ok("fmt --prune --cloud local");
+    assert!(!text().contains("moved"), "{}", text());
+}
