@@ -103,7 +103,7 @@ impl<'t> Reader<'t> {
             };
             let before = &body[quote..from + found];
             let escapes = before.len() - before.trim_end_matches('\\').len();
-            if hashes > 0 || escapes % 2 == 0 {
+            if hashes > 0 || escapes.is_multiple_of(2) {
                 break from + found;
             }
             from += found + 1;

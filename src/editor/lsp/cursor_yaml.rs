@@ -58,7 +58,7 @@ fn block_header(line: &str) -> bool {
         && line.contains(": ")
 }
 
-impl<'t> Reader<'t> {
+impl Reader<'_> {
     /// Reads one line outside of braces.
     fn block_line(&mut self, from: usize, end: usize) -> At {
         let line = self.text[from..end].trim_end_matches(['\n', '\r']);

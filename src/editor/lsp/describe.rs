@@ -134,7 +134,7 @@ pub(super) fn kind(registry: &Registry, kind: &Kind) -> String {
         let _ = write!(text, "\n\nRequired: {}.", required.join(", "));
     }
     let inside: Vec<&str> =
-        registry.children(kind.name).filter_map(|child| child.child_of()).map(|(_, key)| key).collect();
+        registry.children(kind.name).filter_map(Kind::child_of).map(|(_, key)| key).collect();
     if !inside.is_empty() {
         let _ = write!(text, "\n\nInside of it: {}.", inside.join(", "));
     }

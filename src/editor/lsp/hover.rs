@@ -1,5 +1,7 @@
 //! Hover: what the thing at a place is, what changing it means, and what it costs.
 
+use std::fmt::Write;
+
 use super::cursor::{At, cursor};
 use super::describe;
 use super::navigate;
@@ -69,7 +71,7 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     let file = found.file.file_name()?.to_string_lossy();
     let mut shown = format!("`{}` · {file}:{}", found.path, place.range.start.line + 1);
     if !found.declared.text.is_empty() {
-        shown.push_str(&format!("\n\n`{}`", found.declared.text.replace('`', "'")));
+        let _ = write!(shown, "\n\n`{}`", found.declared.text.replace('`', "'"));
     }
     let Some(kind) = found.declared.kind else { return Some(shown) };
     let last = path.rsplit('.').next()?;

@@ -39,7 +39,7 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
             let path = format!("{}.{word}", cursor.path.join("."));
             let directory = text.path.parent()?;
             let found = workspace.find(directory, &path).filter(|found| found.path == path)?;
-            (!found.path.is_empty()).then(|| Target { path, at: cursor.word, declares: true })
+            (!found.path.is_empty()).then_some(Target { path, at: cursor.word, declares: true })
         }
         At::Value | At::Argument if place(&registry, &cursor.path) == Place::Addresses => {
             Some(Target { path: word.to_owned(), at: cursor.word, declares: false })

@@ -9,6 +9,7 @@ use super::protocol::TextEdit;
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::edit::{self, Edit, File, Literal, Path};
 use crate::model::address::{Name, is_legal_segment};
+use crate::model::schema::Attribute;
 use crate::model::source::Source;
 
 /// The attribute that a block's own name stands for.
@@ -110,7 +111,7 @@ fn kept(found: &super::workspace::Found<'_>, old: &str, to: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let declared = found.declared;
     let takes_name =
-        declared.kind.and_then(|kind| kind.attribute(NAME)).is_some_and(|name| name.is_writable());
+        declared.kind.and_then(|kind| kind.attribute(NAME)).is_some_and(Attribute::is_writable);
     if takes_name && !declared.named {
         let name = match declared.keys {
             Some(_) => Name::new(format!("{old}-${{each.key}}")),
