@@ -133,7 +133,7 @@ pub fn change(attribute: &Attribute) -> Option<String> {
         sentence.push_str(", and it can only grow");
     }
     if let Some(field) = attribute.catalog_grow_only {
-        sentence.push_str(&format!(", and its {field} can only grow"));
+        sentence.extend([", and its ", field, " can only grow"]);
     }
     for effect in attribute.effects {
         sentence.push_str("; ");

@@ -60,6 +60,7 @@ pub struct Tie {
     pub source: Option<Place>,
 }
 
+#[expect(clippy::ref_option, reason = "serde hands a field over like this")]
 fn shown<S: serde::Serializer>(place: &Option<Place>, serializer: S) -> Result<S::Ok, S::Error> {
     match place {
         Some(place) => serializer.serialize_some(&format!("{}:{}", place.file, place.line)),

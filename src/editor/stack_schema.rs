@@ -65,7 +65,8 @@ fn definition(name: &str) -> Value {
 
 /// Returns the schema of a map with these keys and no others.
 fn closed(properties: Map<String, Value>, required: &[&str]) -> Value {
-    let mut schema = json!({"type": "object", "additionalProperties": false, "properties": properties});
+    let mut schema = json!({"type": "object", "additionalProperties": false});
+    schema["properties"] = Value::Object(properties);
     if !required.is_empty() {
         schema["required"] = json!(required);
     }

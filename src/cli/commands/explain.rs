@@ -132,15 +132,14 @@ fn attributes(page: &mut Page, title: &str, rows: &[AttributeRow]) {
     let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(WIDEST);
     for row in rows {
         let mut line = Line::indent(2).put(Role::Change, row.name).to_column(column).hanging(column);
-        line = line.say(row.summary).put(Role::Faint, format!(" {}", row.ty));
-        if row.required {
-            line = line.put(Role::Warn, ", required");
-        }
-        if let Some(default) = &row.default {
-            line = line.put(Role::Faint, format!(", default {default}"));
-        }
-        if row.replaces {
-            line = line.put(Role::Warn, ", a change replaces");
+        line = line.say(row.summary);
+        let mut parts = vec![(Role::Faint, row.ty.clone())];
+        parts.extend(row.required.then(|| (Role::Warn, "required".to_owned())));
+        parts.extend(row.default.as_ref().map(|default| (Role::Faint, format!("default {default}"))));
+        parts.extend(row.replaces.then(|| (Role::Warn, "a change replaces".to_owned())));
+        let last = parts.len() - 1;
+        for (at, (role, part)) in parts.into_iter().enumerate() {
+            line = line.put(role, format!(" {part}{}", if at < last { "," } else { "" }));
         }
         page.line(line);
     }
@@ -225,10 +224,77 @@ mod tests {
 
     #[test]
     fn pages_for_people() {
-        assert!(shown("database.storage_gb").starts_with("database.storage_gb"));
-        assert!(shown("R0301").starts_with("R0301"));
-        assert!(shown("lifecycle").starts_with("lifecycle"));
-        assert!(shown("volume").starts_with("volume"));
+        insta::assert_snapshot!(shown("database.storage_gb"), @r#"
+    database.storage_gb
+      Storage in GB; the plan's when it is not said. It can only grow.
+      type            whole number (GB)
+      takes           1 to 65536 GB
+      presence        may be written; otherwise the live value is left alone
+      change          A change is made in place, and it can only grow; the difference is
+                      charged or credited at once.
+      calls           POST /api/v1/databases/{id}/scale (assumed)
+      API's name      storage_gb
+      price           storage_price_per_gb_month of its plan (database) × storage_gb over the
+                      included_storage_gb of the plan
+      known           documented
+    "#);
+        insta::assert_snapshot!(shown("R0301"), @r#"
+    R0301
+      A database's plan must be one of its engine's.
+      found           A rule of the service: found while the configuration is checked, or by
+                      the plan that knows what is live. Nothing was sent.
+      kind            database
+      stands in       specification, Errors, case 2
+    wrong
+      database:
+        main: { engine: mysql, plan: pg-1c-2g }
+    right
+      database:
+        main: { engine: mysql, plan: mysql-1c-2g }
+    "#);
+        insta::assert_snapshot!(shown("lifecycle"), @r#"
+    lifecycle
+      What may happen to a resource: protect, on_remove, ignore_drift, replace, timeouts.
+    example
+      lifecycle: { protect: true, timeouts: { create: 30m } }
+    "#);
+        insta::assert_snapshot!(shown("volume"), @r#"
+    volume
+      Block storage that outlives the machine it is attached to.
+      written         volume: { NAME: { … } }
+      belongs to      a project
+      costs a month   price_per_gb_month (volume) × size
+      replacement     The new one comes first, then the old one goes; its data is lost for
+                      good.
+      deletion        its data is lost for good
+      takes           about 3 s to create, 2 s to change, 1 s to delete
+    attributes
+      name          Display name. text, a change replaces
+      size          Size in GB; it can only grow. whole number (GB), required
+      region        Where it runs; us-east is the only region. one of us-east, default
+                    us-east, a change replaces
+      billing_type  payg is billed by the hour, subscription by the month, from the account
+                    balance first. one of payg, subscription, default payg, a change replaces
+      vm            The VM that it is attached to. reference to a vm
+    set by the service
+      status          available, or in_use while attached. text
+      price_per_hour  What an hour costs, in USD. number
+      project_id      The id of the project that owns it. text
+      created_at      When it was made. RFC 3339 time
+      updated_at      When it last changed. RFC 3339 time
+    actions (stead do)
+      snapshot  Makes a snapshot now. makes a snapshot
+      restore   Puts it back to the state of one of its snapshots. restore of what refers to
+                it
+    requests
+      create  POST /api/v1/volumes
+      read    GET /api/v1/volumes/{id}
+      list    GET /api/v1/volumes
+      delete  DELETE /api/v1/volumes/{id}
+      resize  PATCH /api/v1/volumes/{id}
+      attach  POST /api/v1/volumes/{id}/attach
+      detach  POST /api/v1/volumes/{id}/detach
+    "#);
     }
 
     #[test]

@@ -175,12 +175,16 @@ fn text(all: &[Reasons], style: Style) -> String {
             line = line.put(Role::Faint, format!("  {source}"));
         }
         page.line(line);
-        reasons.because.iter().for_each(|reason| page.line(Line::indent(2).say(reason)));
+        for reason in &reasons.because {
+            page.line(Line::indent(2).say(reason));
+        }
         neighbours(&mut page, "waits for", &reasons.waits_for, reasons.waits_for_indirectly);
         neighbours(&mut page, "waited for by", &reasons.waited_for_by, reasons.waited_for_by_indirectly);
         if let Some(change) = &reasons.change {
             page.line(Line::indent(2).put(Role::Strong, "in the plan"));
-            change.iter().for_each(|reason| page.line(Line::indent(4).say(reason)));
+            for reason in change {
+                page.line(Line::indent(4).say(reason));
+            }
         }
     }
     page.finish()
@@ -204,4 +208,55 @@ fn neighbours(page: &mut Page, title: &str, all: &[Neighbour], more: usize) {
 
 fn shown(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::files::{Files, Listed};
+    use crate::config::load::{Request, load};
+    use crate::kinds::REGISTRY;
+    use crate::model::source::{Source, Sources};
+
+    struct NoFiles;
+
+    impl Files for NoFiles {
+        fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+
+        fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+
+    #[test]
+    fn both_ways_are_told_with_their_places() {
+        let mut sources = Sources::default();
+        sources.add(Source::new(
+            "stead.yaml",
+            "stead: 1\nstack: s\nproject: { p: {} }\nvpc: { main: { cidr: 10.0.0.0/16 } }\nvm:\n  web:\n    for_each: [a]\n    template: t\n    plan: p\n    vpc: $vpc.main\n    lifecycle: { protect: true }\nvolume: { media: { size: 10, vm: $vm.web.a } }\n",
+        ));
+        let (stack, _) = load(REGISTRY, sources, &Request::default(), &NoFiles).unwrap();
+        let graph = Graph::of(&stack);
+        let told = |address: &str| {
+            let all: Vec<_> =
+                graph.at(address).into_iter().map(|n| reasons(&stack, &graph, n, Some(&[]))).collect();
+            text(&all, Style::plain(100))
+        };
+        let page = told("vm.web");
+        for part in [
+            "vm.web.a  stead.yaml:6",
+            "the instance a of a block with for_each",
+            "protected",
+            "vpc.main  vpc  stead.yaml:10",
+            "project.p  project",
+            "volume.media  vm  stead.yaml:12",
+            "the plan leaves it as it is",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let page = told("project.p");
+        assert!(page.contains("waits for nothing") && page.contains("vpc.main  project"), "{page}");
+    }
 }

@@ -56,14 +56,11 @@ pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
         }
     }
     let known = config_codes::CODES.iter().find(|known| known.code == code);
-    let (code, meaning, found) = match known {
-        Some(known) => {
-            (known.code, known.meaning, "Found while the configuration is read, without any request.")
-        }
-        None => {
-            let (code, meaning) = syntax::CODES.iter().find(|(known, _)| *known == code)?;
-            (*code, *meaning, "Found while a file is parsed, before anything else.")
-        }
+    let (code, meaning, found) = if let Some(known) = known {
+        (known.code, known.meaning, "Found while the configuration is read, without any request.")
+    } else {
+        let (code, meaning) = syntax::CODES.iter().find(|(known, _)| *known == code)?;
+        (*code, *meaning, "Found while a file is parsed, before anything else.")
     };
     Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::of(code) })
 }

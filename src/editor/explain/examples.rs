@@ -52,6 +52,8 @@ fn example(case: &'static str) -> Option<Example> {
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "the rule corpus is files")]
 
+    use std::fmt::Write as _;
+
     use super::*;
 
     #[test]
@@ -65,7 +67,7 @@ mod tests {
             let name = path.file_name().unwrap().to_str().unwrap();
             let is_code = name.starts_with(['R', 'S']) && name.as_bytes()[1].is_ascii_digit();
             if is_code {
-                text.push_str(&format!("=== {name}\n{}", std::fs::read_to_string(&path).unwrap()));
+                _ = write!(text, "=== {name}\n{}", std::fs::read_to_string(&path).unwrap());
             }
         }
         assert!(
