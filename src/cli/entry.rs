@@ -90,28 +90,35 @@ fn settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Optio
     }
 }
 
+/// Runs a command that asks no service; `None` for the others.
+fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>> {
+    Some(match command {
+        Command::Init(args) => commands::init::run(session, args),
+        Command::Convert(args) => commands::convert::run(session, args),
+        Command::Render(args) => commands::render::run(session, args),
+        Command::Eval(args) => commands::eval::run(session, args),
+        Command::Explain(args) => commands::explain::run(session, args),
+        Command::Graph(args) => commands::graph::run(session, args),
+        Command::Why(args) => commands::why::run(session, args),
+        Command::Test(args) => commands::test::run(session, args),
+        Command::Show(args) => commands::show::run(session, args),
+        Command::Schema(args) => Ok(commands::schema::run(session, args)),
+        Command::Completions(args) => Ok(commands::completions::run(session, args)),
+        Command::Lsp => commands::lsp::run(session),
+        Command::Logout => commands::login::logout(session),
+        Command::Version => Ok(commands::version::run(session)),
+        _ => return None,
+    })
+}
+
 fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
-    let online = match command {
-        Command::Init(args) => return commands::init::run(session, args),
-        Command::Convert(args) => return commands::convert::run(session, args),
-        Command::Render(args) => return commands::render::run(session, args),
-        Command::Eval(args) => return commands::eval::run(session, args),
-        Command::Explain(args) => return commands::explain::run(session, args),
-        Command::Graph(args) => return commands::graph::run(session, args),
-        Command::Why(args) => return commands::why::run(session, args),
-        Command::Test(args) => return commands::test::run(session, args),
-        Command::Show(args) => return commands::show::run(session, args),
-        Command::Schema(args) => return Ok(commands::schema::run(session, args)),
-        Command::Completions(args) => return Ok(commands::completions::run(session, args)),
-        Command::Lsp => return commands::lsp::run(session),
-        Command::Logout => return commands::login::logout(session),
-        Command::Version => return Ok(commands::version::run(session)),
-        online => online,
-    };
+    if let Some(ended) = at_once(session, command) {
+        return ended;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(anyhow::Error::from)?;
     let ended = runtime.block_on(async {
-        match online {
+        match command {
             Command::Validate(args) => commands::validate::run(session, args).await,
             Command::Fmt(args) => commands::fmt::run(session, args).await,
             Command::Plan(args) => commands::plan::run(session, args).await,

@@ -14,11 +14,32 @@ pub fn prepare() {
         let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
         let place = place.unwrap_or_else(|| "an unknown place".to_owned());
         // Nobody is left to tell when this fails too.
-        let _ = writeln!(
-            std::io::stderr().lock(),
-            "error: this is a bug in stead, at {place} of version {}.\n  \
-             What was done is in the ledger; the next run goes on from there. Please report it.",
-            env!("CARGO_PKG_VERSION")
-        );
+        let _ = writeln!(std::io::stderr().lock(), "{}", words(&place));
     }));
+}
+
+/// Says what a panic at a place means.
+fn words(place: &str) -> String {
+    // The library of the built-in cloud's file answers some damage with a panic.
+    if place.contains("/redb-") {
+        return "error: the file of the built-in cloud is damaged.\n  \
+                Put back a copy of it, or move it away: the cloud then begins anew."
+            .to_owned();
+    }
+    format!(
+        "error: this is a bug in stead, at {place} of version {}.\n  \
+         What was done is in the ledger; the next run goes on from there. Please report it.",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_no_bug() {
+        assert!(words("/x/registry/redb-4.0.0/src/db.rs:12").contains("damaged"));
+        assert!(words("src/cli/hush.rs:12").contains("a bug in stead, at src/cli/hush.rs:12 of version"));
+    }
 }

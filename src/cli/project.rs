@@ -43,7 +43,7 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
-        Self::resolve(settings, files::read_stack(&settings.dir)?, request(settings)?)
+        Self::resolve(settings, files::read_stack(&settings.dir)?, &request(settings)?)
     }
 
     /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.
@@ -51,7 +51,7 @@ impl Project {
     /// # Errors
     /// As `open`.
     pub(super) fn of(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
-        Self::resolve(settings, files, request(settings)?)
+        Self::resolve(settings, files, &request(settings)?)
     }
 
     /// Reads and resolves the stack of `-C`, and an expression besides.
@@ -60,7 +60,7 @@ impl Project {
     /// When there is none, or it or the expression has problems: all of them together.
     pub(super) fn open_with(settings: &Settings, expression: Option<&str>) -> Result<Self, Failure> {
         let request = Request { expression: expression.map(str::to_owned), ..request(settings)? };
-        Self::resolve(settings, files::read_stack(&settings.dir)?, request)
+        Self::resolve(settings, files::read_stack(&settings.dir)?, &request)
     }
 
     /// Reads and resolves the stack of `-C` with files of variables that stand nowhere, the stronger ones
@@ -73,10 +73,10 @@ impl Project {
         var_files: Vec<(String, String)>,
     ) -> Result<Self, Failure> {
         let request = Request { var_files, pinned: None, ..request(settings)? };
-        Self::resolve(settings, files::read_stack(&settings.dir)?, request)
+        Self::resolve(settings, files::read_stack(&settings.dir)?, &request)
     }
 
-    fn resolve(settings: &Settings, files: StackFiles, request: Request) -> Result<Self, Failure> {
+    fn resolve(settings: &Settings, files: StackFiles, request: &Request) -> Result<Self, Failure> {
         let directory = settings.dir.clone();
         if !files.diagnostics.is_empty() {
             let rejected = Rejected { sources: files.sources, diagnostics: files.diagnostics };
@@ -93,7 +93,7 @@ impl Project {
             .help("Begin one with: stead init"));
         }
         let below = below(&directory, trust(settings), settings.allow_outside);
-        let (stack, warnings) = load::load(REGISTRY, files.sources, &request, &below)?;
+        let (stack, warnings) = load::load(REGISTRY, files.sources, request, &below)?;
         Ok(Self { directory, stack, warnings, outside: settings.allow_outside, settings: settings.clone() })
     }
 

@@ -306,12 +306,13 @@ mod tests {
         }
     }
 
+    const TEXT: Type = Type::Text { min: 1, max: 8, format: Format::Any };
+    const SIZE: Type = Type::Integer { min: 1, max: 100, unit: "GB" };
+    const ON_OFF: Type = Type::Enum(&["on", "off"]);
+    const DAY: Type = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
+
     #[test]
     fn the_schema_decides_from_the_source_text() {
-        const TEXT: Type = Type::Text { min: 1, max: 8, format: Format::Any };
-        const SIZE: Type = Type::Integer { min: 1, max: 100, unit: "GB" };
-        const ON_OFF: Type = Type::Enum(&["on", "off"]);
-        const DAY: Type = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
         use Form::{Boolean, Number, Plain, Text};
         for (text, form, ty, expected) in [
             ("9.10", Plain, TEXT, "9.10 (a text)"),

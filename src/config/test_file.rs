@@ -220,19 +220,16 @@ impl Reader {
     fn vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
         let (mut yaml, mut kdl) = (String::new(), String::new());
         for entry in self.entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
-            match entry.value.scalar().filter(|scalar| scalar.sole_argument) {
-                Some(scalar) => {
-                    let value = match scalar.form {
-                        Form::Boolean => format!("#{}", scalar.text),
-                        Form::Number => scalar.text.to_string(),
-                        Form::Plain | Form::Text => words::kdl_quoted(&scalar.text),
-                    };
-                    kdl.extend([&words::kdl_quoted(&entry.key), " ", &value, "\n"]);
-                }
-                None => {
-                    let (key, value) = (words::yaml_double(&entry.key), written(&entry.value));
-                    yaml.extend([&key, ": ", &value, "\n"]);
-                }
+            if let Some(scalar) = entry.value.scalar().filter(|scalar| scalar.sole_argument) {
+                let value = match scalar.form {
+                    Form::Boolean => format!("#{}", scalar.text),
+                    Form::Number => scalar.text.to_string(),
+                    Form::Plain | Form::Text => words::kdl_quoted(&scalar.text),
+                };
+                kdl.extend([&words::kdl_quoted(&entry.key), " ", &value, "\n"]);
+            } else {
+                let (key, value) = (words::yaml_double(&entry.key), written(&entry.value));
+                yaml.extend([&key, ": ", &value, "\n"]);
             }
         }
         [("yaml", yaml), ("kdl", kdl)].into_iter().filter(|(_, text)| !text.is_empty()).collect()
@@ -339,7 +336,7 @@ impl Reader {
                     counts.insert(part.key.clone(), Said { value, span: part.value.span });
                 }
                 None => {
-                    self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key))
+                    self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key));
                 }
             }
         }

@@ -139,7 +139,9 @@ pub fn junit(tests: &[Tested]) -> String {
             text,
             "  <testsuite name=\"{file}\" tests=\"{count}\" failures=\"{failed}\" time=\"{seconds:.3}\">"
         );
-        suite.iter().for_each(|test| case(&mut text, test));
+        for test in suite {
+            case(&mut text, test);
+        }
         text.push_str("  </testsuite>\n");
     }
     text.push_str("</testsuites>\n");

@@ -252,6 +252,10 @@ mod tests {
       database:
         main: { engine: mysql, plan: mysql-1c-2g }
     "#);
+    }
+
+    #[test]
+    fn pages_of_words_and_kinds() {
         insta::assert_snapshot!(shown("lifecycle"), @r#"
     lifecycle
       What may happen to a resource: protect, on_remove, ignore_drift, replace, timeouts.

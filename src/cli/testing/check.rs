@@ -24,17 +24,14 @@ const MOST_NAMES: usize = 20;
 
 /// Returns what a test says to a stack that has problems.
 pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
-    match test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
-        Some(wanted) => problems(wanted, &rejected.diagnostics).into_iter().collect(),
-        None => {
-            let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
-            let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
-            let count = rejected.diagnostics.len();
-            let text =
-                format!("expected a plan; the stack has {count} problems: {}", first.unwrap_or_default());
-            vec![Missed::new(span, text)]
-        }
+    if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
+        return problems(wanted, &rejected.diagnostics).into_iter().collect();
     }
+    let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
+    let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
+    let count = rejected.diagnostics.len();
+    let text = format!("expected a plan; the stack has {count} problems: {}", first.unwrap_or_default());
+    vec![Missed::new(span, text)]
 }
 
 fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
@@ -61,7 +58,7 @@ fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Mis
     };
     let only = |a: &BTreeSet<&Name>, b: &BTreeSet<&Name>, word: &str| {
         let names: BTreeSet<&Name> = a.difference(b).copied().collect();
-        (!names.is_empty()).then(|| format!("; {word}: {}", list(&names))).unwrap_or_default()
+        if names.is_empty() { String::new() } else { format!("; {word}: {}", list(&names)) }
     };
     (want != have).then(|| {
         let (missing, besides) = (only(&want, &have, "missing"), only(&have, &want, "not expected"));
@@ -74,14 +71,8 @@ fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Mis
 
 /// Holds a plan against what is wanted. What blocks it and was not expected is told in any case.
 pub(super) fn plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
-    let nothing;
-    let wanted = match &test.plan {
-        Some(wanted) => wanted,
-        None => {
-            nothing = PlanWanted::nothing(test.span);
-            &nothing
-        }
-    };
+    let nothing = PlanWanted::nothing(test.span);
+    let wanted = test.plan.as_ref().unwrap_or(&nothing);
     let mut missed = Vec::new();
     missed.extend(wanted.problems.as_ref().and_then(|wanted| problems(wanted, &project.warnings)));
     let mut by_action: BTreeMap<&str, Vec<Name>> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! A whole session, without streams and files.
 
+#![allow(clippy::needless_pass_by_value, reason = "a test writes what it sends where it sends it")]
+
 use std::path::Path;
 
 use serde_json::{Value, json};

@@ -13,6 +13,9 @@ use super::{Slugs, document};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Kind, Presence, Type};
 
+/// Takes what is wrong, in words, and what makes it so.
+type Add<'a> = dyn FnMut(String, &dyn Fn(&mut Value)) + 'a;
+
 /// Wrong files that are tried at least.
 const WRONG: usize = 200;
 
@@ -165,9 +168,9 @@ fn wrong_files(path: &str, file: &Value) -> Vec<Wrong> {
     found
 }
 
-fn wrong_body(kind: &Kind, pointer: &str, body: &Value, add: &mut dyn FnMut(String, &dyn Fn(&mut Value))) {
+fn wrong_body(kind: &Kind, pointer: &str, body: &Value, add: &mut Add<'_>) {
     let at = |key: &str| format!("{pointer}/{key}");
-    let set = |add: &mut dyn FnMut(String, &dyn Fn(&mut Value)), key: &str, wrong: Value| {
+    let set = |add: &mut Add<'_>, key: &str, wrong: Value| {
         add(format!("{} is {wrong}", at(key)), &|file| {
             let body = file.pointer_mut(pointer).unwrap();
             if body.is_null() {
