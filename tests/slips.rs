@@ -43,14 +43,18 @@ struct Slip {
 
 impl Slip {
     /// What the file says of a word, in the order of its lines.
+    fn is_kdl(&self) -> bool {
+        Path::new(&self.name).extension().is_some_and(|extension| extension == "kdl")
+    }
+
     fn said(&self, word: &str) -> Vec<&str> {
-        let mark = if self.name.ends_with(".kdl") { "// " } else { "# " };
+        let mark = if self.is_kdl() { "// " } else { "# " };
         let lines = self.text.lines().map_while(|line| line.strip_prefix(mark));
         lines.filter_map(|line| line.strip_prefix(word)?.strip_prefix(": ")).collect()
     }
 
     fn path(&self) -> &str {
-        if self.name.ends_with(".kdl") { "stead.kdl" } else { "stead.yaml" }
+        if self.is_kdl() { "stead.kdl" } else { "stead.yaml" }
     }
 
     /// What comes of a slip, in the words of its file.
@@ -129,6 +133,6 @@ fn every_slip_gives_one_message_that_says_what_to_write() {
 #[test]
 fn both_syntaxes_are_there() {
     let slips = corpus();
-    let kdl = slips.iter().filter(|slip| slip.name.ends_with(".kdl")).count();
+    let kdl = slips.iter().filter(|slip| slip.is_kdl()).count();
     assert!(kdl >= 15 && slips.len() - kdl >= 15, "{kdl} of {} in KDL", slips.len());
 }

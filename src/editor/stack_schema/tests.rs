@@ -10,6 +10,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::{Slugs, document};
+use crate::config::discover::is_test_file;
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Kind, Presence, Type};
 
@@ -46,11 +47,12 @@ fn below(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every YAML file of the examples and of `init`.
+/// Every YAML file of a stack in the examples and of `init`.
 fn examples() -> Vec<(String, Value)> {
     let mut paths = Vec::new();
     below(&root().join("examples"), &mut paths);
     below(&root().join("src/cli/scaffold"), &mut paths);
+    paths.retain(|path| !is_test_file(&path.file_name().unwrap().to_string_lossy()));
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap().replace("STACK_NAME", "first");
         (path.display().to_string(), yaml(&text))
