@@ -77,7 +77,7 @@ fn a_removed_object_stays_or_goes_and_can_come_back() {
         volumes.iter().find(|volume| volume["name"] == "spare").unwrap()["id"].as_str().unwrap().to_owned();
     let taken =
         volumes.iter().find(|volume| volume["name"] == "data").unwrap()["id"].as_str().unwrap().to_owned();
-    case.edit("stead.yaml", "removed:\n  - { from: volume.spare, action: forget }\n", "");
+    case.edit("stead.yaml", "removed:\n  - from: volume.spare\n    action: forget\n", "");
     case.fails(1, &format!("import volume.other {taken} --yes")).says(&["belongs to volume.data already"]);
     case.ok(&format!("import volume.spare {id} --observe")).says(&["Nothing was written."]);
     case.ok(&format!("import volume.spare {id} --yes")).says(&["spare:", "size: 10"]);

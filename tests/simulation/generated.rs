@@ -82,6 +82,13 @@ fn generate(number: u64, edits: u64) -> String {
     text::generate(&chance, &SimRandom::new(number ^ (edits << 32)), size, edits > 0)
 }
 
+/// Gives an account enough for every subscription: nothing that the service shows tells how much is left.
+pub fn enrich(outside: &Outside) -> Found {
+    let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
+    let now = wall(outside.machine.elapsed());
+    outside.world.borrow_mut().mutate("account", "", &rich, now).map_err(|error| error.to_string())
+}
+
 fn law(number: u64) -> Found {
     let texts = [generate(number, 0), generate(number, 1)];
     let story = |found: String| format!("{found}\n{}\n# then\n{}", texts[0], texts[1]);
@@ -90,10 +97,7 @@ fn law(number: u64) -> Found {
     };
     let (built, edited) = (stack(&texts[0])?, stack(&texts[1])?);
     let outside = Rc::new(beginning(&built));
-    // Nothing that the service shows tells how much is left for subscriptions.
-    let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
-    let now = wall(outside.machine.elapsed());
-    outside.world.borrow_mut().mutate("account", "", &rich, now).map_err(|error| error.to_string())?;
+    enrich(&outside)?;
     let objects = || outside.world.borrow().objects();
     let before = objects();
     let all = || {

@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use crate::cloud::{KEY, SimCloud};
 use crate::disaster::Outside;
-use crate::generated::text;
+use crate::generated::{enrich, text};
 use crate::machine::{SimClock, SimRandom, wall};
 use crate::preflight::{loaded, seed};
 use crate::process::{Aim, beginning, identity, process};
@@ -53,6 +53,7 @@ fn world(number: u64) -> Rc<Outside> {
         let text = text::generate(&chance, &SimRandom::new(number), size, false);
         let (stack, _) = loaded(&text).unwrap_or_else(|codes| panic!("world {number}: {codes:?}\n{text}"));
         let outside = Rc::new(beginning(&stack));
+        enrich(&outside).unwrap();
         let run = process(&outside, &Aim::build(stack), seed(&outside)).unwrap();
         assert!(run.outcome.failed.is_empty(), "world {number}: {:?}", run.outcome);
         outside
