@@ -53,6 +53,11 @@ pub(super) fn yaml_single(text: &str) -> String {
 
 /// Returns a text in YAML's double quotes.
 pub(super) fn yaml_double(text: &str) -> String {
+    escaped(text, |c| format!("\\U{:08X}", u32::from(c)))
+}
+
+/// Returns a text in double quotes; `code` writes a character that neither language shows.
+fn escaped(text: &str, code: impl Fn(char) -> String) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -62,7 +67,7 @@ pub(super) fn yaml_double(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            c if needs_escape(c) => out.extend(format!("\\U{:08X}", u32::from(c)).chars()),
+            c if needs_escape(c) => out.push_str(&code(c)),
             c => out.push(c),
         }
     }
@@ -95,21 +100,7 @@ pub(super) fn kdl_quoted(text: &str) -> String {
     {
         return format!("#\"{text}\"#");
     }
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if needs_escape(c) => out.extend(format!("\\u{{{:x}}}", u32::from(c)).chars()),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    escaped(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
 }
 
 /// Tells whether both syntaxes write a number this way.
