@@ -7,6 +7,7 @@ pub mod discover;
 pub mod document;
 pub mod edit;
 pub mod kdl;
+pub mod language;
 pub mod layout;
 pub mod load;
 pub mod lock;
