@@ -33,6 +33,7 @@ const FIGURES: &[(&str, fn())] = &[
     ("journal", journal::journal),
     ("emulator", live::emulator),
     ("editor", editor::keystroke),
+    ("rename", editor::rename),
 ];
 
 fn main() {

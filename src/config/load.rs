@@ -14,6 +14,7 @@ use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
+use super::trees::Trees;
 use super::variables::Givers;
 use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
@@ -98,7 +99,7 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let outcome = match parse(registry, &mut sources, request, read) {
+    let outcome = match parse(registry, &mut sources, request, read, None) {
         Ok(files) => resolve(registry, &mut sources, files, request, read),
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
@@ -110,15 +111,17 @@ pub fn load(
 }
 
 /// Returns everything that is wrong with a stack, and makes none: what an editor asks at every keystroke.
-/// Where several environments could be meant and none is asked for, the first is.
+/// Where several environments could be meant and none is asked for, the first is. What the files were read
+/// as stays in `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
     mut sources: Sources,
     request: &Request,
     read: ReadFile<'_>,
+    trees: &Trees,
 ) -> (Vec<Diagnostic>, Sources) {
-    let diagnostics = match parse(registry, &mut sources, request, read) {
+    let diagnostics = match parse(registry, &mut sources, request, read, Some(trees)) {
         Ok(mut files) => {
             let declared = environments(files.units.first().map_or(&[], Vec::as_slice));
             let chosen = environment(&declared, files.environment.as_ref(), &Problems::default());
@@ -265,8 +268,9 @@ fn parse(
     sources: &mut Sources,
     request: &Request,
     read: ReadFile<'_>,
+    trees: Option<&Trees>,
 ) -> Result<Parsed, Vec<Diagnostic>> {
-    let (mut gathered, mut problems) = match gather(registry, sources, read) {
+    let (mut gathered, mut problems) = match gather(registry, sources, read, trees) {
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (super::modules::gather::Gathered::default(), problems),
     };
@@ -275,7 +279,7 @@ fn parse(
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        match document(&registry, id, &source) {
+        match document(&registry, id, &source, None) {
             Ok(document) => vars.push((Name::new(path), document)),
             Err(found) => problems.extend(found),
         }
@@ -323,15 +327,16 @@ pub struct Peek {
     pub default: Name,
 }
 
-/// Parses one file.
+/// Parses one file, or takes what is known of it.
 pub(super) fn document(
     registry: &Registry,
     id: SourceId,
     source: &Source,
+    trees: Option<&Trees>,
 ) -> Result<Document, Vec<Diagnostic>> {
     // `use shop …` names a block, as `vm web …` does.
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let parsed = match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
+    let parse = || match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => yaml::parse(id, source),
         Some("kdl") => kdl::parse(id, source, &is_kind),
         _ => Err(vec![
@@ -339,6 +344,10 @@ pub(super) fn document(
                 .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
                 .help("rename the file"),
         ]),
+    };
+    let parsed = match trees {
+        Some(trees) => trees.document(id, source, parse),
+        None => parse(),
     };
     parsed.map(|mut document| {
         plain_entries::write_out(&mut document, registry);

@@ -53,6 +53,7 @@ mod set;
 pub mod settle;
 mod template;
 pub mod test_file;
+pub mod trees;
 mod variable_type;
 mod variables;
 mod words;

@@ -12,6 +12,7 @@ use crate::config::load;
 use crate::config::merge::named_entries;
 use crate::config::place::{Away, Place};
 use crate::config::text;
+use crate::config::trees::Trees;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::schema::Registry;
@@ -56,6 +57,8 @@ pub(in crate::config) struct Gatherer<'g> {
     pub(in crate::config) gathered: Gathered,
     /// What is wrong.
     pub(in crate::config) problems: Vec<Diagnostic>,
+    /// What is known of the files.
+    trees: Option<&'g Trees>,
     directories: BTreeMap<Place, usize>,
     uses: Vec<(usize, usize, Span)>,
     read: usize,
@@ -67,8 +70,9 @@ pub(in crate::config) fn gather(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
+    trees: Option<&Trees>,
 ) -> Result<Gathered, Vec<Diagnostic>> {
-    let mut gatherer = Gatherer::of(registry, sources, files);
+    let mut gatherer = Gatherer { trees, ..Gatherer::of(registry, sources, files) };
     gatherer.stack();
     let mut next = 0;
     while next < gatherer.gathered.units.len() {
@@ -101,6 +105,7 @@ impl<'g> Gatherer<'g> {
             files,
             gathered: Gathered::default(),
             problems: Vec::new(),
+            trees: None,
             directories: BTreeMap::new(),
             uses: Vec::new(),
             read: 0,
@@ -118,7 +123,7 @@ impl<'g> Gatherer<'g> {
         for (id, source) in own {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
-            match load::document(&self.registry, id, &source) {
+            match load::document(&self.registry, id, &source, self.trees) {
                 Ok(document) => includes.add(&mut unit, place, document),
                 Err(problems) => self.problems.extend(problems),
             }
@@ -164,7 +169,7 @@ impl<'g> Gatherer<'g> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                load::document(&self.registry, id, &source)
+                load::document(&self.registry, id, &source, self.trees)
             }
             Err(unreadable) => {
                 self.sources.add(Source::new(shown, unreadable.shown));

@@ -8,6 +8,7 @@ use super::overlay::normal;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::load::{self, Request};
+use crate::config::trees::Trees;
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
 
@@ -56,6 +57,7 @@ pub(super) fn check(
     directory: &Path,
     request: &Request,
     disk: &dyn Disk,
+    trees: &Trees,
 ) -> Checked {
     let texts = workspace.texts(directory, disk);
     let files = workspace.overlay(directory, disk);
@@ -64,7 +66,7 @@ pub(super) fn check(
     for text in &texts {
         sources.add(text.source());
     }
-    let (diagnostics, read) = load::check(workspace.registry, sources, &request, &files);
+    let (diagnostics, read) = load::check(workspace.registry, sources, &request, &files, trees);
     let is_module = !texts.iter().any(|text| says_stack(&text.text));
     let places = Places {
         workspace,

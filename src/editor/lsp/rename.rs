@@ -63,7 +63,7 @@ pub(super) fn rename(
         return Err(format!("`{to}` is declared already."));
     }
     let mut changes = BTreeMap::new();
-    for (_, file) in workspace.around(directory) {
+    for file in workspace.around(directory).into_values() {
         let own = file.path == found.file;
         // Nothing there names it.
         if !own && !file.text.contains(old) {

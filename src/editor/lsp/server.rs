@@ -15,6 +15,7 @@ use crate::config::discover::is_stack_file;
 use crate::config::edit::File;
 use crate::config::layout;
 use crate::config::load::Request;
+use crate::config::trees::Trees;
 use crate::model::schema::Registry;
 
 /// The protocol's codes of errors.
@@ -46,6 +47,8 @@ pub struct Server {
     /// Directories whose texts changed since they were checked.
     behind: BTreeSet<PathBuf>,
     checked: BTreeMap<PathBuf, Checked>,
+    /// What the files of each directory were read as.
+    trees: BTreeMap<PathBuf, Trees>,
     /// What the editor was told of each file.
     told: BTreeMap<PathBuf, Vec<Problem>>,
 }
@@ -63,6 +66,7 @@ impl Server {
             stage: Stage::Begun,
             behind: BTreeSet::new(),
             checked: BTreeMap::new(),
+            trees: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }
@@ -100,7 +104,8 @@ impl Server {
     pub fn catch_up(&mut self, disk: &dyn Disk) -> Vec<String> {
         let mut touched = BTreeSet::new();
         for directory in std::mem::take(&mut self.behind) {
-            let new = check::check(&self.workspace, &directory, &self.request, disk);
+            let trees = self.trees.entry(directory.clone()).or_default();
+            let new = check::check(&self.workspace, &directory, &self.request, disk, trees);
             touched.extend(new.found.keys().cloned());
             let old = self.checked.insert(directory, new);
             touched.extend(old.into_iter().flat_map(|old| old.found.into_keys()));
