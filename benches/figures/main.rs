@@ -14,6 +14,7 @@
     reason = "a benchmark drives and times real processes, and stops at the first surprise"
 )]
 
+mod editor;
 mod journal;
 mod live;
 mod stacks;
@@ -31,6 +32,8 @@ const FIGURES: &[(&str, fn())] = &[
     ("apply", live::apply),
     ("journal", journal::journal),
     ("emulator", live::emulator),
+    ("editor", editor::keystroke),
+    ("rename", editor::rename),
 ];
 
 fn main() {

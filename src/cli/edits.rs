@@ -1,5 +1,7 @@
 //! Edits of a stack's own files: made in memory, read back, shown, agreed on, written.
 
+use std::time::Duration;
+
 use similar::TextDiff;
 
 use super::exit::Exit;
@@ -16,6 +18,9 @@ use crate::report::json;
 
 /// Lines around a change that are shown.
 const CONTEXT: usize = 2;
+
+/// How long the smallest difference is looked for: with ten thousand changes a larger one shows as much.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Files with edits that are not written yet.
 pub(super) struct Edits<'a> {
@@ -44,15 +49,6 @@ impl<'a> Edits<'a> {
         })?;
         *source = Source::new(source.path.clone(), text);
         Ok(())
-    }
-
-    /// Edits every file.
-    ///
-    /// # Errors
-    /// As `make`.
-    pub(super) fn make_everywhere(&mut self, edits: &[Edit]) -> Result<(), Failure> {
-        let all: Vec<SourceId> = self.texts.iter().map(|(id, _)| *id).collect();
-        all.into_iter().try_for_each(|file| self.make(file, edits))
     }
 
     /// Reads the edited files as a stack.
@@ -105,7 +101,7 @@ impl<'a> Edits<'a> {
 }
 
 fn diff(old: &Source, new: &Source) -> (String, String) {
-    let diff = TextDiff::from_lines(&*old.text, &*new.text);
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&*old.text, &*new.text);
     let text = diff.unified_diff().context_radius(CONTEXT).header(&old.path, &new.path).to_string();
     (old.path.clone(), text)
 }

@@ -9,8 +9,8 @@ use super::backend;
 use super::books::Shelf;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files::{self, Shared};
-use super::project::Project;
+use super::files::{self, Shared, Trust};
+use super::project::{self, Project};
 use crate::config::load::{self, Peek, Rejected};
 use crate::config::settle::{self, Read};
 use crate::config::stack::{OtherStack, Stack};
@@ -59,7 +59,7 @@ async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Opt
     }
     let shared = Shared::of(&project.directory, project.outside);
     let directory = shared.root.join(other.directory.as_str());
-    let peek = peek(&directory, name, other)?;
+    let peek = peek(project, &directory, name, other)?;
     let environment = environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = backend::place_of(&project.settings, whose, &directory)?;
@@ -67,9 +67,10 @@ async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Opt
     Ok(ledger.and_then(|ledger| ledger.outputs))
 }
 
-fn peek(directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
+fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
     let found = files::read_stack(directory)?;
-    load::peek(REGISTRY, &found.sources).ok_or_else(|| {
+    let below = project::below(directory, Trust::Full, project.outside);
+    load::peek(REGISTRY, &found.sources, &below).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
             .help(format!("Check it with: stead -C {} validate", other.shown))
     })

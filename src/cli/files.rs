@@ -41,10 +41,18 @@ pub(super) struct StackFiles {
 /// # Errors
 /// When the directory or a file cannot be read.
 pub(super) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
+    read_stack_but(directory, &|_| false)
+}
+
+/// Reads a stack's files but those of some names.
+///
+/// # Errors
+/// As `read_stack`.
+pub(super) fn read_stack_but(directory: &Path, but: &dyn Fn(&str) -> bool) -> anyhow::Result<StackFiles> {
     let folder =
         Folder::named(directory).map_err(|error| about(&error, "read the directory", directory))?;
     let mut names = folder.names().map_err(|error| about(&error, "read the directory", directory))?;
-    names.retain(|name| discover::is_stack_file(name));
+    names.retain(|name| discover::is_stack_file(name) && !but(name));
     names.sort();
     let mut files = StackFiles::default();
     for name in names {

@@ -142,7 +142,8 @@ impl Project {
     }
 }
 
-fn below(directory: &Path, trust: Trust, outside: bool) -> Below {
+/// Returns the files below a stack's directory.
+pub(super) fn below(directory: &Path, trust: Trust, outside: bool) -> Below {
     Below { root: directory.to_owned(), trust, shared: Shared::of(directory, outside) }
 }
 

@@ -6,6 +6,7 @@ use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::habits;
 use super::index::which_instance;
+use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
 use crate::model::address::Name;
@@ -415,6 +416,11 @@ pub(super) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
         Some(fix) => problem.fix(span, fix.clone()),
         None => problem,
     }
+}
+
+/// Returns the problem of a key that is none of the language's words for its place.
+pub(super) fn unknown_word(entry: &Entry, words: Words) -> Diagnostic {
+    unknown_key(entry, &language::names(words).collect::<Vec<_>>())
 }
 
 /// Returns the problem of a key that is not known.

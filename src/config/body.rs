@@ -7,6 +7,7 @@ use super::codes;
 use super::document::Entry;
 use super::habits;
 use super::index::{Block, Each};
+use super::language;
 use super::lifecycle::PROJECT;
 use super::problems::Instance;
 use super::resolver::{Frame, Resolver};
@@ -17,9 +18,6 @@ use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, Presence, Scope};
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-
-/// Words that every block takes.
-const WORDS: &[&str] = &["deliver_secret", "depends_on", "for_each", "lifecycle", "project", "when"];
 
 impl<'d> Resolver<'d> {
     /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
@@ -156,7 +154,8 @@ impl<'d> Resolver<'d> {
         let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
         let collections =
             self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
-        let mut known: Vec<&str> = attributes.chain(collections).chain(WORDS.iter().copied()).collect();
+        let mut known: Vec<&str> =
+            attributes.chain(collections).chain(language::names(language::BODY)).collect();
         known.sort_unstable();
         known.dedup();
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")

@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::attributes::unknown_key;
+use super::attributes::unknown_word;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::index::State;
+use super::language::{self, Word, Words};
 use super::merge::Merged;
 use super::resolver::{Frame, Resolver};
 use super::stack::Resource;
@@ -103,11 +104,11 @@ impl<'d> Resolver<'d> {
     pub(super) fn declarations(&self, merged: &Merged<'d>, resources: &[Resource]) -> Declarations {
         let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
         let ground = Ground { resolver: self, resources };
-        let moved = self.items(&merged.moved, &["from", "to"], &[]);
+        let moved = self.items(&merged.moved, language::MOVED);
         let moved = moved.into_iter().filter_map(|item| self.moved(&item)).collect();
-        let imports = self.items(&merged.imports, &["to", "id"], &["when"]);
+        let imports = self.items(&merged.imports, language::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
-        let removed = self.items(&merged.removed, &["from", "action"], &[]);
+        let removed = self.items(&merged.removed, language::REMOVED);
         let removed = removed.into_iter().filter_map(|item| self.removed(&item, &ground)).collect();
         Declarations {
             moved: ground.moves(moved),
@@ -117,36 +118,36 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
-    fn items(&self, lists: &[&'d Entry], needed: &[&str], optional: &[&str]) -> Vec<Item<'d>> {
+    fn items(&self, lists: &[&'d Entry], words: Words) -> Vec<Item<'d>> {
         let mut found = Vec::new();
         for list in lists {
             let nodes = match &list.value.value {
                 NodeValue::Sequence(nodes) => nodes.as_slice(),
                 NodeValue::Null => &[],
                 _ => {
-                    let example = format!("write `{}: [{{ {} }}]`", list.key, example(needed));
+                    let example = format!("write `{}: [{{ {} }}]`", list.key, example(words));
                     self.misdeclared(list.value.span, format!("`{}` is a list.", list.key), example);
                     continue;
                 }
             };
-            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, needed, optional)));
+            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, words)));
         }
         found
     }
 
-    fn item(&self, word: &str, node: &'d Node, needed: &[&str], optional: &[&str]) -> Option<Item<'d>> {
-        let example = || format!("write `{word}: [{{ {} }}]`", example(needed));
+    fn item(&self, word: &str, node: &'d Node, words: Words) -> Option<Item<'d>> {
+        let example = || format!("write `{word}: [{{ {} }}]`", example(words));
         let Some(entries) = node.entries() else {
             self.misdeclared(node.span, format!("Each entry of `{word}` is a map."), example());
             return None;
         };
-        let known: Vec<&str> = needed.iter().chain(optional).copied().collect();
         let mut good = true;
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            self.problems.push(unknown_key(entry, &known));
+        for entry in entries.iter().filter(|entry| language::find(words, &entry.key).is_none()) {
+            self.problems.push(unknown_word(entry, words));
             good = false;
         }
-        let missing = needed.iter().find(|key| !entries.iter().any(|entry| entry.key == **key));
+        let is_missing = |word: &&Word| word.needed && !entries.iter().any(|entry| entry.key == word.name);
+        let missing = words.iter().find(is_missing).map(|word| word.name);
         if let Some(missing) = missing {
             self.misdeclared(node.span, format!("This entry of `{word}` has no `{missing}`."), example());
             good = false;
@@ -424,8 +425,9 @@ impl<'d> Item<'d> {
     }
 }
 
-fn example(needed: &[&str]) -> String {
-    needed.iter().map(|key| format!("{key}: …")).collect::<Vec<_>>().join(", ")
+fn example(words: Words) -> String {
+    let needed = words.iter().filter(|word| word.needed);
+    needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn twice(text: &str, first: Span, again: Span) -> Diagnostic {

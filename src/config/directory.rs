@@ -78,6 +78,9 @@ impl<'d> Resolver<'d> {
                 }
             })
             .collect();
+        if sinks.is_empty() {
+            return;
+        }
         let settings = resources.iter().flat_map(|resource| resource.attributes.values());
         let mut seen = BTreeSet::new();
         for (directory, setting) in settings.filter_map(|s| Some((s.directory.as_ref()?, s))) {

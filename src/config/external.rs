@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::codes;
 use super::document::{Entry, Node};
+use super::language;
 use super::merge::{Entries, Kinds, named_entries, not_a_block};
 use super::place::{Away, Place};
 use super::problems::Instance;
@@ -154,7 +155,7 @@ impl<'d> Resolver<'d> {
             match key.key.as_str() {
                 "source" => directory = text(&key.value),
                 "env" => environment = text(&key.value),
-                _ => self.problems.push(super::attributes::unknown_key(key, &["env", "source"])),
+                _ => self.problems.push(super::attributes::unknown_word(key, language::STACK)),
             }
         }
         let Some(directory) = directory else {

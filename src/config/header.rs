@@ -100,11 +100,10 @@ pub(super) struct Chosen<'d> {
 
 /// Chooses the environment: the one asked for, the one marked `default`, or the only one.
 pub(super) fn environment<'d>(
-    merged: &Merged<'d>,
+    environments: &Entries<'d>,
     asked: Option<&Name>,
     problems: &Problems,
 ) -> Chosen<'d> {
-    let environments = &merged.environments;
     let defaults: Vec<&&Entry> =
         environments.values().filter(|entry| read(entry, problems).is_default).collect();
     if let [first, second, ..] = defaults.as_slice() {

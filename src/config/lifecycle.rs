@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use super::attributes::unknown_key;
+use super::attributes::unknown_word;
 use super::codes;
 use super::document::{Entry, Node, NodeValue, Scalar};
 use super::files;
 use super::habits;
 use super::index::{Block, Found, Step};
+use super::language;
 use super::merge::named_entries;
 use super::resolver::{Frame, Resolver};
 use super::stack::{IgnoreDrift, Lifecycle, OnRemove, SecretSink, Timeouts};
@@ -18,9 +19,6 @@ use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, ReplaceOrder, Scope};
 use crate::model::source::Span;
 use crate::model::value::Value;
-
-/// Keys of `lifecycle`.
-const KEYS: &[&str] = &["ignore_drift", "on_remove", "protect", "replace", "timeouts"];
 
 impl<'d> Resolver<'d> {
     /// Reads a `lifecycle` block.
@@ -71,7 +69,7 @@ impl<'d> Resolver<'d> {
                         .detail("The language has `final_snapshot`, but this version of stead does not act on it.")
                         .help("remove the word"),
                 ),
-                _ => self.problem(frame, unknown_key(entry, KEYS)),
+                _ => self.problem(frame, unknown_word(entry, language::LIFECYCLE)),
             }
         }
         lifecycle
@@ -131,7 +129,7 @@ impl<'d> Resolver<'d> {
                         ignored.until = Some(date);
                     }
                     _ => {
-                        self.problem(frame, unknown_key(entry, &["field", "reason", "until"]));
+                        self.problem(frame, unknown_word(entry, language::IGNORED));
                         return None;
                     }
                 }
@@ -169,7 +167,7 @@ impl<'d> Resolver<'d> {
                 "update" => &mut timeouts.update,
                 "delete" => &mut timeouts.delete,
                 _ => {
-                    self.problem(frame, unknown_key(entry, &["create", "delete", "update"]));
+                    self.problem(frame, unknown_word(entry, language::TIMEOUTS));
                     continue;
                 }
             };
@@ -304,7 +302,7 @@ impl<'d> Resolver<'d> {
                 "env_file" => &mut env_file,
                 "variable" => &mut variable,
                 _ => {
-                    self.problem(frame, unknown_key(entry, &["env_file", "file", "variable"]));
+                    self.problem(frame, unknown_word(entry, language::DELIVER));
                     return None;
                 }
             };

@@ -7,13 +7,14 @@ use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
 use super::header::{environment, header};
-use super::merge::{Entries, Merged, merge, merge_module};
-use super::modules::gather::gather;
+use super::merge::{Entries, Merged, environments, merge, merge_module};
+use super::modules::gather::{gather, own};
 use super::place::Place;
 use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
+use super::trees::Trees;
 use super::variables::Givers;
 use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
@@ -66,6 +67,8 @@ struct Parsed {
     vars: Vec<(Name, Document)>,
     /// Where the expression stands that is to be evaluated.
     expression: Option<Span>,
+    /// The environment asked for.
+    environment: Option<Name>,
 }
 
 /// What resolving gives; a `Stack` without its files.
@@ -96,54 +99,70 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let parsed = parse(registry, &mut sources, request, read);
-    let mut files = match parsed {
-        Ok(files) => files,
-        // A file that cannot be parsed hides declarations: going on would report what is there.
-        Err((diagnostics, first_of_vars)) => {
-            sources.hide_values_from(first_of_vars);
-            return Err(Box::new(Rejected { sources, diagnostics }));
-        }
+    let outcome = match parse(registry, &mut sources, request, read, None) {
+        Ok(files) => resolve(registry, &mut sources, files, request, read),
+        Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
-    if let Some(text) = &request.expression {
-        let id = sources.add(Source::new("expression", text.as_str()));
-        files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
+    if outcome.problems.any_error() {
+        let diagnostics = outcome.problems.into_diagnostics();
+        return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    let problems = Problems::default();
-    let replaced = replace(&registry, &mut files, request, &problems);
-    resolve(registry, sources, &files, request, read, (problems, replaced))
+    Ok(stack(outcome, sources))
+}
+
+/// Returns everything that is wrong with a stack, and makes none: what an editor asks at every keystroke.
+/// Where several environments could be meant and none is asked for, the first is. What the files were read
+/// as stays in `trees`.
+#[must_use]
+pub fn check(
+    registry: Registry,
+    mut sources: Sources,
+    request: &Request,
+    read: ReadFile<'_>,
+    trees: &Trees,
+) -> (Vec<Diagnostic>, Sources) {
+    let diagnostics = match parse(registry, &mut sources, request, read, Some(trees)) {
+        Ok(mut files) => {
+            let declared = environments(files.units.first().map_or(&[], Vec::as_slice));
+            let chosen = environment(&declared, files.environment.as_ref(), &Problems::default());
+            if chosen.environment.name.is_empty() {
+                files.environment = declared.into_keys().next();
+            }
+            resolve(registry, &mut sources, files, request, read).problems.into_diagnostics()
+        }
+        Err(diagnostics) => diagnostics,
+    };
+    (diagnostics, sources)
 }
 
 /// Puts the values of the environment's `set` in their places.
-fn replace(
-    registry: &Registry,
-    files: &mut Parsed,
-    request: &Request,
-    problems: &Problems,
-) -> BTreeSet<Span> {
+fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> BTreeSet<Span> {
     let Some(documents) = files.units.first_mut() else { return BTreeSet::new() };
     // What is wrong with the environments is said when they are read for good.
     let quiet = Problems::default();
-    let merged = merge(registry, documents, &quiet);
-    let set = environment(&merged, request.environment.as_ref(), &quiet).set.to_vec();
+    let set = environment(&environments(documents), files.environment.as_ref(), &quiet).set.to_vec();
     set::replace(registry, documents, &set, problems)
 }
 
 fn resolve(
     registry: Registry,
-    mut sources: Sources,
-    files: &Parsed,
+    sources: &mut Sources,
+    mut files: Parsed,
     request: &Request,
     read: ReadFile<'_>,
-    begun: (Problems, BTreeSet<Span>),
-) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let outcome = outcome(registry, &sources, files, request, read, begun);
-    sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
-    let failed = outcome.problems.any_error();
-    let diagnostics = outcome.problems.into_diagnostics();
-    if failed {
-        return Err(Box::new(Rejected { sources, diagnostics }));
+) -> Outcome {
+    if let Some(text) = &request.expression {
+        let id = sources.add(Source::new("expression", text.as_str()));
+        files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
     }
+    let problems = Problems::default();
+    let replaced = replace(&registry, &mut files, &problems);
+    let outcome = outcome(registry, sources, &files, request, read, (problems, replaced));
+    sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
+    outcome
+}
+
+fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
     let digest = digest::digest(
         &outcome.name,
         &outcome.environment,
@@ -151,15 +170,12 @@ fn resolve(
         &outcome.outputs,
         &outcome.policies,
     );
+    let resources = outcome.resources.into_iter();
     let stack = Stack {
         name: outcome.name,
         environment: outcome.environment,
         environments: outcome.environments,
-        resources: outcome
-            .resources
-            .into_iter()
-            .map(|resource| (resource.address.clone(), resource))
-            .collect(),
+        resources: resources.map(|resource| (resource.address.clone(), resource)).collect(),
         outputs: outcome.outputs,
         project: outcome.project,
         declarations: outcome.declarations,
@@ -173,7 +189,7 @@ fn resolve(
         evaluated: outcome.evaluated,
         sources,
     };
-    Ok((stack, diagnostics))
+    (stack, outcome.problems.into_diagnostics())
 }
 
 /// Runs the phases, each on what the one before gave.
@@ -191,7 +207,7 @@ fn outcome(
     let mut modules = vec![Merged::default()];
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = header(&merged, &problems);
-    let chosen = environment(&merged, request.environment.as_ref(), &problems);
+    let chosen = environment(&merged.environments, files.environment.as_ref(), &problems);
     let mut resolver = Resolver::new(registry, sources, read, problems, &files.calls);
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced);
     resolver.stack.clone_from(&header.name);
@@ -246,15 +262,15 @@ fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name,
     entries.iter().filter_map(output).collect()
 }
 
-/// Parses all files: the stack's, those that it includes and uses, and the variable files. After a
-/// problem the second part is the first of the latter.
+/// Parses all files: the stack's, those that it includes and uses, and the variable files.
 fn parse(
     registry: Registry,
     sources: &mut Sources,
     request: &Request,
     read: ReadFile<'_>,
-) -> Result<Parsed, (Vec<Diagnostic>, SourceId)> {
-    let (mut gathered, mut problems) = match gather(registry, sources, read) {
+    trees: Option<&Trees>,
+) -> Result<Parsed, Vec<Diagnostic>> {
+    let (mut gathered, mut problems) = match gather(registry, sources, read, trees) {
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (super::modules::gather::Gathered::default(), problems),
     };
@@ -263,7 +279,7 @@ fn parse(
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        match document(&registry, id, &source) {
+        match document(&registry, id, &source, None) {
             Ok(document) => vars.push((Name::new(path), document)),
             Err(found) => problems.extend(found),
         }
@@ -271,24 +287,25 @@ fn parse(
     for unit in &mut gathered.units {
         problems.extend(also_in::write_out(&mut unit.documents, &registry));
     }
+    // A file that cannot be parsed hides declarations: going on would report what is there.
     if !problems.is_empty() {
-        return Err((problems, first_of_vars));
+        sources.hide_values_from(first_of_vars);
+        return Err(problems);
     }
     let (places, units) = gathered.units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
-    Ok(Parsed { units, places, calls: gathered.calls, vars, expression: None })
+    let environment = request.environment.clone();
+    Ok(Parsed { units, places, calls: gathered.calls, vars, expression: None, environment })
 }
 
-/// Returns the name of the stack that these files make up, its environments and the one that is chosen
-/// by itself, without resolving anything; `None` when they are no stack.
+/// Returns the name of the stack that these files, and those that they include, make up, its environments
+/// and the one that is chosen by itself, without resolving anything; `None` when they are no stack.
 #[must_use]
-pub fn peek(registry: Registry, sources: &Sources) -> Option<Peek> {
-    let documents: Option<Vec<Document>> =
-        sources.iter().map(|(id, source)| document(&registry, id, source).ok()).collect();
-    let documents = documents?;
+pub fn peek(registry: Registry, sources: &Sources, read: ReadFile<'_>) -> Option<Peek> {
+    let documents = own(registry, &mut sources.clone(), read).ok()?;
     let quiet = Problems::default();
     let merged = merge(&registry, &documents, &quiet);
     let header = header(&merged, &quiet);
-    let chosen = environment(&merged, None, &quiet);
+    let chosen = environment(&merged.environments, None, &quiet);
     (!header.name.is_empty()).then(|| Peek {
         name: header.name,
         backend_required: header.backend_required,
@@ -310,15 +327,16 @@ pub struct Peek {
     pub default: Name,
 }
 
-/// Parses one file.
+/// Parses one file, or takes what is known of it.
 pub(super) fn document(
     registry: &Registry,
     id: SourceId,
     source: &Source,
+    trees: Option<&Trees>,
 ) -> Result<Document, Vec<Diagnostic>> {
     // `use shop …` names a block, as `vm web …` does.
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let parsed = match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
+    let parse = || match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => yaml::parse(id, source),
         Some("kdl") => kdl::parse(id, source, &is_kind),
         _ => Err(vec![
@@ -326,6 +344,10 @@ pub(super) fn document(
                 .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
                 .help("rename the file"),
         ]),
+    };
+    let parsed = match trees {
+        Some(trees) => trees.document(id, source, parse),
+        None => parse(),
     };
     parsed.map(|mut document| {
         plain_entries::write_out(&mut document, registry);

@@ -5,32 +5,11 @@ use std::collections::BTreeMap;
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
 use super::habits;
+use super::language;
 use super::problems::Problems;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
-
-/// Blocks of the language besides kinds.
-const BLOCKS: &[&str] = &[
-    "backend",
-    "data",
-    "environments",
-    "import",
-    "include",
-    "locals",
-    "moved",
-    "outputs",
-    "policy",
-    "removed",
-    "stack",
-    "stacks",
-    "stead",
-    "use",
-    "vars",
-];
-/// Blocks that only a stack has: a module is told by its caller.
-const OF_STACKS: &[&str] =
-    &["backend", "environments", "import", "moved", "policy", "removed", "stack", "stacks"];
 
 /// Named entries of one block, over all files.
 pub(super) type Entries<'d> = BTreeMap<Name, &'d Entry>;
@@ -81,7 +60,7 @@ pub(super) fn merge_module<'d>(
 ) -> Merged<'d> {
     let merged = merge(registry, documents, problems);
     for entry in documents.iter().flat_map(|document| &document.root) {
-        if OF_STACKS.contains(&entry.key.as_str()) {
+        if language::find(language::TOP, &entry.key).is_some_and(|word| word.of_stacks) {
             problems.push(
                 Diagnostic::error(codes::MODULE_BLOCK, "only a stack has this block")
                     .at(entry.key_span, "")
@@ -133,6 +112,16 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
         }
     }
     merged
+}
+
+/// Returns the environments alone. What is wrong with them is told where all is laid together.
+pub(super) fn environments(documents: &[Document]) -> Entries<'_> {
+    let mut environments = Entries::new();
+    let root = documents.iter().flat_map(|document| &document.root);
+    for entry in root.filter(|entry| entry.key == "environments") {
+        gather(&mut environments, entry, &Problems::default());
+    }
+    environments
 }
 
 fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, problems: &Problems) {
@@ -234,7 +223,7 @@ fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
         return problem.detail(format!("There is no block `{name}`.")).help(help);
     }
     let mut known: Vec<&str> =
-        registry.top_level().map(|kind| kind.name).chain(BLOCKS.iter().copied()).collect();
+        registry.top_level().map(|kind| kind.name).chain(language::names(language::TOP)).collect();
     known.sort_unstable();
     match nearest(name, known.iter().copied()) {
         Some(near) => problem

@@ -6,6 +6,7 @@ use super::codes;
 use super::stack::Resource;
 use crate::model::address::Address;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
 use crate::model::source::Span;
 
@@ -41,7 +42,9 @@ pub(super) fn circles(resources: &[Resource]) -> Vec<Diagnostic> {
 
 /// Returns what a resource waits for, with the place that says so.
 fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
-    let settings = resource.attributes.values().flat_map(|setting| {
+    let waiting =
+        resource.attributes.values().filter(|setting| !matches!(setting.expression, Expression::Value(_)));
+    let settings = waiting.flat_map(|setting| {
         setting.expression.addresses().into_iter().map(|address| (address, setting.span))
     });
     let project = resource.project.iter().flat_map(|project| project.addresses());

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::attributes::unknown_key;
+use super::attributes::unknown_word;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
+use super::language;
 use super::merge::{Entries, named_entries, not_a_block};
 use super::resolver::{Frame, Resolver};
 use crate::model::address::Name;
@@ -70,7 +71,7 @@ impl<'d> Resolver<'d> {
                 "deny" => deny = Some(&key.value),
                 "message" => message = Some(self.message(&key.value)?),
                 _ => {
-                    self.problems.push(unknown_key(key, &["deny", "message", "on"]));
+                    self.problems.push(unknown_word(key, language::POLICY));
                     return None;
                 }
             }

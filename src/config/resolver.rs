@@ -8,6 +8,7 @@ use super::codes;
 use super::external::Externals;
 use super::files::Files;
 use super::index::{Each, Index};
+use super::language;
 use super::load::ReadFile;
 use super::merge::Merged;
 use super::place::Place;
@@ -22,9 +23,6 @@ use crate::model::expression::{EvaluationError, Expression, Lookup};
 use crate::model::schema::Registry;
 use crate::model::source::{Sources, Span};
 use crate::model::value::{Attributes, Value};
-
-/// Roots of expressions besides kinds.
-pub(super) const ROOTS: &[&str] = &["data", "each", "env", "locals", "stack", "stacks", "use", "vars"];
 
 /// A local's value and what decided it.
 #[derive(Debug, Clone)]
@@ -217,7 +215,8 @@ impl<'d> Resolver<'d> {
 
     /// Tells whether a name means something after a `$`.
     pub(super) fn is_root(&self, name: &str) -> bool {
-        ROOTS.contains(&name) || self.registry.top_level().any(|kind| kind.name == name)
+        language::find(language::ROOTS, name).is_some()
+            || self.registry.top_level().any(|kind| kind.name == name)
     }
 
     /// Parses an expression, each distinct one once.
@@ -298,9 +297,10 @@ impl<'d> Resolver<'d> {
 
     /// Returns the problem of a name that means nothing after a `$`.
     pub(super) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
-        let known = self.registry.top_level().map(|kind| kind.name).chain(ROOTS.iter().copied());
+        let known = self.registry.top_level().map(|kind| kind.name).chain(language::names(language::ROOTS));
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
-        let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", ROOTS.join(", ")));
+        let roots: Vec<&str> = language::names(language::ROOTS).collect();
+        let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
         }

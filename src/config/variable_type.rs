@@ -30,10 +30,6 @@ pub(super) enum VariableType {
     Map(Box<VariableType>),
 }
 
-/// The words of the types, for suggestions.
-pub(super) const TYPES: &[&str] =
-    &["string", "int", "number", "bool", "cidr", "secret", "list(string)", "set(string)", "map(string)"];
-
 impl VariableType {
     /// Reads a type: `set(string)`.
     pub(super) fn parse(text: &str) -> Option<Self> {

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
 use super::files;
+use super::language;
 use super::load::Request;
 use super::merge::{Entries, named_entries};
 use super::resolver::{Frame, Resolver, evaluation_problem};
 use super::scalar::{self, Mismatch};
-use super::variable_type::{TYPES, VariableType};
+use super::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::cel::{Item, Scope};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -17,9 +18,6 @@ use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
-
-/// Keys of a declaration.
-const KEYS: &[&str] = &["check", "default", "description", "from_file", "one_of", "type"];
 
 /// A declared variable.
 pub(super) struct Declaration<'d> {
@@ -92,7 +90,8 @@ impl<'d> Resolver<'d> {
                 "type" => {
                     let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
                     let Some(ty) = ty else {
-                        let help = format!("types are: {}", TYPES.join(", "));
+                        let known: Vec<&str> = language::names(language::TYPES).collect();
+                        let help = format!("types are: {}", known.join(", "));
                         return self.wrong(key.value.span, "This is no type.", &help);
                     };
                     declaration.ty = ty;
@@ -107,7 +106,7 @@ impl<'d> Resolver<'d> {
                     return self.wrong(key.key_span, "`generate` is not available in this version.", help);
                 }
                 _ => {
-                    self.problems.push(super::attributes::unknown_key(key, KEYS));
+                    self.problems.push(super::attributes::unknown_word(key, language::VARIABLE));
                     return None;
                 }
             }

@@ -2,8 +2,9 @@
 //!
 //! The schema of stacks, `explain` and whatever else shows help say the same, for they say it from here.
 
+use crate::config::language::{self, Takes, Word};
 use crate::model::schema::{
-    Attribute, Call, Effect, Format, Literal, OnChange, Presence, Provenance, Type,
+    Attribute, Call, Effect, Format, Kind, Literal, OnChange, Presence, Provenance, ReplaceOrder, Type,
 };
 
 /// Returns what people call a type, without an article: `whole number`, `set of IPv4 network`.
@@ -96,6 +97,18 @@ pub const fn presence(presence: Presence) -> &'static str {
     }
 }
 
+/// Returns who sets an attribute, in a word or two.
+#[must_use]
+pub fn short_presence(attribute: &Attribute) -> String {
+    match attribute.presence {
+        Presence::Required => "required".to_owned(),
+        Presence::Optional => "optional".to_owned(),
+        Presence::Default(literal) => format!("default {}", self::literal(literal)),
+        Presence::Computed => "set by the service".to_owned(),
+        Presence::WriteOnly => "never returned".to_owned(),
+    }
+}
+
 /// Returns the value that the service begins with, as a file would say it.
 #[must_use]
 pub fn default(attribute: &Attribute) -> Option<String> {
@@ -141,6 +154,28 @@ pub fn change(attribute: &Attribute) -> Option<String> {
     }
     sentence.push('.');
     Some(sentence)
+}
+
+/// Returns what comes first when an object is replaced, in a sentence without its full stop.
+#[must_use]
+pub const fn replacement(kind: &Kind) -> &'static str {
+    match kind.replace {
+        ReplaceOrder::CreateFirst => "The new one comes first, then the old one goes",
+        ReplaceOrder::DeleteFirst => "The old one goes first, then the new one comes",
+        ReplaceOrder::Never => "It is refused",
+    }
+}
+
+/// Returns what a word of the language says, with what it takes.
+#[must_use]
+pub fn word(word: &Word) -> String {
+    let listed = |words| language::names(words).collect::<Vec<_>>().join(", ");
+    match word.takes {
+        Takes::OneOf(words @ [_, _, ..]) => format!("{} One of {}.", word.summary, listed(words)),
+        Takes::Block(words @ [_, ..]) => format!("{} It has {}.", word.summary, listed(words)),
+        Takes::Named(words @ [_, ..]) => format!("{} Each has {}.", word.summary, listed(words)),
+        _ => word.summary.to_owned(),
+    }
 }
 
 /// Returns the calls that change an attribute, as they go over the wire.

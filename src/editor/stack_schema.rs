@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::config::language::{self, Takes, Words};
 use crate::model::schema::Registry;
 
 /// The names of each catalog table that are known without asking the service. They are suggestions: a
@@ -56,6 +57,29 @@ pub fn document(registry: &Registry, slugs: &Slugs) -> Value {
         "properties": properties,
         "definitions": definitions,
     })
+}
+
+/// Returns what one of the language's words says.
+fn says(words: Words, name: &str) -> &'static str {
+    language::find(words, name).map_or("", |word| word.summary)
+}
+
+/// Returns the few values that one of the language's words takes.
+fn chosen(words: Words, name: &str) -> Vec<&'static str> {
+    match language::find(words, name).map(|word| word.takes) {
+        Some(Takes::OneOf(values)) => names(values),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the names of words.
+fn names(words: Words) -> Vec<&'static str> {
+    language::names(words).collect()
+}
+
+/// Returns the words that must be written.
+fn needed(words: Words) -> Vec<&'static str> {
+    words.iter().filter(|word| word.needed).map(|word| word.name).collect()
 }
 
 /// Returns a reference to a definition.

@@ -53,9 +53,8 @@ impl Source {
     #[must_use]
     pub fn new(path: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| clamp(i + 1)))
-            .collect();
+        let line_starts =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| clamp(i + 1))).collect();
         Self { path: path.into(), text, line_starts }
     }
 

@@ -202,7 +202,7 @@ fn code_page(page: &mut Page, code: &CodePage) {
 }
 
 fn word_page(page: &mut Page, word: &WordPage) {
-    title(page, word.word, word.summary);
+    title(page, word.word, &word.summary);
     heading(page, "example");
     snippet(page, word.example, Role::Good);
 }
@@ -258,7 +258,7 @@ mod tests {
     fn pages_of_words_and_kinds() {
         insta::assert_snapshot!(shown("lifecycle"), @r#"
     lifecycle
-      What may happen to a resource: protect, on_remove, ignore_drift, replace, timeouts.
+      What may happen to it. It has ignore_drift, on_remove, protect, replace, timeouts.
     example
       lifecycle: { protect: true, timeouts: { create: 30m } }
     "#);

@@ -1,9 +1,11 @@
 //! `stead lsp`: the language server, on standard streams.
 #![allow(clippy::disallowed_methods, reason = "this module is where an editor is listened to")]
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Stdin, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ignore::Walk;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cli::exit::Exit;
@@ -11,6 +13,7 @@ use crate::cli::failure::Failure;
 use crate::cli::files::{self, Below, Shared, Trust};
 use crate::cli::reading;
 use crate::cli::session::Session;
+use crate::config::discover::is_stack_file;
 use crate::config::files::Files;
 use crate::config::load::Request;
 use crate::config::text;
@@ -21,8 +24,12 @@ use crate::model::catalog::Catalog;
 /// Most bytes of a message: a text, twice as long for its escapes.
 const MOST_BYTES: u64 = 2 * text::MAX_BYTES;
 
-/// How long a pause in typing is waited for before texts are checked.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 15_000_000 };
+/// How long a pause in typing is waited for before texts are checked: what an editor asks right behind a
+/// keystroke is answered first.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+
+/// Most files of a repository among which stacks are looked for.
+const MOST_FILES: usize = 100_000;
 
 /// Serves one editor until it is done.
 ///
@@ -108,8 +115,8 @@ struct Edge {
 }
 
 impl Disk for Edge {
-    fn stack_files(&self, directory: &Path) -> Vec<(String, String)> {
-        let read = files::read_stack(directory).unwrap_or_default();
+    fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
+        let read = files::read_stack_but(directory, is_open).unwrap_or_default();
         if !read.diagnostics.is_empty() {
             return Vec::new();
         }
@@ -124,6 +131,15 @@ impl Disk for Edge {
     fn files(&self, directory: &Path) -> Box<dyn Files> {
         let shared = Shared::of(directory, self.outside);
         Box::new(Below { root: directory.to_owned(), trust: self.trust, shared })
+    }
+
+    fn neighbours(&self, directory: &Path) -> Vec<PathBuf> {
+        let root = Shared::of(directory, false).root;
+        let files = Walk::new(root).take(MOST_FILES).filter_map(Result::ok);
+        let stacks = files.filter(|file| file.file_name().to_str().is_some_and(is_stack_file));
+        let directories: BTreeSet<PathBuf> =
+            stacks.filter_map(|file| file.path().parent().map(Path::to_owned)).collect();
+        directories.into_iter().collect()
     }
 
     fn pinned(&self, directory: &Path) -> Option<Catalog> {

@@ -24,16 +24,18 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
     let (from, to) = (&args.from, &args.to);
     let block = block(&begun, from)?;
     fits(&begun.project.stack, from, to)?;
-    let mut edits = Edits::new(&begun);
-    edits.make(block.file, &[Edit::Rename(Path::of(from.as_str()), to.last().into())])?;
-    edits.make_everywhere(&[Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])])?;
-    let mut more = Vec::new();
+    let redirect = Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())]);
+    let mut own = vec![Edit::Rename(Path::of(from.as_str()), to.last().into()), redirect.clone()];
     if let Some(name) = block.name {
-        more.push(Edit::Set(Path::of(to.as_str()).key(NAME), Literal::text(name)));
+        own.push(Edit::Set(Path::of(to.as_str()).key(NAME), Literal::text(name)));
     }
     let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
-    more.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
-    edits.make(block.file, &more)?;
+    own.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
+    let mut edits = Edits::new(&begun);
+    for (file, _) in begun.files.iter() {
+        let own = own.as_slice();
+        edits.make(file, if file == block.file { own } else { std::slice::from_ref(&redirect) })?;
+    }
     let (before, after) = (begun.project.stack.resources.len(), edits.read()?.resources.len());
     if before != after {
         return Err(Failure::new(Exit::Failed, format!("{before} resources would become {after}"))

@@ -1,6 +1,7 @@
-//! The engine: find the bytes, replace them, read the result again.
+//! The engine: find the bytes, replace them, read the result again: once for all edits where they let each
+//! other be, else after each of them.
 
-use super::lines::patched;
+use super::lines::{Patch, patched};
 use super::meaning::Meaning;
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step};
@@ -18,19 +19,66 @@ use crate::model::source::{Source, SourceId};
 pub fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
     let mut text = file.source.text.to_string();
     let mut says = meaning(file, file.source)?;
+    if let Some(new) = together(file, edits, &mut says) {
+        return Ok(new);
+    }
     for edit in edits {
         let edit = whole_word(edit, &mut says);
-        let new = replaced(file, &text, &edit, &mut says)?;
-        let source = Source::new(file.source.path.as_str(), new.as_str());
-        let mut expected = says;
-        expected.make(&edit).ok_or_else(|| refusals::unsure(&told(&edit)))?;
-        let found = meaning(file, &source).map_err(|_| refusals::unsure(&told(&edit)))?;
-        if !expected.is(&found) {
-            return Err(refusals::unsure(&told(&edit)));
-        }
-        (text, says) = (new, found);
+        let unsure = || refusals::unsure(&told(&edit));
+        let patches = patches(file, &text, std::slice::from_ref(&edit), &mut says)?;
+        let new = patched(&text, patches).ok_or_else(unsure)?;
+        says.make(&edit).ok_or_else(unsure)?;
+        says = read_back(file, &new, &says).ok_or_else(unsure)?;
+        text = new;
     }
     Ok(text)
+}
+
+/// Makes all edits in the text as it is and reads the result once: reading is what costs. `None` where
+/// they get in each other's way; then each has to see what the one before it left.
+fn together(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<String> {
+    let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
+    let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
+    if edits.len() < 2 || writes.zip(leads).is_some_and(|(writes, leads)| writes < leads) {
+        return None;
+    }
+    let mut expected = says.clone();
+    let mut renamed = Vec::new();
+    let mut written = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let edit = whole_word(edit, &mut expected);
+        expected.make(&edit)?;
+        let now = as_written(&edit, &renamed);
+        if let (Edit::Rename(path, to), Edit::Rename(old, _)) = (&edit, &now) {
+            renamed.push((path.parent().key(to.clone()), old.clone()));
+        }
+        written.push(now);
+    }
+    let text = &file.source.text;
+    let new = patched(text, patches(file, text, &written, says).ok()?)?;
+    read_back(file, &new, &expected).map(|_| new)
+}
+
+/// Returns an edit with its path as it was before entries on the way were renamed.
+fn as_written(edit: &Edit, renamed: &[(Path, Path)]) -> Edit {
+    let path = |path: &Path| {
+        let (new, old) = renamed.iter().rfind(|(new, _)| path.0.starts_with(&new.0))?;
+        Some(Path([&old.0, &path.0[new.0.len()..]].concat()))
+    };
+    let path = |now: &Path| path(now).unwrap_or_else(|| now.clone());
+    match edit {
+        Edit::Set(at, literal) => Edit::Set(path(at), literal.clone()),
+        Edit::Append(at, literal) => Edit::Append(path(at), literal.clone()),
+        Edit::Remove(at) => Edit::Remove(path(at)),
+        Edit::Rename(at, to) => Edit::Rename(path(at), to.clone()),
+        Edit::Redirect(pairs) => Edit::Redirect(pairs.clone()),
+    }
+}
+
+/// Returns what a new text says, if that is what was expected.
+fn read_back(file: &File<'_>, new: &str, expected: &Meaning) -> Option<Meaning> {
+    let found = meaning(file, &Source::new(file.source.path.as_str(), new)).ok()?;
+    expected.is(&found).then_some(found)
 }
 
 /// Returns what a text says.
@@ -45,20 +93,27 @@ pub(in crate::config) fn meaning(file: &File<'_>, source: &Source) -> Result<Mea
     }
 }
 
-/// Returns the text after one edit.
-fn replaced(file: &File<'_>, text: &str, edit: &Edit, says: &mut Meaning) -> Result<String, Refusal> {
-    let unsure = || refusals::unsure(&told(edit));
-    let patches = match file.syntax() {
+/// Returns the bytes to replace for edits that each stand for themselves.
+fn patches(file: &File<'_>, text: &str, edits: &[Edit], says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
+    let unsure = || refusals::unsure(&edits.first().map(told).unwrap_or_default());
+    let mut patches = Vec::new();
+    match file.syntax() {
         Syntax::Yaml => {
             let tree = yaml_text::tree::tree(text).ok_or_else(unsure)?;
-            yaml::Editor::new(text, &tree, SourceId(0)).patches(edit, says)?
+            let editor = yaml::Editor::new(text, &tree, SourceId(0));
+            for edit in edits {
+                patches.extend(editor.patches(edit, says)?);
+            }
         }
         Syntax::Kdl => {
             let tree = kdl_text::tree::tree(text).ok_or_else(unsure)?;
-            kdl::Editor::new(text, &tree, file).patches(edit)?
+            let editor = kdl::Editor::new(text, &tree, file);
+            for edit in edits {
+                patches.extend(editor.patches(edit)?);
+            }
         }
-    };
-    patched(text, patches).ok_or_else(unsure)
+    }
+    Ok(patches)
 }
 
 /// The last entry of a top-level word takes the word with it.

@@ -1,10 +1,11 @@
 //! Files written anew: their canonical form, and the same stack in the other syntax.
 //!
-//! `outline` is a file with its comments, blank lines and quotes, whatever its syntax; `read_*` make it,
-//! `write_*` write it, `expand` writes out what only YAML can share, `rewrite` checks that nothing that
-//! the file says was lost.
+//! `outline` is a file with its comments, blank lines and quotes, whatever its syntax; `read_*` make it, with
+//! the comments that `notes` finds, `write_*` write it, `expand` writes out what only YAML can share,
+//! `rewrite` checks that nothing that the file says was lost.
 
 mod expand;
+mod notes;
 mod outline;
 mod read_kdl;
 mod read_yaml;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
-use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use super::notes::{Marks, Notes};
+use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
 use crate::config::meaning_class::{Class, plain};
 use crate::config::yaml::tree::{self, Collection, Content, Node};
 use crate::model::address::Name;
@@ -12,7 +13,7 @@ use crate::model::address::Name;
 /// Reads a YAML text that has no errors; `None` when it is none.
 pub(super) fn read(text: &str) -> Option<Outline> {
     let tree = tree::tree(text)?;
-    let mut reader = Reader { text, comments: &tree.comments, next: 0, at: 0 };
+    let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
     let mut outline = match &tree.root {
         None => Outline::default(),
         Some(root) => match reader.value(root, None).kind {
@@ -20,74 +21,28 @@ pub(super) fn read(text: &str) -> Option<Outline> {
             _ => Outline::default(),
         },
     };
-    outline.foot.extend(reader.above(text.len(), false));
+    outline.foot.extend(reader.notes.above(text.len(), false));
     Some(outline)
 }
 
 struct Reader<'t> {
     text: &'t str,
-    comments: &'t [Range<usize>],
-    /// The first comment that has no place yet.
-    next: usize,
-    /// Where the last thing ended that has its place.
-    at: usize,
+    notes: Notes<'t>,
 }
 
+/// How YAML writes comments, and what stands before one.
+const MARKS: Marks = Marks { comment: "#", separators: &[',', ':'] };
+
 impl Reader<'_> {
-    fn comment(&self, at: &Range<usize>) -> String {
-        self.text[at.start + 1..at.end].trim_end().to_owned()
-    }
-
-    /// Tells whether an empty line stands between the last thing and an offset.
-    fn is_blank_before(&self, to: usize) -> bool {
-        self.text.get(self.at..to).is_some_and(|gap| gap.bytes().filter(|b| *b == b'\n').count() > 1)
-    }
-
-    /// Takes the comments and blank lines up to an offset; `first` drops a blank line before them.
-    fn above(&mut self, to: usize, first: bool) -> Vec<Note> {
-        let mut notes: Vec<Note> = Vec::new();
-        while let Some(comment) = self.comments.get(self.next).filter(|comment| comment.start < to) {
-            if self.is_blank_before(comment.start) && !(first && notes.is_empty()) {
-                notes.push(Note::Blank);
-            }
-            notes.push(Note::Comment(self.comment(comment)));
-            self.at = comment.end;
-            self.next += 1;
-        }
-        if to < self.text.len() && self.is_blank_before(to) && !(first && notes.is_empty()) {
-            notes.push(Note::Blank);
-        }
-        self.at = self.at.max(to);
-        notes
-    }
-
-    /// Takes the comment on the same line.
-    fn behind(&mut self, start: usize) -> Option<Behind> {
-        let comment = self.comments.get(self.next)?.clone();
-        let gap = self.text.get(self.at..comment.start)?;
-        if gap.contains('\n')
-            || !gap.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ':')).is_empty()
-        {
-            return None;
-        }
-        self.next += 1;
-        self.at = comment.end;
-        let line = self.text[..comment.start].rfind('\n').map_or(0, |n| n + 1);
-        let column = self.text[line.max(start.min(comment.start))..comment.start].chars().count();
-        // Behind a value of several lines, it cannot keep its column.
-        let column = if start >= line { column } else { 0 };
-        Some(Behind { text: self.comment(&comment), column })
-    }
-
     fn value(&mut self, node: &Node, close: Option<usize>) -> Value {
         let anchor = node.anchor.as_ref().map(|at| self.text[at.start + 1..at.end].to_owned());
         let kind = match &node.content {
             Content::Alias => {
-                self.at = node.range.end;
+                self.notes.at = node.range.end;
                 Kind::Alias(self.text[node.range.start + 1..node.range.end].to_owned())
             }
             Content::Scalar { text, style, at } => {
-                self.at = self.at.max(at.end);
+                self.notes.at = self.notes.at.max(at.end);
                 self.scalar(text, *style, at)
             }
             Content::Sequence(all) => {
@@ -132,27 +87,27 @@ impl Reader<'_> {
                 .next()
                 .is_some_and(|gap| first_line[gap.len()..].starts_with(['\n', '#']));
         if brackets {
-            self.at = node.range.end - inner.len() + 1;
+            self.notes.at = node.range.end - inner.len() + 1;
         }
         for item in &all.items {
-            let above = self.above(item.start, items.is_empty());
+            let above = self.notes.above(item.start, items.is_empty());
             let key = item.key.as_ref().map(|key| {
-                self.at = key.colon.unwrap_or(key.at.end);
+                self.notes.at = key.colon.unwrap_or(key.at.end);
                 Word { text: key.text.clone(), raw: Some(text[key.at.clone()].to_owned()) }
             });
             if item.key.is_none() && !all.flow {
-                self.at = item.start + 1;
+                self.notes.at = item.start + 1;
             }
             let is_block = item.value.collection().is_some_and(|inner| !inner.flow) && item.key.is_some();
-            let head = if is_block { self.behind(item.start) } else { None };
+            let head = if is_block { self.notes.behind(item.start) } else { None };
             let value = self.value(&item.value, close);
-            let behind = head.or_else(|| if is_block { None } else { self.behind(item.start) });
+            let behind = head.or_else(|| if is_block { None } else { self.notes.behind(item.start) });
             items.push(Item { above, key, label: None, value, behind, property: false });
         }
         let foot = match (brackets, all.items.first()) {
             (true, _) => {
-                let foot = self.above(node.range.end - 1, items.is_empty());
-                self.at = node.range.end;
+                let foot = self.notes.above(node.range.end - 1, items.is_empty());
+                self.notes.at = node.range.end;
                 foot.into_iter().filter(|note| *note != Note::Blank).collect()
             }
             (false, Some(first)) if !all.flow => self.foot(first.start),
@@ -171,14 +126,14 @@ impl Reader<'_> {
         let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
         let wanted = column(first);
         let mut end = None;
-        for comment in &self.comments[self.next..] {
-            let gap = self.text.get(end.unwrap_or(self.at)..comment.start).unwrap_or("-");
+        for comment in self.notes.rest() {
+            let gap = self.text.get(end.unwrap_or(self.notes.at)..comment.start).unwrap_or("-");
             if wanted == 0 || !gap.trim().is_empty() || column(comment.start) < wanted {
                 break;
             }
             end = Some(comment.end);
         }
-        end.map(|end| self.above(end, false)).unwrap_or_default().into_iter().collect()
+        end.map(|end| self.notes.above(end, false)).unwrap_or_default().into_iter().collect()
     }
 }
 

@@ -5,22 +5,21 @@ use std::collections::BTreeMap;
 
 use super::gather::source_of;
 use super::inputs::Input;
-use crate::config::attributes::unknown_key;
+use crate::config::attributes::unknown_word;
 use crate::config::codes;
 use crate::config::document::{Entry, Node};
 use crate::config::index::{Each, State};
+use crate::config::language;
 use crate::config::locals::Step;
 use crate::config::merge::{Merged, named_entries, not_a_block};
 use crate::config::problems::Instance;
-use crate::config::resolver::{Frame, Local, LocalValue, Nothing, ROOTS, Resolver, Scope};
+use crate::config::resolver::{Frame, Local, LocalValue, Nothing, Resolver, Scope};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// Keys of a call.
-const KEYS: &[&str] = &["for_each", "source", "when", "with"];
 /// How deep modules may stand in each other.
 const MOST_DEEP: usize = 16;
 /// How many instances of modules a stack may have.
@@ -120,13 +119,14 @@ impl<'d> Resolver<'d> {
 
     /// Tells whether a name means something at the beginning of an address or an expression.
     fn is_taken(&self, name: &str) -> bool {
-        ROOTS.contains(&name) || self.registry.kinds.iter().any(|kind| kind.name == name)
+        language::find(language::ROOTS, name).is_some()
+            || self.registry.kinds.iter().any(|kind| kind.name == name)
     }
 
     /// Returns the module of a call and what it is given.
     fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
-        for key in body.iter().filter(|key| !KEYS.contains(&key.key.as_str())) {
-            self.problems.push(unknown_key(key, KEYS));
+        for key in body.iter().filter(|key| language::find(language::USE, &key.key).is_none()) {
+            self.problems.push(unknown_word(key, language::USE));
         }
         if self.is_taken(&entry.key) {
             self.problems.push(taken(&entry.key, entry.key_span));

@@ -12,6 +12,7 @@ use crate::config::load;
 use crate::config::merge::named_entries;
 use crate::config::place::{Away, Place};
 use crate::config::text;
+use crate::config::trees::Trees;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::schema::Registry;
@@ -56,6 +57,8 @@ pub(in crate::config) struct Gatherer<'g> {
     pub(in crate::config) gathered: Gathered,
     /// What is wrong.
     pub(in crate::config) problems: Vec<Diagnostic>,
+    /// What is known of the files.
+    trees: Option<&'g Trees>,
     directories: BTreeMap<Place, usize>,
     uses: Vec<(usize, usize, Span)>,
     read: usize,
@@ -67,32 +70,10 @@ pub(in crate::config) fn gather(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
+    trees: Option<&Trees>,
 ) -> Result<Gathered, Vec<Diagnostic>> {
-    let own: Vec<(_, Source)> = sources.iter().map(|(id, source)| (id, source.clone())).collect();
-    let mut gatherer = Gatherer {
-        registry,
-        sources,
-        files,
-        gathered: Gathered::default(),
-        problems: Vec::new(),
-        directories: BTreeMap::new(),
-        uses: Vec::new(),
-        read: own.len(),
-        full: false,
-    };
-    let here = Place::new(files.place());
-    let mut includes = Includes::default();
-    let mut unit = Unit { place: here.clone(), ..Unit::default() };
-    for (id, source) in own {
-        let name = source.path.rsplit('/').next().unwrap_or_default();
-        let place = here.join(name).unwrap_or_default();
-        match load::document(&registry, id, &source) {
-            Ok(document) => includes.add(&mut unit, place, document),
-            Err(problems) => gatherer.problems.extend(problems),
-        }
-    }
-    gatherer.directories.insert(here, 0);
-    gatherer.complete(unit, includes);
+    let mut gatherer = Gatherer { trees, ..Gatherer::of(registry, sources, files) };
+    gatherer.stack();
     let mut next = 0;
     while next < gatherer.gathered.units.len() {
         gatherer.used_by(next);
@@ -102,7 +83,55 @@ pub(in crate::config) fn gather(
     if gatherer.problems.is_empty() { Ok(gatherer.gathered) } else { Err(gatherer.problems) }
 }
 
-impl Gatherer<'_> {
+/// Parses the stack's own files and what they include, and no modules.
+pub(in crate::config) fn own(
+    registry: Registry,
+    sources: &mut Sources,
+    files: &dyn Files,
+) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let mut gatherer = Gatherer::of(registry, sources, files);
+    gatherer.stack();
+    match gatherer.gathered.units.pop() {
+        Some(unit) if gatherer.problems.is_empty() => Ok(unit.documents),
+        _ => Err(gatherer.problems),
+    }
+}
+
+impl<'g> Gatherer<'g> {
+    fn of(registry: Registry, sources: &'g mut Sources, files: &'g dyn Files) -> Self {
+        Self {
+            registry,
+            sources,
+            files,
+            gathered: Gathered::default(),
+            problems: Vec::new(),
+            trees: None,
+            directories: BTreeMap::new(),
+            uses: Vec::new(),
+            read: 0,
+            full: false,
+        }
+    }
+
+    /// Reads the first unit: the files that are there already, and those that they include.
+    fn stack(&mut self) {
+        let own: Vec<(_, Source)> = self.sources.iter().map(|(id, source)| (id, source.clone())).collect();
+        self.read = own.len();
+        let here = Place::new(self.files.place());
+        let mut includes = Includes::default();
+        let mut unit = Unit { place: here.clone(), ..Unit::default() };
+        for (id, source) in own {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            let place = here.join(name).unwrap_or_default();
+            match load::document(&self.registry, id, &source, self.trees) {
+                Ok(document) => includes.add(&mut unit, place, document),
+                Err(problems) => self.problems.extend(problems),
+            }
+        }
+        self.directories.insert(here, 0);
+        self.complete(unit, includes);
+    }
+
     fn complete(&mut self, mut unit: Unit, mut includes: Includes) {
         includes.follow(self, &mut unit);
         self.gathered.units.push(unit);
@@ -140,7 +169,7 @@ impl Gatherer<'_> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                load::document(&self.registry, id, &source)
+                load::document(&self.registry, id, &source, self.trees)
             }
             Err(unreadable) => {
                 self.sources.add(Source::new(shown, unreadable.shown));

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::editor::facts;
 use crate::model::schema::{
     Action, Attribute, Endpoint, Factor, Kind, OnChange, Presence, Price, PriceTerm, Provenance, Registry,
-    ReplaceOrder, Request, Scope, Type,
+    Request, Scope, Type,
 };
 
 /// What is known of a kind.
@@ -177,16 +177,8 @@ fn child(kind: &'static Kind) -> Option<ChildRow> {
 }
 
 fn replacement(kind: &Kind) -> String {
-    let order = match kind.replace {
-        ReplaceOrder::CreateFirst => "The new one comes first, then the old one goes",
-        ReplaceOrder::DeleteFirst => "The old one goes first, then the new one comes",
-        ReplaceOrder::Never => "It is refused",
-    };
     let effects = kind.on_replace.iter().map(|effect| format!("; {}", effect.text()));
-    let mut text = order.to_owned();
-    text.extend(effects);
-    text.push('.');
-    text
+    format!("{}{}.", facts::replacement(kind), effects.collect::<String>())
 }
 
 fn requests(kind: &'static Kind) -> Vec<Operation> {

@@ -14,7 +14,7 @@ pub(super) fn actions(workspace: &Workspace, text: &Text, range: Range, checked:
         let place = found.problem.range;
         place.start <= range.end && range.start <= place.end
     };
-    let found = checked.get(&text.path).into_iter().flatten().filter(touches);
+    let found = checked.found.get(&text.path).into_iter().flatten().filter(touches);
     let action = |found: &Found| {
         let fix = found.fix.as_ref()?;
         let changes = BTreeMap::from([(workspace.uri(&fix.file), vec![&fix.edit])]);

@@ -1,18 +1,17 @@
 //! Diagnostics: what `config` says of a directory's files as they are in the editor.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
+use super::overlay::normal;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::load::{self, Request};
+use crate::config::trees::Trees;
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
-use crate::model::schema::Registry;
 use crate::model::source::{Sources, Span};
 
-/// What only says which environment is meant.
-const WHICH_ENVIRONMENT: &str = "S0241";
 /// What a directory that is a module lacks: a version, a name, the values of variables.
 const OF_STACKS: &[&str] = &["S0233", "S0234", "S0251"];
 /// What is given on the command line, and not to an editor.
@@ -43,31 +42,31 @@ pub(super) struct Fix {
     pub(super) edit: TextEdit,
 }
 
-/// The problems of a directory, by file; its own files are all there.
-pub(super) type Checked = BTreeMap<PathBuf, Vec<Found>>;
+/// What is wrong with a directory's stack or module.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// The problems by file; the directory's own files are all there.
+    pub(super) found: BTreeMap<PathBuf, Vec<Found>>,
+    /// The files that were read for it.
+    pub(super) read: BTreeSet<PathBuf>,
+}
 
-/// Checks a directory. Where several environments could be meant, the first is, and `environment` keeps it.
+/// Checks a directory.
 pub(super) fn check(
     workspace: &Workspace,
     directory: &Path,
     request: &Request,
     disk: &dyn Disk,
+    trees: &Trees,
 ) -> Checked {
     let texts = workspace.texts(directory, disk);
-    let files = disk.files(directory);
-    let mut request = Request { pinned: disk.pinned(directory), ..request.clone() };
-    let mut result = load::load(workspace.registry, sources(&texts), &request, &*files);
-    if let Err(rejected) = &result
-        && rejected.diagnostics.iter().any(|problem| problem.code == WHICH_ENVIRONMENT)
-        && let Some(first) = first_environment(workspace.registry, &texts)
-    {
-        request.environment = Some(first);
-        result = load::load(workspace.registry, sources(&texts), &request, &*files);
+    let files = workspace.overlay(directory, disk);
+    let request = Request { pinned: disk.pinned(directory), ..request.clone() };
+    let mut sources = Sources::default();
+    for text in &texts {
+        sources.add(text.source());
     }
-    let (diagnostics, read) = match result {
-        Ok((stack, warnings)) => (warnings, stack.sources),
-        Err(rejected) => (rejected.diagnostics, rejected.sources),
-    };
+    let (diagnostics, read) = load::check(workspace.registry, sources, &request, &files, trees);
     let is_module = !texts.iter().any(|text| says_stack(&text.text));
     let places = Places {
         workspace,
@@ -76,7 +75,8 @@ pub(super) fn check(
         read: &read,
         lines: texts.iter().map(|text| Lines::of(&text.text)).collect(),
     };
-    let mut checked: Checked = texts.iter().map(|text| (text.path.clone(), Vec::new())).collect();
+    let mut found: BTreeMap<PathBuf, Vec<Found>> =
+        texts.iter().map(|text| (text.path.clone(), Vec::new())).collect();
     for diagnostic in diagnostics {
         if is_module && OF_STACKS.contains(&diagnostic.code) {
             continue;
@@ -84,21 +84,10 @@ pub(super) fn check(
         let file = diagnostic.span().and_then(|span| places.file(span));
         // What has no place stands at the top of the first file.
         let Some(file) = file.or_else(|| texts.first().map(|text| text.path.clone())) else { continue };
-        checked.entry(file).or_default().push(places.found(&diagnostic));
+        found.entry(file).or_default().push(places.found(&diagnostic));
     }
-    checked
-}
-
-fn sources(texts: &[Text]) -> Sources {
-    let mut sources = Sources::default();
-    for text in texts {
-        sources.add(text.source());
-    }
-    sources
-}
-
-fn first_environment(registry: Registry, texts: &[Text]) -> Option<crate::model::address::Name> {
-    load::peek(registry, &sources(texts))?.environments.into_iter().next()
+    let read = read.iter().map(|(_, source)| normal(&directory.join(&source.path))).collect();
+    Checked { found, read }
 }
 
 /// Tells whether a file says that it is a stack's: a module says neither its version nor a name.
@@ -186,19 +175,4 @@ fn title(diagnostic: &Diagnostic, replacement: &str) -> String {
         text if text.len() <= 60 && !text.contains('\n') => format!("Write `{text}`"),
         _ => diagnostic.help.clone().unwrap_or_else(|| "Mend it".to_owned()),
     }
-}
-
-/// Returns a path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            part => normal.push(part),
-        }
-    }
-    normal
 }

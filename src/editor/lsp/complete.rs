@@ -11,9 +11,10 @@ use super::names::is_within;
 use super::place::{Place, innermost, place};
 use super::protocol::{Completion, Markup, TextEdit};
 use super::references::unfinished;
-use super::words::{self, Word};
 use super::workspace::{Text, Workspace};
 use crate::config::document::Syntax;
+use crate::config::language::{self, Takes, Word};
+use crate::editor::facts;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
 
@@ -130,7 +131,7 @@ impl Asked<'_> {
         match place {
             Place::Top => {
                 let kinds = registry.top_level().map(|kind| self.kind(kind));
-                kinds.chain(words::TOP.iter().map(|word| self.word(word, 2))).collect()
+                kinds.chain(language::TOP.iter().map(|word| self.word(word, 2))).collect()
             }
             Place::Lookups => registry.top_level().map(|kind| self.kind(kind)).collect(),
             Place::Body(kind) => {
@@ -143,7 +144,7 @@ impl Asked<'_> {
                         ..self.key(key, icon::CLASS, child.summary, 1)
                     })
                 });
-                let words = words::BODY.iter().map(|word| self.word(word, 2));
+                let words = language::BODY.iter().map(|word| self.word(word, 2));
                 attributes.chain(children).chain(words).collect()
             }
             Place::Lookup(kind) => {
@@ -154,7 +155,7 @@ impl Asked<'_> {
                     .iter()
                     .map(|(name, ty)| Choice {
                         documentation: describe::attribute(kind, attribute),
-                        ..self.key(name, icon::PROPERTY, &describe::type_words(ty), 0)
+                        ..self.key(name, icon::PROPERTY, &facts::type_name(ty), 0)
                     })
                     .collect(),
                 _ => Vec::new(),
@@ -171,17 +172,7 @@ impl Asked<'_> {
     fn values(&self, place: Place) -> Vec<Choice> {
         match place {
             Place::Typed { kind, attribute, ty } => self.typed(kind, attribute, ty),
-            Place::Value("on") => self
-                .workspace
-                .registry
-                .kinds
-                .iter()
-                .map(|kind| self.value(kind.name, kind.summary))
-                .collect(),
-            Place::Value("protect" | "default" | "when") => self.booleans(),
-            Place::Value(word) => {
-                words::values(word).iter().map(|(word, summary)| self.value(word, summary)).collect()
-            }
+            Place::Value(word) => self.values_of(word),
             Place::Addresses => {
                 let names = self.workspace.names(self.directory);
                 let declared = names.flat_map(|(_, names)| &names.declared);
@@ -222,6 +213,18 @@ impl Asked<'_> {
         }
     }
 
+    fn values_of(&self, word: &Word) -> Vec<Choice> {
+        match word.takes {
+            Takes::Kinds => {
+                let kinds = self.workspace.registry.kinds.iter();
+                kinds.map(|kind| self.value(kind.name, kind.summary)).collect()
+            }
+            Takes::Flag => self.booleans(),
+            Takes::OneOf(words) => words.iter().map(|word| self.value(word.name, word.summary)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn booleans(&self) -> Vec<Choice> {
         let written = |word: &str| match self.text.syntax() {
             Syntax::Yaml => word.to_owned(),
@@ -247,14 +250,15 @@ impl Asked<'_> {
             rank,
         };
         if above.is_empty() {
-            let roots = words::ROOTS.iter().map(|(word, summary)| choice(word, icon::KEYWORD, summary, 1));
+            let roots =
+                language::ROOTS.iter().map(|word| choice(word.name, icon::KEYWORD, word.summary, 1));
             let declared = |kind: &&Kind| !self.below(kind.name).is_empty();
             let kinds = self.workspace.registry.top_level().filter(declared);
             let kinds = kinds.map(|kind| choice(kind.name, icon::CLASS, kind.summary, 0));
             return (replaced, kinds.chain(roots).collect());
         }
         if above == "each" {
-            let each = words::EACH.iter().map(|(word, summary)| choice(word, icon::VARIABLE, summary, 0));
+            let each = language::EACH.iter().map(|word| choice(word.name, icon::VARIABLE, word.summary, 0));
             return (replaced, each.collect());
         }
         let mut choices: Vec<Choice> = self
@@ -274,7 +278,7 @@ impl Asked<'_> {
             let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
             choices.extend(readable.map(|attribute| Choice {
                 documentation: describe::attribute(kind, attribute),
-                ..choice(attribute.name, icon::PROPERTY, &describe::type_words(&attribute.ty), 2)
+                ..choice(attribute.name, icon::PROPERTY, &facts::type_name(&attribute.ty), 2)
             }));
             choices.push(choice("id", icon::PROPERTY, "the object's id", 2));
         }
@@ -309,14 +313,16 @@ impl Asked<'_> {
 
     fn attribute(&self, kind: &Kind, attribute: &Attribute) -> Choice {
         let rank = u8::from(attribute.presence != Presence::Required);
-        let detail =
-            format!("{} · {}", describe::type_words(&attribute.ty), describe::presence_words(attribute));
+        let detail = format!("{} · {}", facts::type_name(&attribute.ty), facts::short_presence(attribute));
         let documentation = describe::attribute(kind, attribute);
         Choice { documentation, ..self.key(attribute.name, icon::PROPERTY, &detail, rank) }
     }
 
     fn word(&self, word: &Word, rank: u8) -> Choice {
-        self.key(word.0, icon::KEYWORD, word.1, rank)
+        Choice {
+            documentation: describe::word(word),
+            ..self.key(word.name, icon::KEYWORD, word.summary, rank)
+        }
     }
 
     /// Returns a key with what its syntax puts behind it, unless that stands there.

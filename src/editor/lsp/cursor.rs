@@ -28,8 +28,6 @@ pub(super) struct Cursor {
     pub(super) at: At,
     /// The word there.
     pub(super) word: Range<usize>,
-    /// The mapping's syntax takes `{ a: b }` here: YAML in braces.
-    pub(super) flow: bool,
 }
 
 /// Returns what a place lies in. With `whole`, the word reaches to its end, else to the place.

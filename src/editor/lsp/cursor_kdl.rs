@@ -152,7 +152,7 @@ impl<'t> Reader<'t> {
         if at == At::Value {
             path.extend(self.property.map(str::to_owned));
         }
-        Cursor { path, at, word: word_start(self.text)..self.text.len(), flow: false }
+        Cursor { path, at, word: word_start(self.text)..self.text.len() }
     }
 }
 

@@ -160,10 +160,9 @@ impl Reader<'_> {
     }
 
     fn cursor(self, at: At) -> Cursor {
-        let flow = !self.flows.is_empty();
         let mut path: Vec<String> = self.blocks.iter().map(|(_, key)| (*key).to_owned()).collect();
         path.extend(self.flows.iter().filter_map(|flow| flow.key).map(str::to_owned));
-        Cursor { path, at, word: word_start(self.text)..self.text.len(), flow }
+        Cursor { path, at, word: word_start(self.text)..self.text.len() }
     }
 }
 

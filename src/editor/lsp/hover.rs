@@ -6,8 +6,8 @@ use super::cursor::{At, cursor};
 use super::describe;
 use super::navigate;
 use super::place::{Place, place};
-use super::words::{self, Word};
 use super::workspace::{Text, Workspace};
+use crate::config::language::{self, Words};
 use crate::model::catalog::Catalog;
 
 /// Returns what a place is, as Markdown.
@@ -49,13 +49,13 @@ pub(super) fn hover(
             Some(describe::kind(&registry, kind))
         }
         _ => {
-            let known: &[Word] = match here {
-                Place::Top => words::TOP,
-                Place::Body(_) => words::BODY,
+            let known: Words = match here {
+                Place::Top => language::TOP,
+                Place::Body(_) => language::BODY,
                 Place::Words(words) => words,
                 _ => return None,
             };
-            known.iter().find(|(known, _)| *known == word).map(describe::word)
+            language::find(known, word).map(describe::word)
         }
     }
 }
@@ -65,7 +65,7 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     let found = workspace.find(text.path.parent()?, path);
     let Some(found) = found else {
         let root = path.split('.').next()?;
-        return words::ROOTS.iter().find(|(word, _)| *word == root).map(describe::word);
+        return language::find(language::ROOTS, root).map(describe::word);
     };
     let place = workspace.location(found.file, &found.declared.at)?;
     let file = found.file.file_name()?.to_string_lossy();

@@ -11,7 +11,7 @@ pub(super) struct Lines<'t> {
 impl<'t> Lines<'t> {
     /// Indexes a text.
     pub(super) fn of(text: &'t str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
 

@@ -16,12 +16,12 @@ mod hover;
 mod lines;
 mod names;
 mod navigate;
+mod overlay;
 mod place;
 mod protocol;
 mod references;
 mod rename;
 mod server;
-mod words;
 mod workspace;
 
 pub use server::Server;

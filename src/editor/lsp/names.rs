@@ -39,6 +39,8 @@ pub(super) struct Names {
     pub(super) references: Vec<(String, Range<usize>)>,
     /// Paths at which environments set variables: `environments.prod.vars.size`.
     pub(super) set: Vec<String>,
+    /// Paths of the files that it includes, as they are written.
+    pub(super) included: Vec<String>,
 }
 
 /// Reads a file's names; `None` when it cannot be parsed.
@@ -74,8 +76,10 @@ impl Reader<'_> {
                     self.declare(format!("{word}.{}", entry.key), None, entry);
                 }
             }
-            if word == "environments" {
-                self.environments(block);
+            match word {
+                "environments" => self.environments(block),
+                "include" => self.names.included.extend(texts(&block.value)),
+                _ => {}
             }
             self.refer(&block.value, PLAIN.contains(&word));
         }
@@ -159,11 +163,19 @@ impl Reader<'_> {
 }
 
 fn keys(node: &Node) -> Vec<String> {
+    match &node.value {
+        NodeValue::Mapping(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
+        NodeValue::Sequence(_) => texts(node),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the texts of a list, or the only one.
+fn texts(node: &Node) -> Vec<String> {
     let text = |node: &Node| node.scalar().map(|scalar| scalar.text.to_string());
     match &node.value {
         NodeValue::Sequence(items) => items.iter().filter_map(text).collect(),
-        NodeValue::Mapping(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
-        _ => Vec::new(),
+        _ => text(node).into_iter().collect(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `Place`: what the schema has at a path of keys.
 
-use super::words::{self, Word};
+use crate::config::language::{self, Takes, Word, Words};
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What stands at a path.
@@ -26,11 +26,11 @@ pub(super) enum Place {
         ty: &'static Type,
     },
     /// A map of the language's words.
-    Words(&'static [Word]),
+    Words(Words),
     /// A map from the variables' names.
     Variables,
-    /// A value that one of the language's words takes.
-    Value(&'static str),
+    /// The value of one of the language's words.
+    Value(&'static Word),
     /// Addresses, as they are: `depends_on`.
     Addresses,
     /// Anything.
@@ -51,30 +51,34 @@ pub(super) fn place<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
 }
 
 fn language<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
-    let entries = |words: &'static [Word], rest: &[S]| match rest {
-        [] => Place::Words(words),
-        [key, ..] => value_of(words, key.as_ref()),
-    };
     match (first, rest) {
         ("data", []) => Place::Lookups,
         ("data", [kind, rest @ ..]) => match registry.top_level().find(|k| k.name == kind.as_ref()) {
             Some(kind) => lookup(kind, rest),
             None => Place::Free,
         },
-        ("vars" | "environments" | "policy" | "use" | "stacks" | "locals" | "outputs", []) => {
-            Place::Names(None)
-        }
-        ("vars", [_, rest @ ..]) => entries(words::VARIABLE, rest),
-        ("environments", [_, key]) if key.as_ref() == "vars" => Place::Variables,
-        ("environments", [_, rest @ ..]) => entries(words::ENVIRONMENT, rest),
-        ("policy", [_, rest @ ..]) => entries(words::POLICY, rest),
-        ("use", [_, rest @ ..]) => entries(words::USE, rest),
-        ("stacks", [_, rest @ ..]) => entries(words::STACK, rest),
-        ("moved", rest) => entries(words::MOVED, rest),
-        ("import", rest) => entries(words::IMPORT, rest),
-        ("removed", rest) => entries(words::REMOVED, rest),
-        (_, []) => value_of(words::TOP, first),
+        _ => word(language::TOP, first, rest),
+    }
+}
+
+/// Returns what stands behind one of several words.
+fn word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
+    let Some(word) = language::find(words, name) else { return Place::Free };
+    match (word.takes, rest) {
+        (Takes::Named(_), []) => Place::Names(None),
+        (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => entries(words, rest),
+        (Takes::Address, []) => Place::Addresses,
+        (Takes::Variables, []) => Place::Variables,
+        (_, []) => Place::Value(word),
         _ => Place::Free,
+    }
+}
+
+fn entries<S: AsRef<str>>(words: Words, rest: &[S]) -> Place {
+    match rest {
+        [] if words.is_empty() => Place::Free,
+        [] => Place::Words(words),
+        [key, rest @ ..] => word(words, key.as_ref(), rest),
     }
 }
 
@@ -86,14 +90,6 @@ fn lookup<S: AsRef<str>>(kind: &'static Kind, rest: &[S]) -> Place {
             Some(attribute) => typed(kind, attribute, &attribute.ty, rest),
             None => Place::Free,
         },
-    }
-}
-
-fn value_of(words: &'static [Word], key: &str) -> Place {
-    match words.iter().find(|(word, _)| *word == key) {
-        Some(("from" | "to", _)) => Place::Addresses,
-        Some((word, _)) => Place::Value(word),
-        None => Place::Free,
     }
 }
 
@@ -109,15 +105,7 @@ fn body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> 
             Some((_, rest)) => body(registry, child, rest),
         };
     }
-    match (key, rest) {
-        ("lifecycle", []) => Place::Words(words::LIFECYCLE),
-        ("lifecycle", [key]) if key.as_ref() == "timeouts" => Place::Words(words::TIMEOUTS),
-        ("lifecycle", [key]) => value_of(words::LIFECYCLE, key.as_ref()),
-        ("deliver_secret", []) => Place::Words(words::DELIVER),
-        ("depends_on", []) => Place::Addresses,
-        (key, []) => value_of(words::BODY, key),
-        _ => Place::Free,
-    }
+    word(language::BODY, key, rest)
 }
 
 fn typed<S: AsRef<str>>(
@@ -162,5 +150,56 @@ pub(super) fn innermost(ty: &'static Type) -> &'static Type {
     match ty {
         Type::List(of) | Type::Set { of, .. } => innermost(of),
         ty => ty,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn paths_lead_to_words() {
+        let at = |path: &str| place(&REGISTRY, &path.split('/').collect::<Vec<_>>());
+        for (path, words) in [
+            ("vars/size", language::VARIABLE),
+            ("environments/prod", language::ENVIRONMENT),
+            ("policy/budget", language::POLICY),
+            ("use/eu", language::USE),
+            ("stacks/net", language::STACK),
+            ("moved", language::MOVED),
+            ("import", language::IMPORT),
+            ("removed", language::REMOVED),
+            ("vm/web/lifecycle", language::LIFECYCLE),
+            ("vm/web/lifecycle/timeouts", language::TIMEOUTS),
+            ("vm/web/lifecycle/ignore_drift", language::IGNORED),
+            ("api_key/ci/deliver_secret", language::DELIVER),
+            ("database/main/users/u/lifecycle", language::LIFECYCLE),
+        ] {
+            assert_eq!(at(path), Place::Words(words), "{path}");
+        }
+        for (path, wanted) in [
+            ("data", Place::Lookups),
+            ("vars", Place::Names(None)),
+            ("locals", Place::Names(None)),
+            ("locals/a", Place::Free),
+            ("locals/a/b", Place::Free),
+            ("environments/prod/vars", Place::Variables),
+            ("environments/prod/set/x", Place::Free),
+            ("moved/from", Place::Addresses),
+            ("vm/web/depends_on", Place::Addresses),
+            ("nothing", Place::Free),
+            ("vm/web/nothing", Place::Free),
+        ] {
+            assert_eq!(at(path), wanted, "{path}");
+        }
+        for (path, name) in [
+            ("removed/action", "action"),
+            ("policy/p/on", "on"),
+            ("vm/web/when", "when"),
+            ("stead", "stead"),
+        ] {
+            assert!(matches!(at(path), Place::Value(word) if word.name == name), "{path}");
+        }
     }
 }

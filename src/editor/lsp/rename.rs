@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::change;
 use super::navigate;
 use super::protocol::TextEdit;
-use super::workspace::{Disk, Text, Workspace};
+use super::workspace::{Text, Workspace};
 use crate::config::edit::{self, Edit, File, Literal, Path};
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::schema::Attribute;
@@ -49,12 +49,11 @@ pub(super) fn rename(
     text: &Text,
     offset: usize,
     new: &str,
-    disk: &dyn Disk,
 ) -> Result<BTreeMap<String, Vec<TextEdit>>, String> {
     prepare(workspace, text, offset)?;
     let nothing = || "Nothing here has a name that can be changed.".to_owned();
     let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
-    let directory = text.path.parent().ok_or_else(nothing)?;
+    let directory = found.file.parent().ok_or_else(nothing)?;
     let (above, old) = found.path.rsplit_once('.').ok_or_else(nothing)?;
     if !is_legal_segment(new) {
         return Err(format!("`{new}` is no name: names hold a-z, 0-9, _ and - only."));
@@ -64,15 +63,19 @@ pub(super) fn rename(
         return Err(format!("`{to}` is declared already."));
     }
     let mut changes = BTreeMap::new();
-    for file in workspace.texts(directory, disk) {
-        let mut edits = Vec::new();
+    for file in workspace.around(directory).into_values() {
         let own = file.path == found.file;
+        // Nothing there names it.
+        if !own && !file.text.contains(old) {
+            continue;
+        }
+        let mut edits = Vec::new();
         if own {
             edits.push(Edit::Rename(Path::of(found.path), new.into()));
         }
         if above == "vars" {
             edits.extend(
-                settings(workspace, &file, old).map(|path| Edit::Rename(Path::of(path), new.into())),
+                settings(workspace, file, old).map(|path| Edit::Rename(Path::of(path), new.into())),
             );
         }
         edits.push(Edit::Redirect(vec![(found.path.into(), to.as_str().into())]));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::check::{self, Checked, Found};
+use super::check::{self, Checked};
 use super::lines::Lines;
 use super::protocol::{About, Incoming, Markup, Problem};
 use super::workspace::{Disk, Text, Workspace};
@@ -15,6 +15,7 @@ use crate::config::discover::is_stack_file;
 use crate::config::edit::File;
 use crate::config::layout;
 use crate::config::load::Request;
+use crate::config::trees::Trees;
 use crate::model::schema::Registry;
 
 /// The protocol's codes of errors.
@@ -46,6 +47,10 @@ pub struct Server {
     /// Directories whose texts changed since they were checked.
     behind: BTreeSet<PathBuf>,
     checked: BTreeMap<PathBuf, Checked>,
+    /// What the files of each directory were read as.
+    trees: BTreeMap<PathBuf, Trees>,
+    /// What the editor was told of each file.
+    told: BTreeMap<PathBuf, Vec<Problem>>,
 }
 
 /// Why a request has no answer.
@@ -61,6 +66,8 @@ impl Server {
             stage: Stage::Begun,
             behind: BTreeSet::new(),
             checked: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -95,25 +102,46 @@ impl Server {
 
     /// Checks what changed, and returns the diagnostics.
     pub fn catch_up(&mut self, disk: &dyn Disk) -> Vec<String> {
-        let mut messages = Vec::new();
+        let mut touched = BTreeSet::new();
         for directory in std::mem::take(&mut self.behind) {
-            let new = check::check(&self.workspace, &directory, &self.request, disk);
-            let old = self.checked.remove(&directory).unwrap_or_default();
-            let gone = old.keys().filter(|file| !new.contains_key(*file));
-            messages.extend(gone.map(|file| self.published(file, &[])));
-            for (file, found) in &new {
-                let was = old.get(file);
-                let same = was.is_some_and(|was| {
-                    was.iter().map(|found| &found.problem).eq(found.iter().map(|found| &found.problem))
-                });
+            let trees = self.trees.entry(directory.clone()).or_default();
+            let new = check::check(&self.workspace, &directory, &self.request, disk, trees);
+            touched.extend(new.found.keys().cloned());
+            let old = self.checked.insert(directory, new);
+            touched.extend(old.into_iter().flat_map(|old| old.found.into_keys()));
+        }
+        let mut messages = Vec::new();
+        for file in touched {
+            let problems = self.problems(&file);
+            let is_new = match self.told.get(&file) {
+                Some(told) => *told != problems,
                 // A file that never had a problem needs no word.
-                if !same && (was.is_some() || !found.is_empty() || self.is_open(file)) {
-                    messages.push(self.published(file, found));
-                }
+                None => !problems.is_empty() || self.is_open(&file),
+            };
+            if is_new {
+                messages.push(self.published(&file, &problems));
+                self.told.insert(file, problems);
             }
-            self.checked.insert(directory, new);
         }
         messages
+    }
+
+    /// Returns the problems of a file, whichever stack they were found in; one that several have, once.
+    fn problems(&self, file: &Path) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = Vec::new();
+        let mut known = BTreeSet::new();
+        // Its own directory's words come first.
+        let own = self.checked.iter().filter(|(directory, _)| file.parent() == Some(directory));
+        let others = self.checked.iter().filter(|(directory, _)| file.parent() != Some(directory));
+        for (n, (_, checked)) in own.chain(others).enumerate() {
+            let found = checked.found.get(file).into_iter().flatten().map(|found| &found.problem);
+            let new: Vec<&Problem> = found
+                .filter(|problem| n == 0 || !known.contains(&(problem.range.start, problem.code)))
+                .collect();
+            known.extend(new.iter().map(|problem| (problem.range.start, problem.code)));
+            problems.extend(new.into_iter().cloned());
+        }
+        problems
     }
 
     /// Returns whether the session ended, and whether it did in order.
@@ -129,8 +157,7 @@ impl Server {
         self.workspace.text(&self.workspace.uri(file)).is_some()
     }
 
-    fn published(&self, file: &Path, found: &[Found]) -> String {
-        let problems: Vec<&Problem> = found.iter().map(|found| &found.problem).collect();
+    fn published(&self, file: &Path, problems: &[Problem]) -> String {
         let params = json!({ "uri": self.workspace.uri(file), "diagnostics": problems });
         json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params })
             .to_string()
@@ -165,6 +192,9 @@ impl Server {
         if is_stack_file(name) {
             self.behind.extend(file.parent().map(Path::to_owned));
         }
+        // Whoever includes or uses it sees what was typed.
+        let readers = self.checked.iter().filter(|(_, checked)| checked.read.contains(&file));
+        self.behind.extend(readers.map(|(directory, _)| directory.clone()));
     }
 
     fn answer(&mut self, method: &str, params: Value, disk: &dyn Disk) -> Result<Value, Failed> {
@@ -207,8 +237,10 @@ impl Server {
     ) -> Result<Value, Failed> {
         let directory = text.path.parent().unwrap_or(Path::new("")).to_owned();
         if !["formatting", "codeAction"].contains(&method) {
-            let texts = self.workspace.texts(&directory, disk);
-            self.workspace.learn(&texts);
+            self.workspace.learn(&directory, disk);
+        }
+        if ["references", "rename"].contains(&method) {
+            self.workspace.learn_neighbours(&directory, disk);
         }
         let workspace = &self.workspace;
         let lines = Lines::of(&text.text);
@@ -234,7 +266,7 @@ impl Server {
                 Ok(json!({ "range": lines.range(at.start, at.end), "placeholder": name }))
             }
             "rename" => {
-                let changes = rename::rename(workspace, text, offset, &about.new_name, disk);
+                let changes = rename::rename(workspace, text, offset, &about.new_name);
                 let changes = changes.map_err(|why| Failed(REQUEST_FAILED, why))?;
                 Ok(json!({ "changes": changes }))
             }

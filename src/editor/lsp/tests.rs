@@ -2,7 +2,9 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "a test writes what it sends where it sends it")]
 
-use std::path::Path;
+mod elsewhere;
+
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -39,7 +41,11 @@ outputs { ip $vm.web.public_ipv4_address; size \"😀 ${vars.size}\" }
 struct Nothing(Vec<(String, String)>);
 
 impl Disk for Nothing {
-    fn stack_files(&self, _: &Path) -> Vec<(String, String)> {
+    fn neighbours(&self, directory: &Path) -> Vec<PathBuf> {
+        vec![directory.to_owned()]
+    }
+
+    fn stack_files(&self, _: &Path, _: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
         self.0.clone()
     }
 
@@ -275,7 +281,7 @@ fn hover_tells_type_change_and_place() {
     assert!(reference.contains("`vpc.main` · stead.yaml:4"), "{reference}");
     let attribute = hover("stead.yaml", &YAML.replace("$vm.web.public", "$vm.web.pub|lic"));
     assert!(attribute.contains("set by the service"), "{attribute}");
-    assert!(hover("stead.yaml", &YAML.replace("vars:", "va|rs:")).contains("`$vars.NAME`"));
+    assert!(hover("stead.yaml", &YAML.replace("vars:", "va|rs:")).contains("$vars.size"));
     assert!(hover("stead.yaml", &YAML.replace("vm:\n", "v|m:\n")).starts_with("**vm**"));
     assert_eq!(hover("stead.yaml", "# pl|an"), "");
 }

@@ -1,12 +1,15 @@
-//! `Workspace`: the open texts over those on the disk, a directory at a time.
+//! `Workspace`: the open texts over those on the disk, a stack or a module at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::lines::Lines;
 use super::names::{Declared, Names, names};
+use super::overlay::{Overlay, normal};
 use super::protocol::{ContentChange, Location, Range};
+use crate::config::discover::is_stack_file;
 use crate::config::document::Syntax;
 use crate::config::files::Files;
 use crate::config::syntax::syntax_of;
@@ -16,11 +19,15 @@ use crate::model::source::Source;
 
 /// What is on the disk.
 pub trait Disk {
-    /// Returns the stack files of a directory by name; those that cannot be read are left out.
-    fn stack_files(&self, directory: &Path) -> Vec<(String, String)>;
+    /// Returns the stack files of a directory by name, but for the names that are open; those that cannot be
+    /// read are left out.
+    fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)>;
 
     /// Returns what a stack in a directory may read besides.
     fn files(&self, directory: &Path) -> Box<dyn Files>;
+
+    /// Returns the directories with stack files within which a directory shares configuration.
+    fn neighbours(&self, directory: &Path) -> Vec<PathBuf>;
 
     /// Returns the catalog names that a directory's lock pins.
     fn pinned(&self, directory: &Path) -> Option<Catalog>;
@@ -69,6 +76,8 @@ pub(super) struct Workspace {
     pub(super) registry: Registry,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, Known>,
+    /// What each directory's stack or module is made of: its own files, then those that they include.
+    units: BTreeMap<PathBuf, Vec<Text>>,
 }
 
 /// A declaration, and the file that it stands in.
@@ -85,7 +94,7 @@ pub(super) struct Found<'w> {
 impl Workspace {
     /// Returns a workspace without files.
     pub(super) fn new(registry: Registry) -> Self {
-        Self { registry, open: BTreeMap::new(), known: BTreeMap::new() }
+        Self { registry, open: BTreeMap::new(), known: BTreeMap::new(), units: BTreeMap::new() }
     }
 
     /// Opens a text, or takes a new one for it.
@@ -139,50 +148,94 @@ impl Workspace {
 
     /// Returns all stack files of a directory, the open ones as they are in the editor.
     pub(super) fn texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
-        let mut all: BTreeMap<PathBuf, Arc<str>> = BTreeMap::new();
-        for (name, text) in disk.stack_files(directory) {
-            all.insert(directory.join(name), text.into());
-        }
+        let is_open = |name: &str| self.open.contains_key(&directory.join(name));
+        let read = disk.stack_files(directory, &is_open).into_iter();
+        let mut all: Vec<Text> = read
+            .filter(|(name, _)| !is_open(name))
+            .map(|(name, text)| Text { path: directory.join(name), text: text.into() })
+            .collect();
         for (path, (_, text)) in &self.open {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if path.parent() == Some(directory) && crate::config::discover::is_stack_file(name) {
-                all.insert(path.clone(), text.clone());
+            if path.parent() == Some(directory) && is_stack_file(name) {
+                all.push(Text { path: path.clone(), text: text.clone() });
             }
         }
-        all.into_iter().map(|(path, text)| Text { path, text }).collect()
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all
     }
 
-    /// Reads the names of a directory's files; a file that cannot be parsed keeps those that it had.
-    pub(super) fn learn(&mut self, texts: &[Text]) {
-        for text in texts {
-            if self.known.get(&text.path).is_some_and(|known| known.tried == text.text) {
-                continue;
-            }
-            match (names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
-                (Some(names), _) => {
-                    let (tried, read) = (text.text.clone(), text.text.clone());
-                    self.known.insert(text.path.clone(), Known { tried, read, names });
+    /// Returns what a directory's stack may read, the open texts as they are in the editor.
+    pub(super) fn overlay(&self, directory: &Path, disk: &dyn Disk) -> Overlay {
+        let open = self.open.iter().map(|(path, (_, text))| (path.clone(), text.clone()));
+        Overlay::new(disk.files(directory), Rc::new(open.collect()), directory)
+    }
+
+    /// Reads the names of a directory's files and of those that they include; a file that cannot be parsed
+    /// keeps the names that it had.
+    pub(super) fn learn(&mut self, directory: &Path, disk: &dyn Disk) {
+        let mut unit = self.texts(directory, disk);
+        let files = self.overlay(directory, disk);
+        let mut seen: BTreeSet<PathBuf> = unit.iter().map(|text| text.path.clone()).collect();
+        let mut next = 0;
+        while let Some(text) = unit.get(next).cloned() {
+            next += 1;
+            self.read(&text);
+            let included = self.known.get(&text.path).map(|known| known.names.included.as_slice());
+            for way in included.unwrap_or_default() {
+                let path = normal(&text.path.parent().unwrap_or(directory).join(way));
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                if is_stack_file(name)
+                    && seen.insert(path.clone())
+                    && let Some(text) = files.text(&path)
+                {
+                    unit.push(Text { path, text });
                 }
-                (None, Some(known)) => known.tried = text.text.clone(),
-                (None, None) => {}
             }
+        }
+        self.units.insert(directory.to_owned(), unit);
+    }
+
+    /// Reads all stacks and modules that may include files of a directory.
+    pub(super) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn Disk) {
+        for neighbour in disk.neighbours(directory) {
+            self.learn(&neighbour, disk);
         }
     }
 
-    /// Returns the names of the files of a directory.
+    fn read(&mut self, text: &Text) {
+        if self.known.get(&text.path).is_some_and(|known| known.tried == text.text) {
+            return;
+        }
+        match (names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
+            (Some(names), _) => {
+                let (tried, read) = (text.text.clone(), text.text.clone());
+                self.known.insert(text.path.clone(), Known { tried, read, names });
+            }
+            (None, Some(known)) => known.tried = text.text.clone(),
+            (None, None) => {}
+        }
+    }
+
+    /// Returns the files that share names with those of a directory: its own unit, and every other one that
+    /// includes a file of it.
+    pub(super) fn around(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
+        let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
+        let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
+        units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
+    }
+
+    /// Returns the names of the files that share them with those of a directory.
     pub(super) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
-        let inside = move |path: &Path| path.parent() == Some(directory);
-        self.known
-            .iter()
-            .filter(move |(path, _)| inside(path))
-            .map(|(path, known)| (path.as_path(), &known.names))
+        let around = self.around(directory).into_keys();
+        around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
 
     /// Returns the innermost declaration that a path leads to, or into.
     pub(super) fn find(&self, directory: &Path, path: &str) -> Option<Found<'_>> {
+        let names: Vec<(&Path, &Names)> = self.names(directory).collect();
         let mut path = path;
         loop {
-            for (file, names) in self.names(directory) {
+            for (file, names) in &names {
                 if let Some((path, declared)) = names.declared.get_key_value(path) {
                     return Some(Found { path, declared, file });
                 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::resource::{lookup, named};
-use super::{Known, closed, definition, described, entries};
+use super::{Known, chosen, closed, definition, described, entries, names, needed, says};
+use crate::config::language::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
 
 /// One part of an address.
 pub(super) const NAME: &str = "^[a-z0-9_-]+$";
@@ -15,42 +16,36 @@ const ADDRESS: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$";
 const EXPRESSION: &str = r"^\$\{[\s\S]*\}$";
 /// A path that depends on nothing.
 const PATH: &str = "^[^$]+$";
-/// The types of variables.
-const TYPES: &[&str] =
-    &["string", "int", "number", "bool", "cidr", "secret", "list(string)", "set(string)", "map(string)"];
 /// Collections of any depth.
 const COLLECTION: &str = r"^\s*(list|set|map)\s*\(.+\)\s*$";
 
 /// Returns the schemas of the blocks that need nothing of the registry.
 fn plain() -> Map<String, Value> {
     entries([
-        ("stead", json!({"enum": [1, "1"], "description": "The version of the language."})),
-        ("stack", described(json!({"type": ["string", "integer"], "pattern": NAME}), "The stack's name.")),
-        (
-            "backend",
-            json!({"const": "required", "description": "The local ledger is refused: settings say where it is kept."}),
-        ),
-        ("vars", named(&definition("variable"), "Variables: the only thing that environments differ in.")),
-        ("environments", named(&definition("environment"), "Environments, chosen by `-e`.")),
-        ("locals", named(&json!(true), "Values with a name; computed once.")),
-        ("outputs", named(&json!(true), "What to print when all is done, and other stacks may read.")),
-        ("moved", list("moved", "New addresses of what the ledger has under old ones.")),
-        ("import", list("import", "Live objects that become a resource's.")),
-        ("removed", list("removed", "What becomes of objects whose block is gone.")),
+        ("stead", json!({"enum": [1, "1"], "description": says(TOP, "stead")})),
+        ("stack", described(json!({"type": ["string", "integer"], "pattern": NAME}), says(TOP, "stack"))),
+        ("backend", json!({"const": "required", "description": says(TOP, "backend")})),
+        ("vars", named(&definition("variable"), says(TOP, "vars"))),
+        ("environments", named(&definition("environment"), says(TOP, "environments"))),
+        ("locals", named(&json!(true), says(TOP, "locals"))),
+        ("outputs", named(&json!(true), says(TOP, "outputs"))),
+        ("moved", list("moved", says(TOP, "moved"))),
+        ("import", list("import", says(TOP, "import"))),
+        ("removed", list("removed", says(TOP, "removed"))),
         ("include", include()),
-        ("use", named(&definition("use"), "Directories as modules.")),
-        ("stacks", named(&definition("stack"), "Other stacks whose outputs are read.")),
+        ("use", named(&definition("use"), says(TOP, "use"))),
+        ("stacks", named(&definition("stack"), says(TOP, "stacks"))),
     ])
 }
 
 /// Returns the schemas of all blocks but kinds.
 pub(super) fn properties(known: Known<'_>) -> Map<String, Value> {
     let mut blocks = plain();
-    blocks.insert("policy".to_owned(), named(&policy(known), "Rules that a plan must pass."));
+    blocks.insert("policy".to_owned(), named(&policy(known), says(TOP, "policy")));
     let kinds = known.registry.top_level();
     let lookups = kinds.map(|kind| (kind.name.to_owned(), named(&lookup(known, kind), kind.summary)));
     let data = closed(lookups.collect(), &[]);
-    blocks.insert("data".to_owned(), described(data, "Objects that this stack does not manage."));
+    blocks.insert("data".to_owned(), described(data, says(TOP, "data")));
     blocks
 }
 
@@ -61,7 +56,7 @@ fn list(name: &str, text: &str) -> Value {
 fn include() -> Value {
     let path = json!({"type": "string", "pattern": PATH});
     json!({
-        "description": "Files that are read as if they stood beside this one.",
+        "description": says(TOP, "include"),
         "anyOf": [{"type": "array", "items": path}, path, {"type": "null"}],
     })
 }
@@ -83,12 +78,12 @@ pub(super) fn definitions() -> Map<String, Value> {
     entries([
         ("condition", condition),
         ("for_each", for_each),
-        ("timeouts", described(timeouts, "How long it may take.")),
+        ("timeouts", described(timeouts, says(language::LIFECYCLE, "timeouts"))),
         ("addresses", addresses),
         ("deliver_secret", deliver_secret()),
         ("variable", variable()),
         ("environment", environment()),
-        ("moved", closed(entries([("from", address.clone()), ("to", address.clone())]), &["from", "to"])),
+        ("moved", closed(entries([("from", address.clone()), ("to", address.clone())]), &needed(MOVED))),
         ("import", import(&address)),
         ("removed", removed(&address)),
         ("use", module()),
@@ -109,45 +104,48 @@ fn import(address: &Value) -> Value {
         ("id", json!({"type": ["string", "integer"], "minLength": 1})),
         ("when", definition("condition")),
     ]);
-    closed(entry, &["to", "id"])
+    closed(entry, &needed(IMPORT))
 }
 
 fn removed(address: &Value) -> Value {
     let action = json!({
-        "enum": ["forget", "delete"],
-        "description": "forget: the object stays live; delete: it goes.",
+        "enum": chosen(REMOVED, "action"),
+        "description": says(REMOVED, "action"),
     });
-    closed(entries([("from", address.clone()), ("action", action)]), &["from", "action"])
+    closed(entries([("from", address.clone()), ("action", action)]), &needed(REMOVED))
 }
 
 fn module() -> Value {
-    let with = described(json!({"type": ["object", "null"]}), "Values of the module's variables.");
+    let with = described(json!({"type": ["object", "null"]}), says(USE, "with"));
     let call = entries([
-        ("source", json!({"type": "string", "pattern": PATH, "description": "The module's directory."})),
+        ("source", json!({"type": "string", "pattern": PATH, "description": says(USE, "source")})),
         ("with", with),
         ("for_each", definition("for_each")),
         ("when", definition("condition")),
     ]);
-    closed(call, &["source"])
+    closed(call, &needed(USE))
 }
 
 fn stack() -> Value {
-    let path = json!({"type": "string", "pattern": PATH, "description": "The stack's directory."});
+    let path = json!({"type": "string", "pattern": PATH, "description": says(language::STACK, "source")});
     let entry = entries([("source", path.clone()), ("env", json!({"type": "string", "pattern": PATH}))]);
-    json!({"anyOf": [path, closed(entry, &["source"])]})
+    json!({"anyOf": [path, closed(entry, &needed(language::STACK))]})
 }
 
 fn environment() -> Value {
     let paths = json!({
         "type": ["object", "null"],
         "propertyNames": {"pattern": r"^[^.]+(\.[^.]+)+$"},
-        "description": "Values that replace exactly one path each: `database.main.storage_gb: 80`.",
+        "description": says(ENVIRONMENT, "set"),
     });
     let mut schema = closed(
         entries([
-            ("default", json!({"type": "boolean", "description": "It is meant when none is said."})),
-            ("confirm", json!({"enum": ["ask", "typed"], "description": "How an apply asks."})),
-            ("vars", json!({"type": ["object", "null"], "description": "Values of variables."})),
+            ("default", json!({"type": "boolean", "description": says(ENVIRONMENT, "default")})),
+            (
+                "confirm",
+                json!({"enum": chosen(ENVIRONMENT, "confirm"), "description": says(ENVIRONMENT, "confirm")}),
+            ),
+            ("vars", json!({"type": ["object", "null"], "description": says(ENVIRONMENT, "vars")})),
             ("set", paths),
         ]),
         &[],
@@ -158,29 +156,23 @@ fn environment() -> Value {
 
 fn variable() -> Value {
     let ty = json!({
-        "description": "Its type; string when it is not said.",
-        "anyOf": [{"enum": TYPES}, {"type": "string", "pattern": COLLECTION}],
+        "description": says(VARIABLE, "type"),
+        "anyOf": [{"enum": names(language::TYPES)}, {"type": "string", "pattern": COLLECTION}],
     });
     let mut schema = closed(
         entries([
             ("type", ty),
-            (
-                "default",
-                json!({"description": "Its value when nobody gives one; without it, one must be given."}),
-            ),
-            ("one_of", json!({"type": "array", "description": "The only values that it takes."})),
+            ("default", json!({"description": says(VARIABLE, "default")})),
+            ("one_of", json!({"type": "array", "description": says(VARIABLE, "one_of")})),
             (
                 "check",
-                json!({"type": "string", "pattern": EXPRESSION, "description": "What must hold of `self`."}),
+                json!({"type": "string", "pattern": EXPRESSION, "description": says(VARIABLE, "check")}),
             ),
             (
                 "description",
-                json!({"type": ["string", "number", "boolean"], "description": "What it is for."}),
+                json!({"type": ["string", "number", "boolean"], "description": says(VARIABLE, "description")}),
             ),
-            (
-                "from_file",
-                json!({"type": "string", "description": "The file that holds it, below the stack's directory."}),
-            ),
+            ("from_file", json!({"type": "string", "description": says(VARIABLE, "from_file")})),
         ]),
         &[],
     );
@@ -214,16 +206,16 @@ fn policy(known: Known<'_>) -> Value {
     let kinds: Vec<&str> = known.registry.kinds.iter().map(|kind| kind.name).collect();
     let kind = json!({"enum": kinds});
     let on = json!({
-        "description": "The kinds that it is about; without it, the plan as a whole.",
+        "description": says(POLICY, "on"),
         "anyOf": [kind, {"type": "array", "items": kind}],
     });
     let rule = entries([
         ("on", on),
-        ("deny", json!({"type": "string", "pattern": EXPRESSION, "description": "What must not be true."})),
+        ("deny", json!({"type": "string", "pattern": EXPRESSION, "description": says(POLICY, "deny")})),
         (
             "message",
-            json!({"type": ["string", "number", "boolean"], "minLength": 1, "description": "What to tell then."}),
+            json!({"type": ["string", "number", "boolean"], "minLength": 1, "description": says(POLICY, "message")}),
         ),
     ]);
-    closed(rule, &["deny", "message"])
+    closed(rule, &needed(POLICY))
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::blocks::{NAME, NAMES};
-use super::{Known, closed, definition, described, entries, values};
+use super::{Known, chosen, closed, definition, described, entries, needed, says, values};
+use crate::config::language::{BODY, IGNORED, LIFECYCLE};
 use crate::model::schema::{AlsoIn, Attribute, Kind, Presence, Scope, Type};
 
 /// Returns the schema of a map of names, each with a block of this schema.
@@ -82,20 +83,17 @@ fn also_in(known: Known<'_>, child: &Kind, also: AlsoIn) -> Value {
 /// The words that every block of a kind takes.
 fn words(kind: &Kind) -> Map<String, Value> {
     let mut words = entries([
-        ("for_each", described(definition("for_each"), "One instance for each key.")),
-        ("when", described(definition("condition"), "Whether this environment has it at all.")),
-        (
-            "depends_on",
-            described(definition("addresses"), "What must be there first, and no reference shows."),
-        ),
+        ("for_each", described(definition("for_each"), says(BODY, "for_each"))),
+        ("when", described(definition("condition"), says(BODY, "when"))),
+        ("depends_on", described(definition("addresses"), says(BODY, "depends_on"))),
         ("lifecycle", lifecycle(kind)),
     ]);
     if kind.scope == Scope::Project {
-        let text = "The project that it belongs to: `$project.NAME`, or a name or id.";
+        let text = says(BODY, "project");
         words.insert("project".to_owned(), json!({"type": "string", "minLength": 1, "description": text}));
     }
     if kind.shown_once.is_some() {
-        let text = "Where the secret goes that the service shows once.";
+        let text = says(BODY, "deliver_secret");
         words.insert("deliver_secret".to_owned(), described(definition("deliver_secret"), text));
     }
     words
@@ -110,30 +108,30 @@ fn lifecycle(kind: &Kind) -> Value {
             ("field", field.clone()),
             (
                 "reason",
-                json!({"type": ["string", "number", "boolean"], "description": "Why, for whoever reads it."}),
+                json!({"type": ["string", "number", "boolean"], "description": says(IGNORED, "reason")}),
             ),
             (
                 "until",
-                json!({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "description": "The last day that it holds."}),
+                json!({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "description": says(IGNORED, "until")}),
             ),
         ]),
-        &["field"],
+        &needed(IGNORED),
     );
     let one = json!({"anyOf": [field, entry]});
     let ignored = json!({
-        "description": "Attributes whose live side is left alone; an edit of the file still applies.",
+        "description": says(LIFECYCLE, "ignore_drift"),
         "anyOf": [{"type": "array", "items": one}, one],
     });
     let mut schema = closed(
         entries([
-            ("protect", described(definition("condition"), "No deletion, no replacement.")),
+            ("protect", described(definition("condition"), says(LIFECYCLE, "protect"))),
             (
                 "on_remove",
-                json!({"enum": ["delete", "keep"], "default": "delete", "description": "What becomes of the object when its block goes."}),
+                json!({"enum": chosen(LIFECYCLE, "on_remove"), "default": "delete", "description": says(LIFECYCLE, "on_remove")}),
             ),
             (
                 "replace",
-                json!({"enum": ["create_first", "delete_first", "never"], "description": "Which comes first when it is replaced."}),
+                json!({"enum": chosen(LIFECYCLE, "replace"), "description": says(LIFECYCLE, "replace")}),
             ),
             ("ignore_drift", ignored),
             ("timeouts", definition("timeouts")),
@@ -141,7 +139,7 @@ fn lifecycle(kind: &Kind) -> Value {
         &[],
     );
     schema["type"] = json!(["object", "null"]);
-    described(schema, "What may happen to it.")
+    described(schema, says(BODY, "lifecycle"))
 }
 
 /// Returns the schema of what an object is looked up by.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Slugs, document};
 use crate::config::discover::is_test_file;
+use crate::config::language;
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Kind, Presence, Type};
 
@@ -73,6 +74,38 @@ fn it_is_a_schema_of_draft_7() {
     for reference in text.split("\"#/definitions/").skip(1) {
         let name = reference.split('"').next().unwrap().to_owned();
         assert!(definitions.contains(&name), "{name}");
+    }
+}
+
+/// The blocks of the language have the words of its table, and no others.
+#[test]
+fn every_block_has_the_words_of_the_table() {
+    let schema = document(&REGISTRY, &Slugs::new());
+    let has = |block: &Value| -> BTreeSet<String> {
+        block["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    let table = |words| -> BTreeSet<String> { language::names(words).map(str::to_owned).collect() };
+    let definitions = &schema["definitions"];
+    for (block, words) in [
+        (&definitions["variable"], language::VARIABLE),
+        (&definitions["environment"], language::ENVIRONMENT),
+        (&definitions["moved"], language::MOVED),
+        (&definitions["import"], language::IMPORT),
+        (&definitions["removed"], language::REMOVED),
+        (&definitions["use"], language::USE),
+        (&definitions["stack"]["anyOf"][1], language::STACK),
+        (&definitions["timeouts"], language::TIMEOUTS),
+        (&definitions["vm"]["properties"]["lifecycle"], language::LIFECYCLE),
+        (&schema["properties"]["policy"]["additionalProperties"], language::POLICY),
+    ] {
+        assert_eq!(has(block), table(words));
+    }
+    let top = table(language::TOP).into_iter().chain(REGISTRY.top_level().map(|kind| kind.name.to_owned()));
+    assert_eq!(has(&schema), top.collect());
+    for word in language::names(language::BODY) {
+        let known =
+            definitions.as_object().unwrap().values().any(|kind| !kind["properties"][word].is_null());
+        assert!(known, "{word}");
     }
 }
 

@@ -235,3 +235,63 @@ fn what_cannot_be_done_safely_is_refused() {
     let redirect = Edit::Redirect(vec![("vm.web.a".into(), "vm.web.b".into())]);
     assert!(refused("a.yaml", "o: ${vm.web[vars.x].ip}", redirect).starts_with("S0375"));
 }
+
+/// What `rename` and `mv` ask for: each edit sees the ones before it, whether they are made at once or not.
+fn move_web() -> Vec<Edit> {
+    let entry = [("from", Literal::text("vm.web")), ("to", Literal::text("vm.front"))];
+    vec![
+        Edit::Rename(Path::of("vm.web"), "front".into()),
+        Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
+        set("vm.front.name", Literal::text("web")),
+        Edit::Append(Path::of("moved"), Literal::map(entry)),
+    ]
+}
+
+#[test]
+fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
+    for (path, text) in [
+        ("a.yaml", "volume:\n  v: { vm: $vm.web }\nvm:\n  web:\n    plan: a\n"),
+        ("a.yaml", "vm:\n  web:\n    plan: a"),
+        ("a.yaml", "vm: { web: { plan: a } }\nmoved: [{ from: vm.x, to: vm.y }]\n"),
+        (
+            "a.yaml",
+            "moved:\n  - from: vm.x\n    to: vm.y\nvm:\n  web: # c\n    plan: a # d\n  b: $vm.web\n",
+        ),
+        ("a.yaml", "environments: { p: { set: { vm.web.plan: b } } }\nvm:\n  web:\n    plan: a\n"),
+        ("a.kdl", "volume v vm=$vm.web\nvm web plan=a\n"),
+        ("a.kdl", "vm web {\n  plan a\n}\nvm b x=$vm.web\nmoved from=vm.x to=vm.y"),
+    ] {
+        let source = Source::new(path, text);
+        let file = File { source: &source, registry: &REGISTRY };
+        let at_once = together(&file, &move_web(), &mut meaning(&file, &source).unwrap());
+        let mut stepwise = text.to_owned();
+        for step in move_web() {
+            stepwise = run(path, &stepwise, &[step]).unwrap();
+        }
+        assert_eq!(at_once, Some(stepwise), "{text}");
+    }
+}
+
+#[test]
+fn edits_that_meet_are_made_one_after_the_other() {
+    let text = "a:\n  - x\n  - y\n  - z\nv: 1\n";
+    let item = |n| Edit::Remove(Path::of("a").item(n));
+    for (edits, wanted) in [
+        (vec![item(0), item(0)], "a:\n  - z\nv: 1\n"),
+        (vec![item(0), item(1)], "a:\n  - y\nv: 1\n"),
+        (vec![set("v", number("2")), set("v", number("3"))], "a:\n  - x\n  - y\n  - z\nv: 3\n"),
+        (
+            vec![set("w.b", number("2")), set("w.c", number("3"))],
+            "a:\n  - x\n  - y\n  - z\nv: 1\nw:\n  b: 2\n  c: 3\n",
+        ),
+        (
+            vec![
+                set("v", Literal::text("$vm.web")),
+                Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
+            ],
+            "a:\n  - x\n  - y\n  - z\nv: $vm.front\n",
+        ),
+    ] {
+        yaml(text, &edits, wanted);
+    }
+}

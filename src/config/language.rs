@@ -1,0 +1,335 @@
+//! The words of the language: where each may stand, what it says, how it is written. One table, for whoever
+//! reads files, completes them, explains them or makes a schema of them.
+
+use std::fmt;
+
+/// A word and what it says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub name: &'static str,
+    /// What it says, in a sentence.
+    pub summary: &'static str,
+    /// How it is written in YAML; empty where the sentence is enough.
+    pub example: &'static str,
+    /// What stands behind it.
+    pub takes: Takes,
+    /// It must be written.
+    pub needed: bool,
+    /// A module, which is told by its caller, does not have it.
+    pub of_stacks: bool,
+}
+
+/// What stands behind a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// A value of its own kind.
+    Value,
+    /// One of a few values, each with a sentence.
+    OneOf(Words),
+    /// `true` or `false`.
+    Flag,
+    /// An address, or several, without a `$`.
+    Address,
+    /// The names of kinds.
+    Kinds,
+    /// A map from the variables' names.
+    Variables,
+    /// A map, or a list of maps, of these words.
+    Block(Words),
+    /// A map from names of one's own to blocks of these words; to anything, where there are none.
+    Named(Words),
+}
+
+const fn word(name: &'static str, summary: &'static str) -> Word {
+    Word { name, summary, example: "", takes: Takes::Value, needed: false, of_stacks: false }
+}
+
+impl Word {
+    const fn example(self, example: &'static str) -> Self {
+        Self { example, ..self }
+    }
+
+    const fn takes(self, takes: Takes) -> Self {
+        Self { takes, ..self }
+    }
+
+    const fn one_of(self, values: Words) -> Self {
+        self.takes(Takes::OneOf(values))
+    }
+
+    const fn needed(self) -> Self {
+        Self { needed: true, ..self }
+    }
+
+    const fn of_stacks(self) -> Self {
+        Self { of_stacks: true, ..self }
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The words that may stand in one place.
+pub type Words = &'static [Word];
+
+/// Returns the names of words.
+pub fn names(words: Words) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
+    words.iter().map(|word| word.name)
+}
+
+/// Returns a word by its name.
+#[must_use]
+pub fn find(words: Words, name: &str) -> Option<&'static Word> {
+    words.iter().find(|word| word.name == name)
+}
+
+/// Blocks besides kinds.
+pub const TOP: Words = &[
+    word("backend", "The local ledger is refused: settings say where it is kept.")
+        .example("backend: required")
+        .one_of(&[word("required", "A ledger that only this machine has is refused.")])
+        .of_stacks(),
+    word("data", "Objects that this stack does not manage.").takes(Takes::Named(&[]))
+        .example("data: { vpc: { shared: { name: shared } } }   # then $data.vpc.shared"),
+    word("environments", "Environments, chosen by `-e`.").takes(Takes::Named(ENVIRONMENT))
+        .example("environments: { prod: { confirm: typed, vars: { size: large } } }")
+        .of_stacks(),
+    word("import", "Live objects that become a resource's.").takes(Takes::Block(IMPORT))
+        .example("import: [{ to: database.main, id: dbk3x9q2 }]")
+        .of_stacks(),
+    word("include", "Files that are read as if they stood beside this one.")
+        .example("include: [../shared/network.stead.yaml]"),
+    word("locals", "Values with a name; computed once.").takes(Takes::Named(&[]))
+        .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
+    word("moved", "New addresses of what the ledger has under old ones.").takes(Takes::Block(MOVED))
+        .example("moved: [{ from: vm.frontend, to: vm.web }]")
+        .of_stacks(),
+    word("outputs", "What to print when all is done, and other stacks may read.").takes(Takes::Named(&[]))
+        .example("outputs: { url: $app.web.url }"),
+    word("policy", "Rules that a plan must pass.").takes(Takes::Named(POLICY))
+        .example("policy: { budget: { deny: \"${plan.monthly_after > 400.0}\", message: Over budget. } }")
+        .of_stacks(),
+    word("removed", "What becomes of objects whose block is gone.").takes(Takes::Block(REMOVED))
+        .example("removed: [{ from: vm.legacy, action: forget }]")
+        .of_stacks(),
+    word("stack", "The stack's name.").example("stack: shop").of_stacks(),
+    word("stacks", "Other stacks whose outputs are read.").takes(Takes::Named(STACK))
+        .example("stacks: { net: ../network }   # then $stacks.net.vpc_id")
+        .of_stacks(),
+    word("stead", "The version of the language.")
+        .example("stead: 1")
+        .one_of(&[word("1", "The version of the language.")]),
+    word("use", "Directories as modules.").takes(Takes::Named(USE)).example(
+        "use: { eu: { source: ../modules/shop, with: { size: small } } }   # then eu.vm.web, $use.eu.OUTPUT",
+    ),
+    word("vars", "Variables: the only thing that environments differ in.").takes(Takes::Named(VARIABLE))
+        .example("vars: { size: { one_of: [small, large], default: small } }   # then $vars.size"),
+];
+
+/// Words of every resource's block.
+pub const BODY: Words = &[
+    word("deliver_secret", "Where the secret goes that the service shows once.")
+        .takes(Takes::Block(DELIVER))
+        .example("deliver_secret: { file: ./secrets/ci-key }"),
+    word("depends_on", "What must be there first, and no reference shows.")
+        .takes(Takes::Address)
+        .example("depends_on: [vm.gate]"),
+    word("for_each", "One instance for each key.")
+        .example("for_each: [a, b]   # then vm.web.a, vm.web.b; each.key, each.value"),
+    word("lifecycle", "What may happen to it.")
+        .takes(Takes::Block(LIFECYCLE))
+        .example("lifecycle: { protect: true, timeouts: { create: 30m } }"),
+    word("project", "The project that it belongs to: `$project.NAME`, or a name or id."),
+    word("when", "Whether this environment has it at all.")
+        .takes(Takes::Flag)
+        .example("when: \"${env == 'prod'}\""),
+];
+
+/// Words of `lifecycle`.
+pub const LIFECYCLE: Words = &[
+    word("ignore_drift", "Attributes whose live side is left alone; an edit of the file still applies.")
+        .takes(Takes::Block(IGNORED))
+        .example(
+            "lifecycle: { ignore_drift: [{ field: plan, reason: resized by hand, until: 2027-01-31 }] }",
+        ),
+    word("on_remove", "What becomes of the object when its block goes.")
+        .example("lifecycle: { on_remove: keep }")
+        .one_of(&[
+            word("delete", "The object goes with its block."),
+            word("keep", "The object stays live."),
+        ]),
+    word("protect", "No deletion, no replacement.")
+        .takes(Takes::Flag)
+        .example("lifecycle: { protect: \"${env == 'prod'}\" }"),
+    word("replace", "Which comes first when it is replaced.")
+        .example("lifecycle: { replace: create_first }")
+        .one_of(&[
+            word("create_first", "The new one comes, then the old one goes."),
+            word("delete_first", "The old one goes, then the new one comes."),
+            word("never", "A replacement is refused."),
+        ]),
+    word("timeouts", "How long it may take.")
+        .takes(Takes::Block(TIMEOUTS))
+        .example("lifecycle: { timeouts: { create: 30m, update: 1h, delete: 10m } }"),
+];
+
+/// Words of an entry of `ignore_drift`.
+pub const IGNORED: Words = &[
+    word("field", "The attribute.").needed(),
+    word("reason", "Why, for whoever reads it."),
+    word("until", "The last day that it holds."),
+];
+
+/// Words of `timeouts`.
+pub const TIMEOUTS: Words = &[
+    word("create", "How long creation may take: `15m`."),
+    word("delete", "How long deletion may take."),
+    word("update", "How long a change in place may take."),
+];
+
+/// Words of `deliver_secret`.
+pub const DELIVER: Words = &[
+    word("env_file", "A file of `NAME=value` lines, below the stack's directory."),
+    word("file", "A file that holds the secret alone, below the stack's directory."),
+    word("variable", "The name in an `env_file`."),
+];
+
+/// Words of a variable.
+pub const VARIABLE: Words = &[
+    word("check", "What must hold of `self`."),
+    word("default", "Its value when nobody gives one; without it, one must be given."),
+    word("description", "What it is for."),
+    word("from_file", "The file that holds it, below the stack's directory."),
+    word("one_of", "The only values that it takes."),
+    word("type", "Its type; string when it is not said.").one_of(TYPES),
+];
+
+/// Types of variables, the simple ones first.
+pub const TYPES: Words = &[
+    word("string", "Text."),
+    word("int", "A whole number."),
+    word("number", "Any number."),
+    word("bool", "True or false."),
+    word("cidr", "An IPv4 network."),
+    word("secret", "Text that is never stored nor printed."),
+    word("list(string)", "Texts in order."),
+    word("set(string)", "Texts without order or repetition."),
+    word("map(string)", "Texts by key."),
+];
+
+/// Words of an environment.
+pub const ENVIRONMENT: Words = &[
+    word("confirm", "How an apply asks.").one_of(&[
+        word("ask", "Yes or no."),
+        word("typed", "The environment's name must be typed before an apply."),
+    ]),
+    word("default", "It is meant when none is said.").takes(Takes::Flag),
+    word("set", "Values that replace exactly one path each: `database.main.storage_gb: 80`."),
+    word("vars", "Values of variables.").takes(Takes::Variables),
+];
+
+/// Words of a policy.
+pub const POLICY: Words = &[
+    word("deny", "What must not be true.").needed(),
+    word("message", "What to tell then.").needed(),
+    word("on", "The kinds that it is about; without it, the plan as a whole.").takes(Takes::Kinds),
+];
+
+/// Words of a use.
+pub const USE: Words = &[
+    word("for_each", "One instance of the module for each entry."),
+    word("source", "The module's directory.").needed(),
+    word("when", "It is there only when this is true.").takes(Takes::Flag),
+    word("with", "Values of the module's variables."),
+];
+
+/// Words of another stack.
+pub const STACK: Words =
+    &[word("env", "The environment of that stack."), word("source", "The stack's directory.").needed()];
+
+/// Words of an entry of `moved`.
+pub const MOVED: Words = &[
+    word("from", "The address that it had.").takes(Takes::Address).needed(),
+    word("to", "The address that it has now.").takes(Takes::Address).needed(),
+];
+
+/// Words of an entry of `import`.
+pub const IMPORT: Words = &[
+    word("to", "The address that takes it over.").takes(Takes::Address).needed(),
+    word("id", "The live object's id.").needed(),
+    word("when", "Only when this is true.").takes(Takes::Flag),
+];
+
+/// Words of an entry of `removed`.
+pub const REMOVED: Words = &[
+    word("from", "The address that it had.").takes(Takes::Address).needed(),
+    word("action", "forget: the object stays live; delete: it goes.")
+        .needed()
+        .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
+];
+
+/// What a `$` can begin with, besides kinds.
+pub const ROOTS: Words = &[
+    word("data", "A live object that this stack does not manage."),
+    word("each", "Inside of `for_each`: `each.key`, `each.value`."),
+    word("env", "The environment's name."),
+    word("locals", "A local."),
+    word("stack", "The stack's name."),
+    word("stacks", "Another stack's output."),
+    word("use", "A module's output."),
+    word("vars", "A variable."),
+];
+
+/// What `each` has.
+pub const EACH: Words = &[word("key", "The instance's key."), word("value", "The entry's value.")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every list of words.
+    const ALL: &[Words] = &[
+        TOP,
+        BODY,
+        LIFECYCLE,
+        IGNORED,
+        TIMEOUTS,
+        DELIVER,
+        VARIABLE,
+        TYPES,
+        ENVIRONMENT,
+        POLICY,
+        USE,
+        STACK,
+        MOVED,
+        IMPORT,
+        REMOVED,
+        ROOTS,
+        EACH,
+    ];
+
+    #[test]
+    fn every_word_stands_once_with_a_sentence_and_an_example_that_can_be_read() {
+        for words in ALL {
+            for (n, word) in words.iter().enumerate() {
+                assert!(word.summary.ends_with(['.', '`']), "{word:?}");
+                assert!(names(&words[..n]).all(|other| other != word.name), "{word:?}");
+                if let Takes::OneOf(values) = word.takes {
+                    assert!(values.iter().all(|value| value.summary.ends_with('.')), "{word:?}");
+                }
+                if !word.example.is_empty() {
+                    let read: Result<serde_yaml::Value, _> = serde_yaml::from_str(word.example);
+                    assert!(read.is_ok_and(|value| value.is_mapping()), "{word:?}");
+                    assert!(word.example.contains(word.name), "{word:?}");
+                }
+            }
+        }
+        for words in [TOP, BODY, LIFECYCLE, ROOTS] {
+            assert!(words.is_sorted_by(|a, b| a.name < b.name));
+        }
+    }
+}

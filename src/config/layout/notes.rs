@@ -1,0 +1,115 @@
+//! `Notes`: a text's comments and blank lines, each taken once, by what stands near them.
+
+use std::ops::Range;
+
+use super::outline::{Behind, Note};
+
+/// How a syntax writes what stands between values.
+#[derive(Clone, Copy)]
+pub(super) struct Marks {
+    /// What stands at a comment's beginning, where it is one of a single line.
+    pub(super) comment: &'static str,
+    /// What may stand between a value and the comment behind it.
+    pub(super) separators: &'static [char],
+}
+
+/// The comments of a text, in order.
+pub(super) struct Notes<'t> {
+    text: &'t str,
+    comments: &'t [Range<usize>],
+    marks: Marks,
+    /// The first comment that has no place yet.
+    next: usize,
+    /// Where the last thing ended that has its place.
+    pub(super) at: usize,
+}
+
+impl<'t> Notes<'t> {
+    /// Begins at a text's top.
+    pub(super) fn new(text: &'t str, comments: &'t [Range<usize>], marks: Marks) -> Self {
+        Self { text, comments, marks, next: 0, at: 0 }
+    }
+
+    fn note(&self, at: &Range<usize>) -> Note {
+        let written = &self.text[at.clone()];
+        match written.strip_prefix(self.marks.comment) {
+            Some(text) => Note::Comment(text.trim_end().to_owned()),
+            None => Note::Raw(written.to_owned()),
+        }
+    }
+
+    /// Tells whether an empty line stands between the last thing and an offset.
+    fn is_blank_before(&self, to: usize) -> bool {
+        self.text.get(self.at..to).is_some_and(|gap| gap.bytes().filter(|b| *b == b'\n').count() > 1)
+    }
+
+    /// Returns the comments that have no place yet.
+    pub(super) fn rest(&self) -> &'t [Range<usize>] {
+        &self.comments[self.next..]
+    }
+
+    /// Takes the next comment, if it begins before an offset.
+    pub(super) fn take_before(&mut self, to: usize) -> Option<&'t str> {
+        let comment = self.comments.get(self.next).filter(|comment| comment.start < to)?;
+        self.next += 1;
+        Some(&self.text[comment.clone()])
+    }
+
+    /// Takes the comments and blank lines up to an offset; `first` drops a blank line before them.
+    pub(super) fn above(&mut self, to: usize, first: bool) -> Vec<Note> {
+        let mut notes: Vec<Note> = Vec::new();
+        while let Some(comment) = self.comments.get(self.next).filter(|comment| comment.start < to) {
+            if self.is_blank_before(comment.start) && !(first && notes.is_empty()) {
+                notes.push(Note::Blank);
+            }
+            notes.push(self.note(comment));
+            self.at = comment.end;
+            self.next += 1;
+        }
+        if to < self.text.len() && self.is_blank_before(to) && !(first && notes.is_empty()) {
+            notes.push(Note::Blank);
+        }
+        self.at = self.at.max(to);
+        notes
+    }
+
+    /// Takes the comment on the same line as what begins at an offset.
+    pub(super) fn behind(&mut self, start: usize) -> Option<Behind> {
+        let comment = self.comments.get(self.next)?;
+        let gap = self.text.get(self.at..comment.start)?;
+        let Note::Comment(text) = self.note(comment) else { return None };
+        let is_between = |c: char| c.is_whitespace() || self.marks.separators.contains(&c);
+        if gap.contains('\n') || !gap.chars().all(is_between) {
+            return None;
+        }
+        self.next += 1;
+        self.at = comment.end;
+        let line = self.text[..comment.start].rfind('\n').map_or(0, |n| n + 1);
+        // Behind a value of several lines, it cannot keep its column.
+        let column = if start >= line { self.text[start..comment.start].chars().count() } else { 0 };
+        Some(Behind { text, column })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_comment_is_taken_once() {
+        let text = "# a\n\n# b\nk: v, # c\n# d\n";
+        let comments: Vec<_> = ["# a", "# b", "# c", "# d"]
+            .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())
+            .into();
+        let marks = Marks { comment: "#", separators: &[','] };
+        let mut notes = Notes::new(text, &comments, marks);
+        let comment = |text: &str| Note::Comment(text.to_owned());
+        let key = text.find("k:").unwrap();
+        assert_eq!(notes.above(key, true), [comment(" a"), Note::Blank, comment(" b")]);
+        notes.at = key + 4;
+        assert_eq!(notes.behind(key), Some(Behind { text: " c".to_owned(), column: 6 }));
+        assert_eq!(notes.behind(key), None);
+        assert_eq!(notes.take_before(text.len()), Some("# d"));
+        assert_eq!(notes.above(text.len(), false), []);
+    }
+}

@@ -1,0 +1,151 @@
+//! `Overlay`: what a stack may read, as it is in the editor where a text is open there.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::config::files::{Files, Listed};
+use crate::model::address::Name;
+
+/// The texts that are open, by their files.
+pub(super) type Open = Rc<BTreeMap<PathBuf, Arc<str>>>;
+
+/// Files of the disk under those of the editor.
+pub(super) struct Overlay {
+    disk: Rc<dyn Files>,
+    open: Open,
+    /// The directory whose files these are.
+    directory: PathBuf,
+    /// The directory within which configuration is shared.
+    root: PathBuf,
+}
+
+impl Overlay {
+    /// Lays the open texts over a directory's files.
+    pub(super) fn new(disk: Box<dyn Files>, open: Open, directory: &Path) -> Self {
+        let disk: Rc<dyn Files> = Rc::from(disk);
+        let root = directory.ancestors().nth(disk.place().len()).unwrap_or(directory).to_owned();
+        Self { disk, open, directory: directory.to_owned(), root }
+    }
+
+    /// Returns the text of a file of configuration; `None` where none may be, or can be, read.
+    pub(super) fn text(&self, path: &Path) -> Option<Arc<str>> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        if let Some(text) = self.open.get(path) {
+            return Some(text.clone());
+        }
+        String::from_utf8(self.disk.read_shared(below).ok()?).ok().map(Arc::from)
+    }
+
+    fn opened(&self, path: &Path) -> Option<Vec<u8>> {
+        self.open.get(&normal(path)).map(|text| text.as_bytes().to_vec())
+    }
+}
+
+impl Files for Overlay {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match (self.disk.read(path), self.opened(&self.directory.join(path))) {
+            // What must not be read is not read in the editor either.
+            (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => Err(error),
+            (_, Some(text)) => Ok(text),
+            (read, None) => read,
+        }
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        self.disk.open(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+        self.disk.list(path)
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.disk.place()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.opened(&self.root.join(path)) {
+            Some(text) => Ok(text),
+            None => self.disk.read_shared(path),
+        }
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = self.disk.names_shared(path)?;
+        let directory = normal(&self.root.join(path));
+        let here = self.open.keys().filter(|file| file.parent() == Some(&directory));
+        for name in here.filter_map(|file| file.file_name()?.to_str()) {
+            if names.iter().all(|known| known != name) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        let (open, root) = (self.open.clone(), self.root.clone());
+        let directory = normal(&root.join(path));
+        Some(Rc::new(Self { disk: self.disk.below(path)?, open, directory, root }))
+    }
+}
+
+/// Returns a path without `.` and `..`.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Below;
+
+    impl Files for Below {
+        fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+            match path.to_str() {
+                Some("key" | "m/a.stead.yaml") => Ok(b"disk".to_vec()),
+                Some("secret") => Err(ErrorKind::PermissionDenied.into()),
+                _ => Err(ErrorKind::NotFound.into()),
+            }
+        }
+
+        fn place(&self) -> Vec<Name> {
+            vec!["s".into()]
+        }
+
+        fn names_shared(&self, _: &Path) -> io::Result<Vec<String>> {
+            Ok(vec!["a.stead.yaml".to_owned()])
+        }
+    }
+
+    #[test]
+    fn what_is_open_counts_and_what_is_refused_stays_refused() {
+        let open = [
+            ("/r/s/key", "open"),
+            ("/r/s/secret", "open"),
+            ("/r/m/a.stead.yaml", "open"),
+            ("/r/m/b.stead.yaml", "new"),
+        ];
+        let open = open.map(|(path, text)| (PathBuf::from(path), Arc::from(text)));
+        let overlay = Overlay::new(Box::new(Below), Rc::new(open.into()), Path::new("/r/s"));
+        assert_eq!(overlay.read(Path::new("./key")).unwrap(), b"open");
+        assert!(overlay.read(Path::new("secret")).is_err());
+        assert_eq!(overlay.read_shared(Path::new("m/a.stead.yaml")).unwrap(), b"open");
+        assert_eq!(overlay.names_shared(Path::new("m")).unwrap(), ["a.stead.yaml", "b.stead.yaml"]);
+        assert_eq!(overlay.text(Path::new("/r/m/b.stead.yaml")).as_deref(), Some("new"));
+        assert_eq!(overlay.text(Path::new("/x/key")), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! Several directories of one repository: what is typed in one counts in the others.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::config::files::Files;
+use crate::config::load::Request;
+use crate::editor::lsp::change::applied;
+use crate::editor::lsp::protocol::{Range, TextEdit};
+use crate::editor::lsp::{Disk, Server};
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::catalog::Catalog;
+
+const STACK: &str = "\
+stead: 1
+stack: shop
+include: [../shared/net.stead.yaml]
+use: { cache: { source: ../cache } }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
+";
+const SHARED: &str = "vpc: { main: { cidr: 10.0.0.0/16 } }\n";
+const MODULE: &str = "volume: { v: { size: 10 } }\n";
+
+/// The files below `/r`.
+#[derive(Clone)]
+struct Repository(BTreeMap<PathBuf, String>);
+
+/// The files of one of its directories.
+struct Below(Repository, PathBuf);
+
+impl Files for Below {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let text = self.0.0.get(&self.1.join(path)).ok_or(ErrorKind::NotFound)?;
+        Ok(text.clone().into_bytes())
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.1.strip_prefix("/r").unwrap().iter().map(|part| Name::new(part.to_str().unwrap())).collect()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Self(self.0.clone(), PathBuf::from("/r")).read(path)
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let directory = Path::new("/r").join(path);
+        Ok(self.0.stack_files(&directory, &|_| false).into_iter().map(|(name, _)| name).collect())
+    }
+}
+
+impl Disk for Repository {
+    fn stack_files(&self, directory: &Path, _: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
+        let here = self.0.iter().filter(|(path, _)| path.parent() == Some(directory));
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        here.map(|(path, text)| (name(path), text.clone())).collect()
+    }
+
+    fn files(&self, directory: &Path) -> Box<dyn Files> {
+        Box::new(Below(self.clone(), directory.to_owned()))
+    }
+
+    fn neighbours(&self, _: &Path) -> Vec<PathBuf> {
+        self.0.keys().map(|path| path.parent().unwrap().to_owned()).collect()
+    }
+
+    fn pinned(&self, _: &Path) -> Option<Catalog> {
+        None
+    }
+}
+
+struct Session {
+    server: Server,
+    disk: Repository,
+}
+
+impl Session {
+    fn start() -> Self {
+        let files = [
+            ("/r/shop/stead.yaml", STACK.to_owned()),
+            ("/r/blog/stead.yaml", STACK.replace("shop", "blog")),
+            ("/r/shared/net.stead.yaml", SHARED.to_owned()),
+            ("/r/cache/stead.yaml", MODULE.to_owned()),
+        ];
+        let files = files.map(|(path, text)| (PathBuf::from(path), text));
+        let server = Server::new(REGISTRY, Request::default());
+        let mut session = Self { server, disk: Repository(files.into()) };
+        session.ask("initialize", &json!({}));
+        session
+    }
+
+    fn tell(&mut self, method: &str, params: &Value) {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
+        assert_eq!(self.server.handle(message.as_bytes(), &self.disk), Vec::<String>::new());
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let answers = self.server.handle(message.as_bytes(), &self.disk);
+        serde_json::from_str(answers.last().unwrap()).unwrap()
+    }
+
+    fn open(&mut self, path: &str) {
+        let text = &self.disk.0[Path::new(path)];
+        let document = json!({ "uri": format!("file://{path}"), "text": text });
+        self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
+    }
+
+    fn write(&mut self, path: &str, text: &str) {
+        let document = json!({ "uri": format!("file://{path}") });
+        let changes = json!([{ "text": text }]);
+        self.tell(
+            "textDocument/didChange",
+            &json!({ "textDocument": document, "contentChanges": changes }),
+        );
+    }
+
+    /// The codes of what is newly said, by file.
+    fn problems(&mut self) -> BTreeMap<String, Vec<String>> {
+        let published = self.server.catch_up(&self.disk);
+        let read = |message: &String| {
+            let params = serde_json::from_str::<Value>(message).unwrap()["params"].clone();
+            let problems = params["diagnostics"].as_array().unwrap();
+            let codes = problems.iter().map(|problem| problem["code"].as_str().unwrap().to_owned());
+            (params["uri"].as_str().unwrap().to_owned(), codes.collect())
+        };
+        published.iter().map(read).collect()
+    }
+
+    fn at(&mut self, method: &str, path: &str, line: u32, character: usize) -> Value {
+        let document = json!({ "uri": format!("file://{path}") });
+        let position = json!({ "line": line, "character": character });
+        let asked = json!({ "textDocument": document, "position": position, "newName": "hub" });
+        self.ask(method, &asked)["result"].clone()
+    }
+}
+
+fn none() -> Vec<String> {
+    Vec::new()
+}
+
+#[test]
+fn what_is_typed_in_an_included_file_or_a_module_counts_at_once() {
+    let mut session = Session::start();
+    for path in ["/r/shop/stead.yaml", "/r/shared/net.stead.yaml", "/r/cache/stead.yaml"] {
+        session.open(path);
+    }
+    assert!(session.problems().values().all(Vec::is_empty));
+    session.write("/r/shared/net.stead.yaml", "vpc: { hub: { cidr: 10.0.0.0/16 } }\n");
+    let problems = session.problems();
+    assert_eq!(problems["file:///r/shop/stead.yaml"], ["S0201"], "{problems:?}");
+    session.write("/r/shared/net.stead.yaml", SHARED);
+    assert_eq!(session.problems()["file:///r/shop/stead.yaml"], none());
+    // Both the module by itself and the stack find it: it is said once, and taken back once.
+    session.write("/r/cache/stead.yaml", "volume: { v: { sise: 10 } }\n");
+    let problems = session.problems();
+    assert_eq!(problems["file:///r/cache/stead.yaml"], ["S0220"], "{problems:?}");
+    session.write("/r/cache/stead.yaml", MODULE);
+    assert_eq!(session.problems()["file:///r/cache/stead.yaml"], none());
+}
+
+#[test]
+fn a_definition_is_found_where_the_editor_has_it() {
+    let mut session = Session::start();
+    session.open("/r/shop/stead.yaml");
+    session.open("/r/shared/net.stead.yaml");
+    session.write("/r/shared/net.stead.yaml", &format!("\n\n{SHARED}"));
+    let column = STACK.lines().nth(5).unwrap().find("main").unwrap();
+    let place = session.at("textDocument/definition", "/r/shop/stead.yaml", 5, column);
+    assert_eq!(place["uri"], "file:///r/shared/net.stead.yaml");
+    assert_eq!(place["range"]["start"]["line"], 2);
+}
+
+#[test]
+fn a_rename_reaches_every_stack_that_includes_the_file() {
+    let mut session = Session::start();
+    session.open("/r/shared/net.stead.yaml");
+    let column = SHARED.find("main").unwrap();
+    let places = session.at("textDocument/references", "/r/shared/net.stead.yaml", 0, column);
+    assert_eq!(places.as_array().unwrap().len(), 2, "{places}");
+    let answer = session.at("textDocument/rename", "/r/shared/net.stead.yaml", 0, column);
+    let changes = answer["changes"].as_object().unwrap();
+    let new = |path: &str| {
+        let edit = |edit: &Value| TextEdit {
+            range: serde_json::from_value::<Range>(edit["range"].clone()).unwrap(),
+            new_text: edit["newText"].as_str().unwrap().to_owned(),
+        };
+        let edits = &changes[&format!("file://{path}")];
+        let edits: Vec<TextEdit> = edits.as_array().unwrap().iter().map(edit).collect();
+        applied(&session.disk.0[Path::new(path)], &edits)
+    };
+    assert_eq!(changes.len(), 3, "{answer}");
+    for path in ["/r/shop/stead.yaml", "/r/blog/stead.yaml"] {
+        assert!(new(path).contains("vpc: $vpc.hub"), "{path}");
+    }
+    assert!(new("/r/shared/net.stead.yaml").contains("hub:"));
+}
