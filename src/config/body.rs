@@ -11,15 +11,13 @@ use super::lifecycle::PROJECT;
 use super::problems::Instance;
 use super::resolver::{Frame, Resolver};
 use super::stack::{Lifecycle, Resource, Setting};
+use super::vocabulary;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, Presence, Scope};
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-
-/// Words that every block takes.
-const WORDS: &[&str] = &["deliver_secret", "depends_on", "for_each", "lifecycle", "project", "when"];
 
 impl<'d> Resolver<'d> {
     /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
@@ -57,15 +55,19 @@ impl<'d> Resolver<'d> {
         let instance = Instance { address: &address, key: key.as_ref() };
         let frame = Frame { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
+        let overrides = self.overridden(block, &address);
         for entry in block.body() {
             written.push(&entry.key);
-            self.entry(block, entry, frame, &mut resource);
+            let replaced = self.replaced_in(entry, &address, &overrides);
+            self.entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
         }
+        self.not_written(block, &address, &overrides);
         self.complete(block, &written, frame, &mut resource);
+        self.ignored_for_nothing(&resource, frame);
         resource
     }
 
-    fn entry(&self, block: &Block<'d>, entry: &'d Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
+    fn entry(&self, block: &Block<'d>, entry: &Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
         let kind = block.kind;
         if let Some(attribute) = kind.attribute(&entry.key) {
             if !attribute.is_writable() {
@@ -156,7 +158,8 @@ impl<'d> Resolver<'d> {
         let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
         let collections =
             self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
-        let mut known: Vec<&str> = attributes.chain(collections).chain(WORDS.iter().copied()).collect();
+        let mut known: Vec<&str> =
+            attributes.chain(collections).chain(vocabulary::names(vocabulary::BODY)).collect();
         known.sort_unstable();
         known.dedup();
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")

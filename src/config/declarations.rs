@@ -11,6 +11,7 @@ use super::index::State;
 use super::merge::Merged;
 use super::resolver::{Frame, Resolver};
 use super::stack::Resource;
+use super::vocabulary::{self, Word};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
@@ -103,11 +104,11 @@ impl<'d> Resolver<'d> {
     pub(super) fn declarations(&self, merged: &Merged<'d>, resources: &[Resource]) -> Declarations {
         let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
         let ground = Ground { resolver: self, resources };
-        let moved = self.items(&merged.moved, &["from", "to"], &[]);
+        let moved = self.items(&merged.moved, vocabulary::MOVED);
         let moved = moved.into_iter().filter_map(|item| self.moved(&item)).collect();
-        let imports = self.items(&merged.imports, &["to", "id"], &["when"]);
+        let imports = self.items(&merged.imports, vocabulary::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
-        let removed = self.items(&merged.removed, &["from", "action"], &[]);
+        let removed = self.items(&merged.removed, vocabulary::REMOVED);
         let removed = removed.into_iter().filter_map(|item| self.removed(&item, &ground)).collect();
         Declarations {
             moved: ground.moves(moved),
@@ -117,8 +118,10 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
-    fn items(&self, lists: &[&'d Entry], needed: &[&str], optional: &[&str]) -> Vec<Item<'d>> {
+    fn items(&self, lists: &[&'d Entry], words: &'static [Word]) -> Vec<Item<'d>> {
         let mut found = Vec::new();
+        let needed: Vec<&str> = words.iter().filter(|word| word.needed).map(|word| word.name).collect();
+        let needed = needed.as_slice();
         for list in lists {
             let nodes = match &list.value.value {
                 NodeValue::Sequence(nodes) => nodes.as_slice(),
@@ -129,25 +132,31 @@ impl<'d> Resolver<'d> {
                     continue;
                 }
             };
-            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, needed, optional)));
+            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, needed, words)));
         }
         found
     }
 
-    fn item(&self, word: &str, node: &'d Node, needed: &[&str], optional: &[&str]) -> Option<Item<'d>> {
+    fn item(
+        &self,
+        word: &str,
+        node: &'d Node,
+        needed: &[&str],
+        words: &'static [Word],
+    ) -> Option<Item<'d>> {
         let example = || format!("write `{word}: [{{ {} }}]`", example(needed));
         let Some(entries) = node.entries() else {
             self.misdeclared(node.span, format!("Each entry of `{word}` is a map."), example());
             return None;
         };
-        let known: Vec<&str> = needed.iter().chain(optional).copied().collect();
+        let known = vocabulary::list(words);
         let mut good = true;
         for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             self.problems.push(unknown_key(entry, &known));
             good = false;
         }
         let missing = needed.iter().find(|key| !entries.iter().any(|entry| entry.key == **key));
-        if let Some(missing) = missing {
+        if let Some(missing) = missing.filter(|_| good) {
             self.misdeclared(node.span, format!("This entry of `{word}` has no `{missing}`."), example());
             good = false;
         }

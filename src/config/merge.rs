@@ -6,28 +6,11 @@ use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
 use super::habits;
 use super::problems::Problems;
+use super::vocabulary;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
 
-/// Blocks of the language besides kinds.
-const BLOCKS: &[&str] = &[
-    "backend",
-    "data",
-    "environments",
-    "import",
-    "include",
-    "locals",
-    "moved",
-    "outputs",
-    "policy",
-    "removed",
-    "stack",
-    "stacks",
-    "stead",
-    "use",
-    "vars",
-];
 /// Blocks that only a stack has: a module is told by its caller.
 const OF_STACKS: &[&str] =
     &["backend", "environments", "import", "moved", "policy", "removed", "stack", "stacks"];
@@ -234,7 +217,7 @@ fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
         return problem.detail(format!("There is no block `{name}`.")).help(help);
     }
     let mut known: Vec<&str> =
-        registry.top_level().map(|kind| kind.name).chain(BLOCKS.iter().copied()).collect();
+        registry.top_level().map(|kind| kind.name).chain(vocabulary::names(vocabulary::TOP)).collect();
     known.sort_unstable();
     match nearest(name, known.iter().copied()) {
         Some(near) => problem

@@ -17,6 +17,7 @@ pub mod stack;
 pub mod syntax;
 pub mod text;
 mod unique;
+pub mod vocabulary;
 pub mod yaml;
 
 mod also_in;
@@ -35,6 +36,7 @@ mod habits;
 mod header;
 mod index;
 mod lifecycle;
+mod listed;
 mod locals;
 mod masks;
 mod meaning_class;

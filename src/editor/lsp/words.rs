@@ -162,3 +162,32 @@ pub(super) fn values(key: &str) -> &'static [Word] {
         _ => &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::vocabulary as words;
+
+    #[test]
+    fn the_words_are_those_of_the_language() {
+        let tables = [
+            (TOP, words::TOP),
+            (BODY, words::BODY),
+            (LIFECYCLE, words::LIFECYCLE),
+            (TIMEOUTS, words::TIMEOUTS),
+            (DELIVER, words::DELIVER),
+            (VARIABLE, words::VARIABLE),
+            (ENVIRONMENT, words::ENVIRONMENT),
+            (POLICY, words::POLICY),
+            (USE, words::USE),
+            (STACK, words::STACK),
+            (MOVED, words::MOVED),
+            (IMPORT, words::IMPORT),
+            (REMOVED, words::REMOVED),
+        ];
+        for (told, known) in tables {
+            let told: Vec<&str> = told.iter().map(|(word, _)| *word).collect();
+            assert_eq!(told, words::names(known).collect::<Vec<_>>());
+        }
+    }
+}

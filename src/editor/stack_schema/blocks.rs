@@ -79,7 +79,7 @@ pub(super) fn definitions() -> Map<String, Value> {
         entries([("create", duration.clone()), ("update", duration.clone()), ("delete", duration)]),
         &[],
     );
-    let addresses = json!({"anyOf": [{"type": "array", "items": dependency}, dependency]});
+    let addresses = json!({"type": "array", "items": dependency, "uniqueItems": true});
     entries([
         ("condition", condition),
         ("for_each", for_each),
@@ -168,7 +168,10 @@ fn variable() -> Value {
                 "default",
                 json!({"description": "Its value when nobody gives one; without it, one must be given."}),
             ),
-            ("one_of", json!({"type": "array", "description": "The only values that it takes."})),
+            (
+                "one_of",
+                json!({"type": "array", "minItems": 1, "uniqueItems": true, "description": "The only values that it takes."}),
+            ),
             (
                 "check",
                 json!({"type": "string", "pattern": EXPRESSION, "description": "What must hold of `self`."}),
@@ -215,7 +218,7 @@ fn policy(known: Known<'_>) -> Value {
     let kind = json!({"enum": kinds});
     let on = json!({
         "description": "The kinds that it is about; without it, the plan as a whole.",
-        "anyOf": [kind, {"type": "array", "items": kind}],
+        "anyOf": [kind, {"type": "array", "items": kind, "minItems": 1, "uniqueItems": true}],
     });
     let rule = entries([
         ("on", on),

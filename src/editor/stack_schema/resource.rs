@@ -122,7 +122,7 @@ fn lifecycle(kind: &Kind) -> Value {
     let one = json!({"anyOf": [field, entry]});
     let ignored = json!({
         "description": "Attributes whose live side is left alone; an edit of the file still applies.",
-        "anyOf": [{"type": "array", "items": one}, one],
+        "type": "array", "items": one, "uniqueItems": true,
     });
     let mut schema = closed(
         entries([

@@ -17,8 +17,10 @@ mod laws;
 mod modules;
 mod policies;
 mod service;
+mod set;
 mod sources;
 mod variables;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io;
