@@ -40,4 +40,5 @@ pub mod term;
 mod testing;
 mod ui;
 mod waterline;
+mod watching;
 mod who;
