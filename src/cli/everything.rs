@@ -30,7 +30,7 @@ pub(super) fn in_use(snapshot: &Snapshot, opens: impl Fn(&str) -> bool) -> BTree
     let objects = keys.flat_map(|kind| snapshot.of_kind(kind.name));
     let used = objects.filter(|object| {
         let beginning = object.attributes.get(BEGINNING).and_then(Value::as_text);
-        beginning.is_some_and(|beginning| opens(beginning))
+        beginning.is_some_and(&opens)
     });
     let why = "It is the key in use, or begins like it: a change of it could lock you out.";
     used.map(|object| (object.key(), why.to_owned())).collect()

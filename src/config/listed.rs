@@ -68,13 +68,13 @@ impl<'d> Resolver<'d> {
                     return wrong(entry.value.span, "A `reason` is a text.", "say why, or remove the line");
                 }
                 "reason" => ignored.reason = Some(text.to_owned()),
-                "until" => match text.parse() {
-                    Ok(date) => ignored.until = Some(date),
-                    Err(_) => {
+                "until" => {
+                    let Ok(date) = text.parse() else {
                         let help = "write the last day as YYYY-MM-DD";
                         return wrong(entry.value.span, "`until` is a date.", help);
-                    }
-                },
+                    };
+                    ignored.until = Some(date);
+                }
                 _ => {
                     self.problem(frame, unknown_key(entry, &vocabulary::list(vocabulary::IGNORED)));
                     return None;

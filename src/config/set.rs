@@ -161,6 +161,9 @@ fn walk<'d>(
     Ok(Target::Here(node))
 }
 
+/// The way to a resource, the step that leads nowhere from there, and what there is.
+type Missed = (String, String, Vec<String>);
+
 /// Values of instances and of modules, by the addresses that they may belong to.
 #[derive(Default)]
 pub(super) struct Overrides<'d> {
@@ -168,8 +171,8 @@ pub(super) struct Overrides<'d> {
     by_place: HashMap<&'d str, Vec<&'d Entry>>,
     all: &'d [Entry],
     used: RefCell<BTreeSet<Span>>,
-    /// What a path that led to a resource did not find there: the way, the step and what there is.
-    missed: RefCell<BTreeMap<Span, (String, String, Vec<String>)>>,
+    /// What a path that led to a resource did not find there.
+    missed: RefCell<BTreeMap<Span, Missed>>,
 }
 
 /// Returns a path as an address begins: without the word `use`.

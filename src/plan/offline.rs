@@ -19,20 +19,20 @@ pub fn denials(stack: &Stack) -> Vec<Diagnostic> {
         let Ok(program) = Program::parse(&policy.deny.source) else { continue };
         if policy.on.is_empty() {
             let plan = Value::Map(of_plan(stack));
-            found.extend(denial(policy, None, judge(policy, &program, &[("plan", &plan)])));
+            found.extend(denial(policy, None, &judge(policy, &program, &[("plan", &plan)])));
             continue;
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
             let seen = Value::Map(of_resource(resource));
-            found.extend(denial(policy, Some(resource), judge(policy, &program, &[("self", &seen)])));
+            found.extend(denial(policy, Some(resource), &judge(policy, &program, &[("self", &seen)])));
         }
     }
     found
 }
 
 /// What cannot be decided is left to the plan, which knows more.
-fn denial(policy: &Policy, resource: Option<&Resource>, said: Said) -> Option<Diagnostic> {
+fn denial(policy: &Policy, resource: Option<&Resource>, said: &Said) -> Option<Diagnostic> {
     matches!(said, Said::Deny).then(|| policy.denied(resource))
 }
 
@@ -68,13 +68,13 @@ fn written(resource: &Resource, attribute: &Attribute) -> Value {
     let later = || unknown(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };
     let value = setting.expression.evaluate(&Unread).unwrap_or_else(|_| later());
-    match (&attribute.ty, &value) {
-        (_, Value::Null) => later(),
+    let is_later = match (&attribute.ty, &value) {
+        (_, Value::Null) | (Type::Catalog(_), Value::Integer(_)) => true,
         // The catalog alone tells the name of an id.
-        (Type::Catalog(_), Value::Text(text)) if is_id(text) => later(),
-        (Type::Catalog(_), Value::Integer(_)) => later(),
-        _ => value,
-    }
+        (Type::Catalog(_), Value::Text(text)) => is_id(text),
+        _ => false,
+    };
+    if is_later { later() } else { value }
 }
 
 fn is_id(text: &str) -> bool {
