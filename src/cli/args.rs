@@ -289,11 +289,11 @@ pub enum Format {
 /// What a plan covers, for every command that makes one.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Scope {
-    /// Only this resource and what it needs; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = address)]
+    /// Only this resource, or this whole module, and what it needs; repeatable
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = place)]
     pub targets: Vec<Address>,
-    /// Not this resource, nor what needs it; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    /// Not this resource or module, nor what needs it; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub exclude: Vec<Address>,
     /// Take over a live object by id; repeatable
     #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
@@ -410,10 +410,10 @@ pub struct Destroy {
     #[command(flatten)]
     pub running: Running,
     /// Only this resource and what needs it; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = address)]
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = place)]
     pub targets: Vec<Address>,
-    /// Not this resource; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    /// Not this resource or module; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub exclude: Vec<Address>,
 }
 
@@ -542,6 +542,10 @@ fn variable(text: &str) -> Result<(Name, String), String> {
 
 fn address(text: &str) -> Result<Address, String> {
     Address::parse(text).map_err(|error| error.to_string())
+}
+
+fn place(text: &str) -> Result<Address, String> {
+    Address::place(text).map_err(|error| error.to_string())
 }
 
 fn adoption(text: &str) -> Result<(Address, Name), String> {

@@ -6,22 +6,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::connect::{Connection, Time};
+use super::elsewhere;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use super::interrupt::{self, Ended};
 use super::project::Project;
+use super::settings::Cloud;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
 use crate::ledger::any::{AnyStore, Opening};
-use crate::ledger::entry::{Identity, Ledger};
+use crate::ledger::entry::{Entry, Identity, Ledger};
 use crate::ledger::journal::Journal;
 use crate::ledger::lease::Holder;
 use crate::ledger::place::Place;
 use crate::ledger::process;
 use crate::ledger::store::StoreError;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
@@ -63,7 +65,8 @@ pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> R
     Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
 
-/// Returns what the ledgers of the stack's other environments own, and whose it is.
+/// Returns what other ledgers own, and whose it is: those of the stack's other environments, of the stacks
+/// that it reads, and of all that keep theirs in the same directory.
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
@@ -72,16 +75,50 @@ pub(super) async fn foreign(
     place: &Place,
 ) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
     let stack = &project.stack;
+    let own = &stack.environment.name;
     let mut owned = BTreeMap::new();
-    for other in stack.environments.iter().filter(|name| **name != stack.environment.name) {
-        let Some(ledger) = Shelf::read(place, &stack.name, other).await? else { continue };
-        for (address, entry) in &ledger.entries {
-            let objects = entry.current.iter().chain(&entry.deposed);
-            let whose = Name::new(format!("{address} of {}/{other}", stack.name));
-            owned.extend(objects.map(|object| (object.key(&entry.kind), whose.clone())));
-        }
+    for other in stack.environments.iter().filter(|name| *name != own) {
+        let ledger = Shelf::read(place, &stack.name, other).await?;
+        owned.extend(ledger.iter().flat_map(belongings));
+    }
+    for (place, name, environment) in neighbours(project) {
+        let ledger = Shelf::read(&place, &name, &environment).await?;
+        owned.extend(ledger.iter().flat_map(belongings));
+    }
+    for (name, other) in stack.stacks.iter().filter(|_| !project.settings.untrusted) {
+        let ledger = elsewhere::ledger(project, name, other).await?;
+        let ledger = ledger
+            .filter(|ledger| (&ledger.identity.stack, &ledger.identity.environment) != (&stack.name, own));
+        owned.extend(ledger.iter().flat_map(belongings));
     }
     Ok(owned)
+}
+
+/// Returns what a ledger owns, and where.
+fn belongings(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
+    let Identity { stack, environment, .. } = &ledger.identity;
+    let of = |(address, entry): (&Address, &Entry)| {
+        let whose = Name::new(format!("{address} of {stack}/{environment}"));
+        let objects = entry.current.iter().chain(&entry.deposed);
+        objects.map(|object| (object.key(&entry.kind), whose.clone())).collect::<Vec<_>>()
+    };
+    ledger.entries.iter().flat_map(of).collect()
+}
+
+/// Returns the ledgers of other stacks in the directory that was named for all of them.
+fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
+    let settings = &project.settings;
+    let named = settings.backend.as_deref().filter(|_| settings.cloud != Cloud::Local);
+    let Some(Ok(Place::Directory(all))) = named.map(Place::parse) else { return Vec::new() };
+    // What is no directory, or not there yet, holds no ledgers.
+    let within = |path: &Path| files::names(path, is_legal_segment).unwrap_or_default();
+    let mut found = Vec::new();
+    for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
+        let place = all.join(&stack);
+        let environments = within(&place).into_iter().map(Name::new);
+        found.extend(environments.map(|name| (Place::Directory(place.clone()), Name::new(&stack), name)));
+    }
+    found
 }
 
 /// Opens the ledger for writing.

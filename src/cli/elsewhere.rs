@@ -57,14 +57,25 @@ async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Opt
         )
         .help("A stack from a stranger could name any of them, and show what it gave."));
     }
+    Ok(ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
+}
+
+/// Reads the ledger of another stack; `None` when it was not applied yet.
+///
+/// # Errors
+/// When there is no such stack, or its ledger cannot be read.
+pub(super) async fn ledger(
+    project: &Project,
+    name: &Name,
+    other: &OtherStack,
+) -> Result<Option<Ledger>, Failure> {
     let shared = Shared::of(&project.directory, project.outside);
     let directory = shared.root.join(other.directory.as_str());
     let peek = peek(project, &directory, name, other)?;
     let environment = environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = backend::place_of(&project.settings, whose, &directory)?;
-    let ledger = Shelf::read(&place, &peek.name, &environment).await?;
-    Ok(ledger.and_then(|ledger| ledger.outputs))
+    Ok(Shelf::read(&place, &peek.name, &environment).await?)
 }
 
 fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {

@@ -17,7 +17,7 @@ use super::settings::{self, Settings, Variables};
 use super::term::Terminal;
 use super::ui::Ui;
 use super::who;
-use crate::report::{diagnostics, escape, json};
+use crate::report::escape;
 
 /// Runs the command line of this process.
 #[must_use]
@@ -61,7 +61,7 @@ fn run() -> Exit {
     let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui, slip };
     match dispatch(&session, &command) {
         Ok(exit) => exit,
-        Err(failure) => complain(&session, &failure),
+        Err(failure) => session.complain(&failure),
     }
 }
 
@@ -100,7 +100,7 @@ fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>
         Command::Explain(args) => commands::explain::run(session, args),
         Command::Graph(args) => commands::graph::run(session, args),
         Command::Why(args) => commands::why::run(session, args),
-        Command::Test(args) => commands::test::run(session, args),
+        Command::Test(args) if !args.watch => commands::test::run(session, args),
         Command::Show(args) => commands::show::run(session, args),
         Command::Schema(args) => Ok(commands::schema::run(session, args)),
         Command::Completions(args) => Ok(commands::completions::run(session, args)),
@@ -141,6 +141,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Doctor(args) => commands::doctor::run(session, args).await,
             Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
+            Command::Test(args) => commands::test::watch(session, args).await,
             Command::Init(_)
             | Command::Convert(_)
             | Command::Render(_)
@@ -148,7 +149,6 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Explain(_)
             | Command::Graph(_)
             | Command::Why(_)
-            | Command::Test(_)
             | Command::Show(_)
             | Command::Schema(_)
             | Command::Completions(_)
@@ -174,23 +174,4 @@ fn usage(error: &clap::Error) -> Exit {
         text.lines().for_each(|line| Ui::complain(&escape::page_line(line)));
     }
     if asked_for { Exit::Done } else { Exit::Usage }
-}
-
-fn complain(session: &Session, failure: &Failure) -> Exit {
-    let ui = &session.ui;
-    if let Some(rejected) = &failure.rejected {
-        if ui.json {
-            ui.out(&json::diagnostics(&rejected.diagnostics, &rejected.sources));
-        } else {
-            Ui::complain(
-                diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style).trim_end(),
-            );
-        }
-        return failure.exit;
-    }
-    Ui::complain(&format!("error: {}", escape::line(&failure.message)));
-    for help in failure.help.iter().filter(|help| !help.is_empty()) {
-        Ui::complain(&format!("  {}", escape::line(help)));
-    }
-    failure.exit
 }

@@ -1,6 +1,6 @@
 //! Reading a whole account: all lists, all children, and what lists leave out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 
@@ -19,6 +19,22 @@ use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
 use crate::plan::make;
 use crate::report::escape;
+
+/// The attribute that tells how a key to the service begins.
+const BEGINNING: &str = "key_prefix";
+
+/// Returns the keys that may be the one in use, and why they are left alone: whoever manages it can lock
+/// this program out.
+pub(super) fn in_use(snapshot: &Snapshot, opens: impl Fn(&str) -> bool) -> BTreeMap<ObjectKey, String> {
+    let keys = REGISTRY.top_level().filter(|kind| kind.attribute(BEGINNING).is_some());
+    let objects = keys.flat_map(|kind| snapshot.of_kind(kind.name));
+    let used = objects.filter(|object| {
+        let beginning = object.attributes.get(BEGINNING).and_then(Value::as_text);
+        beginning.is_some_and(&opens)
+    });
+    let why = "It is the key in use, or begins like it: a change of it could lock you out.";
+    used.map(|object| (object.key(), why.to_owned())).collect()
+}
 
 /// Reads everything that there is, besides what the stack needs. A list that the key may not read is left
 /// out, and that is told.

@@ -39,5 +39,6 @@ mod telling;
 pub mod term;
 mod testing;
 mod ui;
+mod watching;
 mod waterline;
 mod who;

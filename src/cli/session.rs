@@ -15,7 +15,7 @@ use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
-use crate::report::diagnostics;
+use crate::report::{diagnostics, escape, json};
 
 /// One command's settings and doors.
 pub(super) struct Session {
@@ -32,6 +32,25 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Tells why a command failed; returns its exit code.
+    pub(super) fn complain(&self, failure: &Failure) -> Exit {
+        let ui = &self.ui;
+        if let Some(rejected) = &failure.rejected {
+            if ui.json {
+                ui.out(&json::diagnostics(&rejected.diagnostics, &rejected.sources));
+            } else {
+                let page = diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style);
+                Ui::complain(page.trim_end());
+            }
+            return failure.exit;
+        }
+        Ui::complain(&format!("error: {}", escape::line(&failure.message)));
+        for help in failure.help.iter().filter(|help| !help.is_empty()) {
+            Ui::complain(&format!("  {}", escape::line(help)));
+        }
+        failure.exit
+    }
+
     /// Reads and resolves the stack; says its warnings.
     ///
     /// # Errors

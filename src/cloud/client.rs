@@ -150,6 +150,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         &self.clock
     }
 
+    /// Returns the way to the service.
+    pub fn cloud(&self) -> &C {
+        &self.cloud
+    }
+
     /// Returns the source of chance that everything above shares.
     pub fn random(&self) -> &R {
         &self.random

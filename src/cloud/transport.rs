@@ -123,6 +123,13 @@ pub struct HttpCloud {
 }
 
 impl HttpCloud {
+    /// Tells whether the key in use begins with a text: the service shows no more of its keys.
+    #[must_use]
+    pub fn opens_with(&self, beginning: &str) -> bool {
+        let begins = |key: &HeaderValue| key.as_bytes().starts_with(beginning.as_bytes());
+        !beginning.is_empty() && self.key.as_ref().is_some_and(begins)
+    }
+
     /// Returns a client of the service at an address.
     ///
     /// # Errors

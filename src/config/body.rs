@@ -55,15 +55,19 @@ impl<'d> Resolver<'d> {
         let instance = Instance { address: &address, key: key.as_ref() };
         let frame = Frame { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
+        let overrides = self.overridden(block, &address);
         for entry in block.body() {
             written.push(&entry.key);
-            self.entry(block, entry, frame, &mut resource);
+            let replaced = self.replaced_in(entry, &address, &overrides);
+            self.entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
         }
+        self.not_written(block, &address, &overrides);
         self.complete(block, &written, frame, &mut resource);
+        self.ignored_for_nothing(&resource, frame);
         resource
     }
 
-    fn entry(&self, block: &Block<'d>, entry: &'d Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
+    fn entry(&self, block: &Block<'d>, entry: &Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
         let kind = block.kind;
         if let Some(attribute) = kind.attribute(&entry.key) {
             if !attribute.is_writable() {

@@ -80,6 +80,7 @@ codes! {
     SAID_TWICE = "S0294", "Two entries say what becomes of one address or object.";
     POLICY = "S0295", "A policy is wrong.";
     TEST = "S0296", "A test of a stack is wrong.";
+    DENIED = "S0297", "A policy says no to what the configuration wants.";
     INCLUDE = "S0310", "An `include` names no stack file, a file that is missing, or one that is read already.";
     INCLUDE_CYCLE = "S0311", "Files include each other in a circle.";
     OUTSIDE = "S0312", "A path leaves the root within which configuration is shared.";

@@ -148,7 +148,7 @@ impl<'d> Resolver<'d> {
         }
         let is_missing = |word: &&Word| word.needed && !entries.iter().any(|entry| entry.key == word.name);
         let missing = words.iter().find(is_missing).map(|word| word.name);
-        if let Some(missing) = missing {
+        if let Some(missing) = missing.filter(|_| good) {
             self.misdeclared(node.span, format!("This entry of `{word}` has no `{missing}`."), example());
             good = false;
         }

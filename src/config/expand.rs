@@ -189,6 +189,10 @@ impl<'d> Resolver<'d> {
 
     /// Returns the keys of a `for_each` with their values and places.
     fn for_each(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+        if node.value == NodeValue::Bare {
+            self.problem(frame, for_each_problem(&Value::Null, node.span));
+            return None;
+        }
         if let NodeValue::Mapping(entries) = &node.value {
             let each = |entry: &'d Entry| {
                 (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)

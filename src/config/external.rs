@@ -12,7 +12,7 @@ use super::place::{Away, Place};
 use super::problems::Instance;
 use super::resolver::{Frame, Resolved, Resolver};
 use super::stack::{DataLookup, OtherStack};
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -87,7 +87,8 @@ impl<'d> Resolver<'d> {
         let frame = Frame { each: None, instance: Some(instance), early: Some("a lookup") };
         for field in entries {
             let Some(value) = self.field(kind, field, frame) else { continue };
-            if value.expression.known().is_none_or(Value::is_secret) {
+            let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
+            if !value.expression.known().is_some_and(plain) {
                 self.problem(
                     frame,
                     Diagnostic::error(codes::DATA, "a lookup must be known before anything is read")
@@ -154,7 +155,16 @@ impl<'d> Resolver<'d> {
         for key in entry.value.entries().unwrap_or_default() {
             match key.key.as_str() {
                 "source" => directory = text(&key.value),
-                "env" => environment = text(&key.value),
+                "env" => {
+                    environment = text(&key.value).filter(|name| is_legal_segment(name));
+                    if environment.is_none() {
+                        wrong(
+                            key.value.span,
+                            "`env` is the name of one of its environments, written as it is.",
+                        );
+                        return None;
+                    }
+                }
                 _ => self.problems.push(super::attributes::unknown_word(key, language::STACK)),
             }
         }

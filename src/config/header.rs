@@ -2,6 +2,7 @@
 
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
+use super::language;
 use super::merge::{Entries, Merged, named_entries, not_a_block};
 use super::problems::Problems;
 use super::stack::{Confirm, Environment};
@@ -142,6 +143,20 @@ pub(super) fn environment<'d>(
     }
 }
 
+/// Returns the values that the environments give to variables that are not chosen.
+pub(super) fn others<'d>(environments: &Entries<'d>, chosen: &Name) -> Vec<(&'d Name, &'d [Entry])> {
+    let others = environments.values().filter(|entry| entry.key != *chosen);
+    let quiet = Problems::default();
+    others.map(|entry| (&entry.key, read(entry, &quiet).vars)).collect()
+}
+
+/// Returns the paths that the environments replace that are not chosen.
+pub(super) fn other_sets<'d>(environments: &Entries<'d>, chosen: &Name) -> impl Iterator<Item = &'d Entry> {
+    let others = environments.values().filter(move |entry| entry.key != *chosen);
+    let quiet = Problems::default();
+    others.flat_map(move |entry| read(entry, &quiet).set)
+}
+
 fn nothing<'d>(name: Name) -> Chosen<'d> {
     Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
 }
@@ -202,15 +217,14 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                 None => problems.push(not_a_block("set", &entry.value)),
             },
             other => {
-                let near = nearest(other, ["default", "confirm", "set", "vars"]);
-                problems.push(
+                let known = language::names(language::ENVIRONMENT);
+                let problem =
                     Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment does not have this key")
-                        .at(entry.key_span, "")
-                        .help(near.map_or_else(
-                            || "an environment has `default`, `confirm`, `set` and `vars`".to_owned(),
-                            |near| format!("did you mean `{near}`?"),
-                        )),
-                );
+                        .at(entry.key_span, "");
+                problems.push(match nearest(other, known) {
+                    Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`"),
+                });
             }
         }
     }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::attributes::unknown_word;
 use super::codes;
-use super::document::{Entry, Node, NodeValue, Scalar};
+use super::document::{Entry, Node, Scalar};
 use super::files;
 use super::habits;
-use super::index::{Block, Found, Step};
+use super::index::Block;
 use super::language;
 use super::merge::named_entries;
 use super::resolver::{Frame, Resolver};
-use super::stack::{IgnoreDrift, Lifecycle, OnRemove, SecretSink, Timeouts};
-use crate::model::address::{Address, Name};
+use super::stack::{Lifecycle, OnRemove, SecretSink, Timeouts};
+use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, ReplaceOrder, Scope};
@@ -52,15 +52,7 @@ impl<'d> Resolver<'d> {
                     ];
                     lifecycle.replace = self.word(value, &words, frame);
                 }
-                "ignore_drift" => {
-                    let items: Vec<&Node> = match &value.value {
-                        NodeValue::Sequence(items) => items.iter().collect(),
-                        NodeValue::Bare => Vec::new(),
-                        _ => vec![value],
-                    };
-                    lifecycle.ignore_drift =
-                        items.into_iter().filter_map(|item| self.ignored(kind, item, frame)).collect();
-                }
+                "ignore_drift" => lifecycle.ignore_drift = self.ignored(kind, value, frame),
                 "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
                 "final_snapshot" => self.problem(
                     frame,
@@ -75,7 +67,7 @@ impl<'d> Resolver<'d> {
         lifecycle
     }
 
-    fn lifecycle_problem(&self, span: Span, detail: &str, help: &str, frame: Frame<'_, 'd>) {
+    pub(super) fn lifecycle_problem(&self, span: Span, detail: &str, help: &str, frame: Frame<'_, 'd>) {
         self.problem(
             frame,
             Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
@@ -110,46 +102,6 @@ impl<'d> Resolver<'d> {
         None
     }
 
-    fn ignored(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
-        let mut ignored =
-            IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
-        let mut field = node;
-        if let Some(entries) = node.entries() {
-            for entry in entries {
-                let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-                match entry.key.as_str() {
-                    "field" => field = &entry.value,
-                    "reason" => ignored.reason = Some(text.to_owned()),
-                    "until" => {
-                        let Ok(date) = text.parse() else {
-                            let help = "write the last day as YYYY-MM-DD";
-                            self.lifecycle_problem(entry.value.span, "`until` is a date.", help, frame);
-                            return None;
-                        };
-                        ignored.until = Some(date);
-                    }
-                    _ => {
-                        self.problem(frame, unknown_word(entry, language::IGNORED));
-                        return None;
-                    }
-                }
-            }
-        }
-        let name = field.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
-        if kind.attribute(&name).is_none_or(|attribute| !attribute.is_writable()) {
-            let known = kind.attributes.iter().filter(|a| a.is_writable()).map(|a| a.name);
-            let help = match nearest(&name, known.clone()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("attributes are: {}", known.collect::<Vec<_>>().join(", ")),
-            };
-            let detail = format!("A {} has no attribute `{name}` that can be set.", kind.name);
-            self.lifecycle_problem(field.span, &detail, &help, frame);
-            return None;
-        }
-        ignored.attribute = name;
-        Some(ignored)
-    }
-
     fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
         let mut timeouts = Timeouts::default();
         let Some(entries) = named_entries(node) else {
@@ -179,59 +131,6 @@ impl<'d> Resolver<'d> {
         timeouts
     }
 
-    /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
-    pub(super) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
-        let items: Vec<&Node> = match &node.value {
-            NodeValue::Sequence(items) => items.iter().collect(),
-            NodeValue::Bare => Vec::new(),
-            _ => vec![node],
-        };
-        let mut found = Vec::new();
-        for item in items {
-            let Some(scalar) = item.scalar() else {
-                self.depends_problem(item.span, None, frame);
-                continue;
-            };
-            let text = scalar.text.strip_prefix('$').unwrap_or(&scalar.text);
-            let mut steps = text.split('.').map(|step| Some(Name::new(step)));
-            let kind = steps
-                .next()
-                .flatten()
-                .and_then(|root| self.registry.top_level().find(|kind| kind.name == root));
-            let Some(kind) = kind else {
-                self.depends_problem(item.span, None, frame);
-                continue;
-            };
-            let steps: Vec<Step> = steps.collect();
-            match self.index.find(&self.registry, kind, &steps) {
-                Found::Objects { addresses, rest, .. } if rest >= steps.len() => found.extend(addresses),
-                Found::Absent(_) | Found::Broken => {}
-                Found::Objects { .. } => self.depends_problem(item.span, None, frame),
-                Found::Nowhere(problem) => self.depends_problem(item.span, Some(*problem), frame),
-            }
-        }
-        found.sort();
-        found.dedup();
-        found
-    }
-
-    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: Frame<'_, 'd>) {
-        let mut problem =
-            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").at(span, "");
-        match why {
-            Some(why) => {
-                problem.detail = why.detail;
-                problem.help = why.help.map(|help| help.replace("`$", "`"));
-                problem.labels.extend(why.labels);
-            }
-            None => {
-                problem = problem
-                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
-            }
-        }
-        self.problem(frame, problem);
-    }
-
     /// Reads `project`: a reference to a project of this stack, or the name or id of another.
     pub(super) fn project_of(
         &self,
@@ -259,7 +158,11 @@ impl<'d> Resolver<'d> {
             {
                 Some(expression)
             }
-            Expression::Reference(Reference { attribute: Some(attribute), .. }) if attribute == "id" => {
+            Expression::Reference(Reference { address, attribute: Some(attribute) })
+                if address.root() == "stacks"
+                    || attribute == "id"
+                        && self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
+            {
                 Some(expression)
             }
             Expression::Value(Value::Text(text)) if !text.is_empty() => Some(expression),
@@ -288,12 +191,11 @@ impl<'d> Resolver<'d> {
         if kind.shown_once.is_none() {
             return wrong(entry.key_span, format!("A {} shows no secret.", kind.name));
         }
-        let text = |entry: &Entry| -> Option<Name> {
-            let resolved = match entry.value.scalar() {
-                Some(Scalar { text, .. }) => self.text(text, entry.value.span, frame)?,
-                None => return None,
-            };
-            resolved.expression.known().and_then(Value::as_text).map(Name::new)
+        // `Err`: what is wrong with it was told.
+        let text = |entry: &Entry| -> Result<Option<Name>, ()> {
+            let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
+            let resolved = self.text(text, entry.value.span, frame).ok_or(())?;
+            Ok(resolved.expression.known().and_then(Value::as_text).map(Name::new))
         };
         let (mut file, mut env_file, mut variable) = (None, None, None);
         for entry in entry.value.entries().unwrap_or_default() {
@@ -306,7 +208,7 @@ impl<'d> Resolver<'d> {
                     return None;
                 }
             };
-            *place = text(entry);
+            *place = text(entry).ok()?;
             let path = place.as_deref().filter(|_| entry.key != "variable");
             if let Some(why) = path.and_then(files::refused) {
                 self.problem(

@@ -6,13 +6,14 @@ use std::path::Path;
 use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
-use super::header::{environment, header};
+use super::header::{self, environment, header};
 use super::merge::{Entries, Merged, environments, merge, merge_module};
 use super::modules::gather::{gather, own};
 use super::place::Place;
 use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
+use super::set::{Overrides, Replaced};
 use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
 use super::trees::Trees;
 use super::variables::Givers;
@@ -136,11 +137,15 @@ pub fn check(
 }
 
 /// Puts the values of the environment's `set` in their places.
-fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> BTreeSet<Span> {
-    let Some(documents) = files.units.first_mut() else { return BTreeSet::new() };
+fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Replaced {
+    let Some(documents) = files.units.first_mut() else { return Replaced::default() };
     // What is wrong with the environments is said when they are read for good.
     let quiet = Problems::default();
-    let set = environment(&environments(documents), files.environment.as_ref(), &quiet).set.to_vec();
+    let declared = environments(documents);
+    let chosen = environment(&declared, files.environment.as_ref(), &quiet);
+    let set = chosen.set.to_vec();
+    let others: Vec<_> = header::other_sets(&declared, &chosen.environment.name).cloned().collect();
+    set::check(registry, documents, &others, problems);
     set::replace(registry, documents, &set, problems)
 }
 
@@ -199,7 +204,7 @@ fn outcome(
     files: &Parsed,
     request: &Request,
     read: ReadFile<'_>,
-    (problems, replaced): (Problems, BTreeSet<Span>),
+    (problems, replaced): (Problems, Replaced),
 ) -> Outcome {
     let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
     let merged: Merged<'_> = merge(&registry, own, &problems);
@@ -209,13 +214,16 @@ fn outcome(
     let header = header(&merged, &problems);
     let chosen = environment(&merged.environments, files.environment.as_ref(), &problems);
     let mut resolver = Resolver::new(registry, sources, read, problems, &files.calls);
-    (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced);
+    (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
+    (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
-    let givers = Givers { request, var_files: &files.vars, environment: chosen.vars };
+    let others = header::others(&merged.environments, &chosen.environment.name);
+    let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.variables(&merged.vars, &givers);
     resolver.declare_stacks(&merged.stacks);
     resolver.resolve_unit(&merged);
+    resolver.unused_overrides();
     let mut resources = std::mem::take(&mut resolver.made);
     resources.sort_by(|a, b| a.address.cmp(&b.address));
     let outputs = outputs(&resolver, &merged.outputs);

@@ -36,6 +36,7 @@ mod habits;
 mod header;
 mod index;
 mod lifecycle;
+mod listed;
 mod locals;
 mod masks;
 mod meaning_class;

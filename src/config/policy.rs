@@ -9,6 +9,7 @@ use super::document::{Entry, Node, NodeValue};
 use super::language;
 use super::merge::{Entries, named_entries, not_a_block};
 use super::resolver::{Frame, Resolver};
+use super::stack::Resource;
 use crate::model::address::Name;
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -51,6 +52,24 @@ pub struct Policy {
     pub message: String,
     /// The policy's key.
     pub span: Span,
+}
+
+impl Policy {
+    /// Returns the problem of what the policy says no to: a resource, or the plan as a whole.
+    #[must_use]
+    pub fn denied(&self, resource: Option<&Resource>) -> Diagnostic {
+        let problem = Diagnostic::error(codes::DENIED, "a policy says no");
+        let problem = match resource {
+            Some(resource) => problem.at(resource.span, format!("{} is denied", resource.address)),
+            None => problem,
+        };
+        problem.at(self.span, "by this policy").detail(format!("{}: {}", self.name, self.message)).help(
+            format!(
+                "change what it is about, or: stead apply --override {} --reason \"...\" (recorded)",
+                self.name
+            ),
+        )
+    }
 }
 
 impl<'d> Resolver<'d> {
@@ -110,7 +129,16 @@ impl<'d> Resolver<'d> {
             });
             None
         };
-        nodes.iter().map(kind).collect()
+        let kinds: Vec<&'static Kind> = nodes.iter().map(kind).collect::<Option<_>>()?;
+        let twice =
+            kinds.iter().enumerate().find(|(n, kind)| kinds[..*n].iter().any(|one| one.name == kind.name));
+        if let Some((n, kind)) = twice {
+            return self.no_policy(nodes[n].span, format!("`on` names {} twice.", kind.name));
+        }
+        if kinds.is_empty() {
+            return self.no_policy(node.span, "`on` names no kind.".to_owned());
+        }
+        Some(kinds)
     }
 
     fn message(&self, node: &Node) -> Option<String> {

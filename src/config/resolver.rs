@@ -13,6 +13,7 @@ use super::load::ReadFile;
 use super::merge::Merged;
 use super::place::Place;
 use super::problems::{Instance, Problems};
+use super::set::Overrides;
 use super::source_dir::SourceError;
 use super::stack::Resource;
 use super::template::{Part, Template, TemplateError};
@@ -49,6 +50,8 @@ pub(super) enum LocalValue {
 pub(super) struct Scope {
     /// The way to it from the stack: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
     pub(super) prefix: Name,
+    /// How `set` may speak of it: by its own name, or by that of several instances.
+    pub(super) spoken: Vec<Name>,
     /// Where its directory stands.
     pub(super) place: Place,
     /// Its files, where it is a module.
@@ -103,6 +106,10 @@ pub(super) struct Resolver<'d> {
     pub(super) exhausted: bool,
     /// The values that the environment's `set` replaced, by their places.
     pub(super) replaced: BTreeSet<Span>,
+    /// Those that replace what instances and modules say.
+    pub(super) overrides: Overrides<'d>,
+    /// Modules that this environment leaves out, by what would stand in front of their addresses.
+    pub(super) left_out: Vec<Name>,
     /// The declared blocks.
     pub(super) index: Index<'d>,
     /// What is looked up elsewhere.
@@ -190,6 +197,8 @@ impl<'d> Resolver<'d> {
             instances: 0,
             exhausted: false,
             replaced: BTreeSet::new(),
+            overrides: Overrides::default(),
+            left_out: Vec::new(),
             index: Index::default(),
             externals: Externals::default(),
             made: Vec::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::codes;
-use super::document::{Document, Entry, Node, NodeValue};
+use super::document::{Document, Entry, Node, NodeValue, Scalar};
 use super::files;
 use super::language;
 use super::load::Request;
@@ -48,6 +48,8 @@ pub(super) struct Givers<'d, 'r> {
     pub(super) var_files: &'d [(Name, Document)],
     /// The environment's values.
     pub(super) environment: &'d [Entry],
+    /// Those of the environments that are not chosen: their names are checked, too.
+    pub(super) others: Vec<(&'d Name, &'d [Entry])>,
 }
 
 impl<'d> Resolver<'d> {
@@ -100,7 +102,10 @@ impl<'d> Resolver<'d> {
                 "one_of" => one_of = Some(&key.value),
                 "check" => declaration.check = Some(&key.value),
                 "from_file" => declaration.from_file = Some(key),
-                "description" => {}
+                "description" if key.value.scalar().is_some() => {}
+                "description" => {
+                    return self.wrong(key.value.span, "A `description` is a text.", "say what it is for");
+                }
                 "generate" => {
                     let help = "give the secret by STEAD_VAR_ or a variable file";
                     return self.wrong(key.key_span, "`generate` is not available in this version.", help);
@@ -110,6 +115,10 @@ impl<'d> Resolver<'d> {
                     return None;
                 }
             }
+        }
+        if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
+            let help = "keep one of `from_file` and `default`";
+            return self.wrong(default.span, "`from_file` gives the value already.", help);
         }
         if let Some(node) = one_of {
             declaration.one_of = self.words(&declaration.ty, node)?;
@@ -131,7 +140,18 @@ impl<'d> Resolver<'d> {
     /// Reads the values of `one_of`.
     fn words(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
         match VariableType::List(Box::new(ty.clone())).read(node) {
-            Ok(Value::List(words)) => Some(words),
+            Ok(Value::List(words)) => {
+                let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
+                if let Some((_, word)) = twice {
+                    let detail = format!("`one_of` says `{}` twice.", scalar::shown(&word.to_string()));
+                    return self.wrong(node.span, &detail, "say each value once");
+                }
+                if words.is_empty() {
+                    let help = "list the values that it takes, or remove the line";
+                    return self.wrong(node.span, "`one_of` has no values: nothing fits.", help);
+                }
+                Some(words)
+            }
             Ok(_) => Some(Vec::new()),
             Err(slip) => {
                 self.problems.push(super::attributes::mismatch(&slip, node.span));
@@ -252,7 +272,12 @@ impl<'d> Resolver<'d> {
         {
             return self.secret_file(ty, &entry.value);
         }
-        if node.scalar().is_some_and(|scalar| scalar.text.contains("${")) {
+        let computed = |scalar: &Scalar| {
+            let path = scalar.text.strip_prefix('$').filter(|_| *ty != VariableType::Secret);
+            let root = path.and_then(|path| path.split('.').next()).unwrap_or_default();
+            scalar.text.contains("${") || self.is_root(root)
+        };
+        if node.scalar().is_some_and(computed) {
             return Err(Mismatch::wrong_type("a plain value", "an expression")
                 .help("compute it in `locals`; variables are plain values"));
         }
@@ -353,7 +378,11 @@ impl<'d> Resolver<'d> {
             .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
         let environment = format!("environments.{}", self.env);
         let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
-        for (by, entry) in entries.filter(|(_, entry)| !declared.contains_key(&entry.key)) {
+        let others = givers.others.iter().flat_map(|(name, vars)| {
+            let by = Name::new(format!("environments.{name}"));
+            vars.iter().map(move |entry| (by.to_string(), entry))
+        });
+        for (by, entry) in entries.chain(others).filter(|(_, entry)| !declared.contains_key(&entry.key)) {
             self.problems.push(problem(&entry.key, &by).first_at(entry.key_span));
         }
     }

@@ -66,6 +66,14 @@ impl Address {
         Ok(Self(SmolStr::new(text)))
     }
 
+    /// Returns the place of everything in a module: its name alone, or an address in it.
+    ///
+    /// # Errors
+    /// When a part is empty or has an illegal character.
+    pub fn place(text: &str) -> Result<Self, AddressError> {
+        if is_legal_segment(text) { Ok(Self(SmolStr::new(text))) } else { Self::parse(text) }
+    }
+
     /// Returns the whole path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -155,6 +163,17 @@ mod tests {
         assert_eq!((web.as_str(), web.below("shop.eu")), ("shop.eu.vm.web", Some("vm.web")));
         assert_eq!((web.below(""), web.below("shop.e")), (Some("shop.eu.vm.web"), None));
         assert_eq!(Address::new("vm", "web").within(""), Address::new("vm", "web"));
+    }
+
+    #[test]
+    fn a_whole_module_is_a_place() {
+        let module = Address::place("shop").unwrap();
+        assert!(Address::new("vm", "web").within("shop").is_within(&module));
+        assert!(!Address::new("vm", "web").within("shop2").is_within(&module));
+        assert_eq!(Address::place("vm.web"), Address::parse("vm.web"));
+        for text in ["", "Shop", "a b", "shop."] {
+            assert!(Address::place(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -187,7 +187,8 @@ fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
         if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
             continue;
         }
-        let known = survey.subjects.iter().map(|subject| subject.address.as_str());
+        let modules = survey.inputs.stack.modules.keys().map(Name::as_str);
+        let known = survey.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
         let help = match nearest(address.as_str(), known) {
             Some(near) => format!("Did you mean {near}?"),
             None => "`stead ls` lists what there is.".to_owned(),

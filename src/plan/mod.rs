@@ -20,6 +20,7 @@ mod lines;
 mod lookup;
 pub mod make;
 mod names;
+pub mod offline;
 mod order;
 mod policy;
 mod project;

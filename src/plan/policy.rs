@@ -19,7 +19,7 @@ use crate::model::value::{Attributes, Value};
 pub(super) const POLICY: &str = "policy";
 
 /// What one evaluation says.
-enum Said {
+pub(super) enum Said {
     Pass,
     Deny,
     Unknown(String),
@@ -75,7 +75,8 @@ pub(super) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: Vec<Rulin
     plan
 }
 
-fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, &Value)]) -> Said {
+/// Evaluates a policy over what it sees.
+pub(super) fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, &Value)]) -> Said {
     let mut scope = Scope::default();
     let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
     let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));

@@ -60,6 +60,8 @@ pub struct Facts<'a> {
     pub environment: &'a Name,
     /// The digest of the resolved configuration.
     pub config: &'a str,
+    /// The digest of what it reads elsewhere, as it is now.
+    pub reads: &'a str,
     /// The ledger.
     pub ledger: &'a Ledger,
     /// What is live now: what the plan's `objects` name, at least.
@@ -98,6 +100,9 @@ pub enum Stale {
     /// The configuration changed.
     #[error("the configuration changed since the plan was made")]
     Config,
+    /// What other stacks gave, or what is looked up, changed.
+    #[error("what it reads elsewhere (`stacks`, `data`) changed since the plan was made")]
+    Reads,
     /// It was applied.
     #[error("the plan was applied already")]
     Applied,
@@ -204,6 +209,10 @@ impl SavedPlan {
         self.check_identity(facts)?;
         if facts.config != base.config {
             return Err(Stale::Config);
+        }
+        // A plan that reads nothing elsewhere, as one that destroys, says nothing of it.
+        if !base.reads.is_empty() && facts.reads != base.reads {
+            return Err(Stale::Reads);
         }
         self.check_bindings(facts)?;
         base.objects.iter().try_for_each(|image| check_image(image, facts))

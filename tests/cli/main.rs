@@ -32,6 +32,7 @@ mod questions;
 mod recovery;
 mod refactor;
 mod reuse;
+mod rules;
 mod saved;
 mod shared;
 mod sources;

@@ -183,3 +183,29 @@ policy:
     assert!(command.arg("agreed with finance").status().unwrap().success());
     case.ok("history show 1").says(&["overridden", "small: agreed with finance"]);
 }
+
+#[test]
+fn what_is_not_ours_to_manage_is_left_alone_and_told() {
+    let stack = "\
+stead: 1
+stack: a
+api_key: { ci: { role: admin, deliver_secret: { file: ./key } } }
+volume: { v: { size: 9 } }
+";
+    let case = Case::new().emulator().file("a/stead.yaml", stack).file("b/notes", "");
+    case.ok("apply -C a --yes --backend file:books");
+    case.ok("import -C b --all --observe --backend file:books").says(&[
+        "It belongs to api_key.ci of a/default.",
+        "It is the service's own",
+        "It belongs to volume.v of a/default.",
+    ]);
+    let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    case.fails(1, &format!("import -C b volume.v {id} --yes --backend file:books"))
+        .says(&["belongs to volume.v of a/default already"]);
+    let key = fs::read_to_string(case.path("a/key")).unwrap();
+    let mut command = case.command("import -C b --all --observe");
+    let output = command.env("STEAD_API_KEY", key.trim()).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("It is the key in use") && told.contains("volume.stead.yaml"), "{told}");
+    assert!(!told.contains("api_key.stead.yaml"), "{told}");
+}

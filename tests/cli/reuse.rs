@@ -147,3 +147,51 @@ fn a_strangers_stack_reaches_no_further_than_the_repository() {
     );
     case.fails(1, "plan -C shop --untrusted").says(&["--untrusted reads no other stack's ledger"]);
 }
+
+#[test]
+fn a_whole_module_is_a_target() {
+    let stack = "stead: 1\nstack: s\nuse: { m: { source: ./m } }\nvolume: { o: { size: 9 } }\n";
+    let case = Case::new()
+        .file("stead.yaml", stack)
+        .file("m/stead.yaml", "volume: { v: { size: 9 }, w: { size: 9 } }\n");
+    let addresses = |flags: &str| {
+        let plan = case.ok(&format!("plan --cloud local --output json {flags}")).json();
+        let changes = plan["changes"].as_array().unwrap().iter();
+        let mut found: Vec<String> =
+            changes.map(|one| one["address"].as_str().unwrap().to_owned()).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(addresses("--target m"), ["m.volume.v", "m.volume.w"]);
+    assert_eq!(addresses("--target m.volume.v"), ["m.volume.v"]);
+    assert_eq!(addresses("--exclude m"), ["volume.o"]);
+    case.fails(4, "plan --cloud local --target mod").says(&["There is no mod."]);
+    case.fails(64, "plan --cloud local --target M");
+}
+
+#[test]
+fn policies_that_need_nothing_live_are_judged_offline() {
+    let stack = "stead: 1
+stack: s
+vars: { most: { type: int, default: 15 } }
+volume: { a: { size: 10 }, b: { size: 20 } }
+vm: { w: { template: ubuntu-24.04, plan: std-1c-1g } }
+policy:
+  small: { on: volume, deny: \"${self.size > vars.most}\", message: Volumes are small here. }
+  named: { on: vm, deny: \"${self.public_ipv4_address == 'x'}\", message: Known later. }
+  where: { deny: \"${plan.env == 'prod'}\", message: Not in prod. }
+  cost: { deny: \"${plan.monthly_after > 0.0}\", message: Nothing costs. }
+environments: { dev: { default: true }, prod: { vars: { most: 30 } } }
+";
+    let case = Case::new().file("stead.yaml", stack);
+    let run = case.fails(1, "validate");
+    run.says(&["S0297", "small: Volumes are small here.", "volume.b is denied", "--override small"]);
+    assert!(!run.all().contains("volume.a is") && !run.all().contains("costs"), "{}", run.all());
+    let told = case.fails(1, "validate -e prod --output json").json();
+    let told = told["diagnostics"].as_array().unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["detail"], "where: Not in prod.");
+    case.edit("stead.yaml", "size: 20", "size: 12");
+    case.ok("validate");
+    case.fails(4, "plan --cloud local").says(&["cost: Nothing costs."]);
+}

@@ -1,7 +1,9 @@
 //! Stories of a stack's own tests: what passes, what does not and where it says so, and what CI gets.
-#![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
+#![allow(clippy::disallowed_methods, reason = "tests drive a real process, and look at its files")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use crate::case::Case;
 
@@ -128,4 +130,30 @@ volume:
     case.fails(64, "fmt --prune stead.yaml --cloud local");
     case.ok("fmt --prune --cloud local");
     assert!(!text().contains("moved"), "{}", text());
+}
+
+#[test]
+fn a_watch_runs_again_when_a_file_changes_and_ends_with_the_last_outcome() {
+    let case = case("test:\n  made:\n    plan: { create: [volume.data] }\n");
+    let mut command = case.command("test --watch");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut told = |words: &str| {
+        let line = lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("no {words}"));
+        assert!(!line.contains('\u{1b}'), "nothing is cleared where no terminal is: {line:?}");
+    };
+    told("1 passed, 0 failed");
+    case.edit("story.test.yaml", "volume.data", "volume.spare");
+    told("0 passed, 1 failed");
+    case.edit(
+        "stead.yaml",
+        "  data: { size: $vars.size }\noutputs: { size: $volume.data.size }",
+        "  spare: { size: $vars.size }",
+    );
+    told("1 passed, 0 failed");
+    case.edit("stead.yaml", "size: $vars.size", "siez: $vars.size");
+    told("0 passed, 1 failed");
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(1), "the last outcome");
 }

@@ -23,6 +23,7 @@ empty.
 Examples:
   stead test
   stead test shop.test.yaml --report junit=report.xml
+  stead test --watch
   stead test --output json")]
 pub struct Test {
     /// Files of tests; every *.test.yaml and *.test.kdl of the stack's directory when left out
@@ -31,6 +32,9 @@ pub struct Test {
     /// Write a report, as junit=PATH
     #[arg(long, value_name = "FORMAT=PATH", value_parser = junit)]
     pub report: Option<PathBuf>,
+    /// Run again whenever a file of the stack or of its tests changes, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
 }
 
 fn junit(text: &str) -> Result<PathBuf, String> {

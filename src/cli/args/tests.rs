@@ -55,7 +55,7 @@ fn flags_that_contradict_are_refused() {
         "stead -q -v plan",
         "stead --cloud local --api-url http://127.0.0.1 plan",
         "stead apply --parallel 0",
-        "stead plan --target vm",
+        "stead plan --target VM",
         "stead plan --adopt vm.web=",
         "stead plan --var novalue",
         "stead emulator --speed 0",

@@ -1,5 +1,6 @@
 //! `stead apply`: plans, asks, runs; or runs a saved plan.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::Telling;
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, origin, questions, reading};
+use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -262,15 +263,27 @@ impl<'a> Apply<'a> {
         if let Some(exit) = self.recover().await? {
             return Ok(exit);
         }
-        let wanted = saved.wanted(REGISTRY);
-        let snapshot = books::kept(self.journal, self.connection.client.refresh(&wanted)).await??;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;
+        let mut wanted = saved.wanted(REGISTRY);
+        let reads = !saved.plan.base.reads.is_empty();
+        let looked_up = stack.data.values().filter(|_| reads).map(|lookup| Name::new(lookup.kind.name));
+        for kind in looked_up {
+            wanted.everywhere.insert(kind.clone());
+            wanted.kinds.insert(kind);
+        }
+        let snapshot = books::kept(self.journal, self.connection.client.refresh(&wanted)).await??;
+        let settled = if reads {
+            elsewhere::settle(self.project, &ledger, &snapshot).await?
+        } else {
+            Cow::Borrowed(stack)
+        };
         let facts = Facts {
             registry: REGISTRY,
             stack: &stack.name,
             environment: &stack.environment.name,
             config: &stack.digest,
+            reads: &settled.reads,
             ledger: &ledger,
             snapshot: &snapshot,
         };

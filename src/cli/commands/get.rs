@@ -7,6 +7,8 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
 use crate::cli::session::Session;
+use crate::model::secret::Secret;
+use crate::model::value::{Attributes, Value};
 use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
@@ -44,12 +46,37 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     let applied = applied.unwrap_or_default();
     let catalog = reading::pinned(lock_file)?.unwrap_or_default();
     let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
+    let live = hushed(&applied, object.attributes);
     session.ui.out(&if session.ui.json {
-        json::object(&row, &applied, &object.attributes)
+        json::object(&row, &applied, &live)
     } else {
         let name = target.address.as_ref().map(|address| format!("{address} · ")).unwrap_or_default();
         let head = format!("{name}{} {}\n", object.kind, object.id);
-        head + &list::attributes(&applied, &object.attributes).text("", session.ui.style)
+        head + &list::attributes(&applied, &live).text("", session.ui.style)
     });
     Ok(Exit::Done)
+}
+
+/// Hides what the stack holds as secrets: the service shows them as it shows any text.
+fn hushed(applied: &Attributes, mut live: Attributes) -> Attributes {
+    for (name, value) in &mut live {
+        if let Some(applied) = applied.get(name) {
+            hush(applied, value);
+        }
+    }
+    live
+}
+
+fn hush(applied: &Value, live: &mut Value) {
+    match (applied, live) {
+        (Value::Map(applied), Value::Map(live)) => {
+            for (key, live) in live {
+                if let Some(applied) = applied.get(key) {
+                    hush(applied, live);
+                }
+            }
+        }
+        (applied, live) if applied.is_secret() => *live = Value::Secret(Secret::Sealed(None)),
+        _ => {}
+    }
 }

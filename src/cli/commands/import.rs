@@ -146,6 +146,12 @@ impl Importing<'_> {
         project: Option<&Name>,
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
+        let opens = |beginning: &str| self.connection.client.cloud().opens_with(beginning);
+        // Who names an object by its id knows what it is.
+        let kept_out = match only {
+            None => everything::in_use(&world.snapshot, opens),
+            Some(_) => BTreeMap::new(),
+        };
         let order = Order {
             inputs: self.order(options, world),
             files: &self.begun.files,
@@ -157,6 +163,7 @@ impl Importing<'_> {
             },
             only,
             project,
+            kept_out: &kept_out,
         };
         accept(&order).map_err(|refused| match refused {
             Refused::Rejected(rejected) => Failure::from(rejected),

@@ -1,20 +1,27 @@
 //! `stead test`: the stack's own tests, on the built-in cloud in memory.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::Test as Args;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::project::Project;
 use crate::cli::rewriting;
 use crate::cli::session::Session;
+use crate::cli::settings::Settings;
 use crate::cli::testing::{self, Missed};
+use crate::cli::watching::{Stamps, Stops};
 use crate::cloud::system::SystemClock;
 use crate::config::discover;
 use crate::config::test_file::{self, Test};
 use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::report::test_run::{self, Miss, Tested};
+
+/// Empties a terminal's screen.
+const CLEAR: &str = "\x1b[2J\x1b[H";
 
 /// Runs tests and tells what is not as they want it.
 ///
@@ -37,6 +44,52 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
     ui.out(&if ui.json { test_run::json(&tested) } else { test_run::page(&tested, ui.style) });
     let failed = tested.iter().any(|test| !test.missed.is_empty());
     Ok(if failed || tested.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// Runs the tests, and again whenever a file changes that they are made of. A stop signal ends it with the
+/// outcome of the last run.
+///
+/// # Errors
+/// When stop signals cannot be watched: what fails is told, and tried again.
+pub(in crate::cli) async fn watch(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    let ui = &session.ui;
+    let mut stops = Stops::new().map_err(anyhow::Error::from)?;
+    loop {
+        let directories = directories(session, args);
+        // Before the run: what changes meanwhile is run again.
+        let before = Stamps::of(&directories);
+        let exit = run(session, args).unwrap_or_else(|failure| session.complain(&failure));
+        ui.say("Waiting for a change; Ctrl-C ends.");
+        if !stops.or_change(&directories, &before).await {
+            return Ok(exit);
+        }
+        if ui.live && ui.shows {
+            ui.out(CLEAR);
+        }
+    }
+}
+
+/// Returns where the files stand that the tests are made of: those of tests, the stack's, and what it
+/// includes and uses.
+fn directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
+    let settings = &session.settings;
+    let parent = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let mut found: BTreeSet<PathBuf> = args.files.iter().map(|path| parent(path)).collect();
+    if found.is_empty() {
+        found.insert(settings.dir.clone());
+    }
+    for dir in found.clone() {
+        let sources = match Project::open(&Settings { dir, ..settings.clone() }) {
+            Ok(project) => project.stack.sources,
+            Err(Failure { rejected: Some(rejected), .. }) => rejected.sources,
+            Err(_) => continue,
+        };
+        found.extend(sources.iter().map(|(_, source)| parent(Path::new(source.path.as_str()))));
+    }
+    found
 }
 
 fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {

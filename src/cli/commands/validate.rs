@@ -9,8 +9,10 @@ use crate::cli::files::{self, StackFiles};
 use crate::cli::project::Project;
 use crate::cli::rewriting::{self, Rewrite};
 use crate::cli::session::Session;
+use crate::config::load::Rejected;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
+use crate::plan::offline;
 use crate::report::json;
 
 /// Most rounds of fixes: mending one problem may show the next.
@@ -24,7 +26,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     if args.fix {
         fix(session, args).await?;
     }
-    let opened = session.open();
+    let opened = session.open().and_then(|project| judged(session, project));
     if session.ui.json {
         let (diagnostics, sources) = match &opened {
             Ok(project) => (&project.warnings, &project.stack.sources),
@@ -48,6 +50,18 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     ));
     session.next("plan", "shows what would change");
     Ok(Exit::Done)
+}
+
+/// Asks the policies that need nothing of the live world.
+fn judged(session: &Session, project: Project) -> Result<Project, Failure> {
+    let denials = offline::denials(&project.stack);
+    if denials.is_empty() {
+        return Ok(project);
+    }
+    // Warnings were told when the stack was read, but for the one document of JSON.
+    let warnings = project.warnings.into_iter().filter(|_| session.ui.json);
+    let diagnostics = warnings.chain(denials).collect();
+    Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
 }
 
 /// Says that some problems can be mended.

@@ -31,6 +31,7 @@ const MOST_BLOCKS: usize = 1_000_000;
 struct Instantiated<'d> {
     module: usize,
     prefix: Name,
+    spoken: Vec<Name>,
     inputs: BTreeMap<Name, Input>,
     call: &'d Entry,
 }
@@ -83,7 +84,10 @@ impl<'d> Resolver<'d> {
         let state = self.expand(&address, None, body)?;
         let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
             State::Broken => return None,
-            State::Absent => Vec::new(),
+            State::Absent => {
+                self.left_out.push(self.prefix_of(&entry.key, None));
+                Vec::new()
+            }
             State::One => vec![(None, None)],
             State::Keyed(keys) => {
                 self.scope.keyed.insert(entry.key.clone());
@@ -102,7 +106,8 @@ impl<'d> Resolver<'d> {
             let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
             let inputs = self.inputs(module, with, &entry.key, frame);
             let prefix = self.prefix_of(&entry.key, key.as_ref());
-            let outputs = self.instantiate(Instantiated { module, prefix, inputs, call: entry })?;
+            let spoken = self.overrides.spoken(&self.scope.spoken, &entry.key, key.as_ref());
+            let outputs = self.instantiate(Instantiated { module, prefix, spoken, inputs, call: entry })?;
             match key {
                 Some(key) => drop(found.insert(key, outputs)),
                 None => return Some(outputs),
@@ -175,7 +180,7 @@ impl<'d> Resolver<'d> {
 
     /// Resolves one instance. Returns its outputs.
     fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
-        let Instantiated { module, prefix, inputs, call } = instance;
+        let Instantiated { module, prefix, spoken, inputs, call } = instance;
         let depth = self.scope.depth + 1;
         if self.exhausted {
             return None;
@@ -191,7 +196,7 @@ impl<'d> Resolver<'d> {
         let merged = self.modules.get(module)?;
         let place = self.places.get(module).cloned().unwrap_or_default();
         let files = self.read.below(&place.path());
-        let scope = Scope { prefix: prefix.clone(), files, place, depth, ..Scope::default() };
+        let scope = Scope { prefix: prefix.clone(), spoken, files, place, depth, ..Scope::default() };
         let caller = std::mem::replace(&mut self.scope, scope);
         let names = self.index.enter(prefix.clone());
         self.problems.enter(prefix, call.key_span);

@@ -74,7 +74,7 @@ pub(super) fn definitions() -> Map<String, Value> {
         entries([("create", duration.clone()), ("update", duration.clone()), ("delete", duration)]),
         &[],
     );
-    let addresses = json!({"anyOf": [{"type": "array", "items": dependency}, dependency]});
+    let addresses = json!({"type": "array", "items": dependency, "uniqueItems": true});
     entries([
         ("condition", condition),
         ("for_each", for_each),
@@ -163,7 +163,10 @@ fn variable() -> Value {
         entries([
             ("type", ty),
             ("default", json!({"description": says(VARIABLE, "default")})),
-            ("one_of", json!({"type": "array", "description": says(VARIABLE, "one_of")})),
+            (
+                "one_of",
+                json!({"type": "array", "minItems": 1, "uniqueItems": true, "description": says(VARIABLE, "one_of")}),
+            ),
             (
                 "check",
                 json!({"type": "string", "pattern": EXPRESSION, "description": says(VARIABLE, "check")}),
@@ -207,7 +210,7 @@ fn policy(known: Known<'_>) -> Value {
     let kind = json!({"enum": kinds});
     let on = json!({
         "description": says(POLICY, "on"),
-        "anyOf": [kind, {"type": "array", "items": kind}],
+        "anyOf": [kind, {"type": "array", "items": kind, "minItems": 1, "uniqueItems": true}],
     });
     let rule = entries([
         ("on", on),

@@ -120,7 +120,7 @@ fn lifecycle(kind: &Kind) -> Value {
     let one = json!({"anyOf": [field, entry]});
     let ignored = json!({
         "description": says(LIFECYCLE, "ignore_drift"),
-        "anyOf": [{"type": "array", "items": one}, one],
+        "type": "array", "items": one, "uniqueItems": true,
     });
     let mut schema = closed(
         entries([

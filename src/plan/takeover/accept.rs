@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::draft::{Draft, Material, Omitted, SecretVariable, Whose, can_miss, draft};
+use super::draft::{Draft, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable};
 use crate::config::document::Syntax;
 use crate::config::load::{ReadFile, Rejected, Request, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
@@ -42,6 +42,8 @@ pub struct Order<'a> {
     pub only: Option<(&'a Address, &'a ObjectKey)>,
     /// Only what is in this project.
     pub project: Option<&'a Name>,
+    /// What must not be taken over, and why.
+    pub kept_out: &'a BTreeMap<ObjectKey, String>,
 }
 
 /// Configuration whose plan has nothing to do, once its objects are taken over.
@@ -103,7 +105,7 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
         project: order.project,
         home: home.as_ref(),
     };
-    let mut omitted = Omitted::default();
+    let mut omitted = Omitted { objects: order.kept_out.clone(), ..Omitted::default() };
     for _ in 0..ROUNDS {
         let drafted = draft(&material, &omitted);
         let round = Round { order, drafted: &drafted };
@@ -111,7 +113,9 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
             Judged::Fits(stack, entries) => {
                 let files =
                     files(order, &drafted).into_iter().map(|(name, page)| (name, page.text)).collect();
-                let left = left(omitted);
+                let mut left = left(omitted);
+                let others = unmanageable(&material).into_iter();
+                left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
                 let Draft { blocks, variables, .. } = drafted;
                 return Ok(Accepted { files, blocks, entries, variables, left, stack: *stack });
             }

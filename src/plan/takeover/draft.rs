@@ -181,6 +181,31 @@ fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind,
     found
 }
 
+/// Returns what is there and cannot be managed here, and why.
+pub(super) fn unmanageable(material: &Material<'_>) -> Vec<(ObjectKey, String)> {
+    let mut found = Vec::new();
+    for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
+        for object in material.snapshot.of_kind(kind.name) {
+            let key = object.key();
+            let inside = material.project.is_none()
+                || kind.scope == Scope::Project && object.project.as_ref() == material.project;
+            let why = if !inside || material.owned.contains_key(&key) {
+                continue;
+            } else if let Some(owner) = material.foreign.get(&key) {
+                format!("It belongs to {owner}.")
+            } else if kind.is_given(&object.attributes) {
+                "It is the service's own: nobody makes or removes it.".to_owned()
+            } else if is_leaving(kind, object) {
+                "It is being deleted.".to_owned()
+            } else {
+                continue;
+            };
+            found.push((key, why));
+        }
+    }
+    found
+}
+
 fn children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
     let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
     for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {

@@ -17,6 +17,7 @@ fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
         stack: &world.stack.name,
         environment: &world.stack.environment.name,
         config: &world.stack.digest,
+        reads: "",
         ledger: &world.ledger,
         snapshot: &snapshot,
     })

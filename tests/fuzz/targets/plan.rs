@@ -38,6 +38,7 @@ fn holds(saved: &SavedPlan) {
         stack: &base.stack,
         environment: &base.environment,
         config: &base.config,
+        reads: "",
         ledger: &ledger,
         snapshot: &snapshot,
     };

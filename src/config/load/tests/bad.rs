@@ -395,7 +395,7 @@ fn headers() {
     S0241 3:17 no environment is chosen [3:17 environments are declared here] | The stack has several: prod, staging. | say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`
     S0240 3:17 this environment is not declared [3:17 environments are declared here] | There is no environment `prdo`. | did you mean `prod`? Environments are: prod, staging
     S0242 3:42 two environments are marked `default` [3:42 also marked] [3:17 marked] | keep one `default: true`
-    S0242 3:68 an environment does not have this key | did you mean `confirm`?
+    S0242 3:68 an environment does not have this key | did you mean `confirm`? | fix: confirm
     S0240 - this environment is not declared | There is no environment `prod`. | the stack declares no environments: leave `--env` out
     S0281 - a file is neither YAML nor KDL | `x.txt` ends in neither .yaml, .yml nor .kdl. | rename the file
     "#);

@@ -17,8 +17,11 @@ mod laws;
 mod modules;
 mod policies;
 mod service;
+mod set;
 mod sources;
 mod variables;
+mod vocabulary;
+mod words;
 
 use std::collections::BTreeMap;
 use std::io;

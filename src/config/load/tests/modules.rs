@@ -339,9 +339,9 @@ outputs: { size: $use.m.size }";
     S0318 3:29 there is nothing at this path | crane.a has no `ton`, and `set` replaces what is written. | did you mean `crane.a.tons`?
     S0318 3:29 there is nothing at this path | crane has no `aa`, and `set` replaces what is written. | write `aa` there, with the value that other environments take
     S0318 3:29 there is nothing at this path | crane.a has no `note`, and `set` replaces what is written. | write `note` there, with the value that other environments take
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, or `use.shop.with.size`
+    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
     S0222 3:43 this value has the wrong type | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     "#);
 }

@@ -1,0 +1,108 @@
+//! `environments.X.set` for what several resources share: instances of `for_each`, and modules.
+
+use super::{Config, yaml};
+
+/// A stack of instances and modules whose environment `e` replaces these paths.
+fn with(set: &str) -> Config {
+    let text = format!(
+        "environments: {{ e: {{ default: true, set: {{ {set} }} }}, other: {{}} }}
+crane: {{ a: {{ for_each: [x, y], tons: 1, labels: {{ k: v }}, lifecycle: {{ protect: false }} }}, gone: {{ when: false, tons: 1 }} }}
+yard: {{ y: {{ cidr: 10.0.0.0/16, gates: {{ g: {{ for_each: [p, q], name: $each.key, crane: $crane.a.x }} }} }} }}
+use:
+  m: {{ source: ../../m }}
+  many: {{ source: ../../m, for_each: [n, s] }}
+  none: {{ source: ../../m, when: false }}
+"
+    );
+    yaml(&text)
+        .shared(
+            "m/stead.yaml",
+            "crane: { c: { tons: 1 }, d: { for_each: [k, l], tons: 1 } }\nuse: { in: { source: ../in } }\n",
+        )
+        .shared("in/stead.yaml", "crane: { e: { tons: 1 } }\n")
+}
+
+/// The addresses of the cranes that lift something else than a ton, with what it is.
+fn changed(set: &str) -> String {
+    let stack = with(set).stack();
+    let tons = stack.resources.values().filter_map(|resource| {
+        let tons = resource.attributes.get("tons")?.expression.known()?.to_string();
+        (tons != "1").then(|| format!("{}={tons}", resource.address))
+    });
+    tons.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_path_is_that_of_an_instance_of_a_module_or_of_all_of_them() {
+    for (set, wanted) in [
+        ("crane.a.tons: 2", "crane.a.x=2 crane.a.y=2"),
+        ("crane.a.x.tons: 2", "crane.a.x=2"),
+        ("crane.a.tons: 2, crane.a.y.tons: 3", "crane.a.x=2 crane.a.y=3"),
+        ("use.m.crane.c.tons: 2", "m.crane.c=2"),
+        ("m.crane.c.tons: 2", "m.crane.c=2"),
+        ("use.m.crane.d.tons: 2", "m.crane.d.k=2 m.crane.d.l=2"),
+        ("use.m.crane.d.l.tons: 2", "m.crane.d.l=2"),
+        ("use.m.in.crane.e.tons: 2", "m.in.crane.e=2"),
+        ("use.many.crane.c.tons: 2", "many.n.crane.c=2 many.s.crane.c=2"),
+        ("use.many.s.crane.c.tons: 2", "many.s.crane.c=2"),
+        ("use.many.in.crane.e.tons: 2", "many.n.in.crane.e=2 many.s.in.crane.e=2"),
+        (
+            "many.crane.d.tons: 2, many.s.crane.d.tons: 3, many.s.crane.d.k.tons: 4",
+            "many.n.crane.d.k=2 many.n.crane.d.l=2 many.s.crane.d.k=4 many.s.crane.d.l=3",
+        ),
+    ] {
+        assert_eq!(changed(set), wanted, "{set}");
+    }
+    let stack = with("crane.a.x.tons: 2, crane.a.x.labels.k: w, crane.a.y.lifecycle.protect: true, yard.y.gates.g.p.crane: $crane.a.y").stack();
+    let x = &stack.resources["crane.a.x"];
+    assert_eq!(x.attributes["tons"].set_by.as_deref(), Some("environments.e.set"));
+    assert_eq!(x.attributes["labels"].expression.known().unwrap().to_string(), "{ k: w }");
+    assert!(stack.resources["crane.a.y"].lifecycle.protect && !x.lifecycle.protect);
+    let gates = ["p", "q"].map(|key| {
+        super::expression(
+            &stack.resources[&*format!("yard.y.gates.g.{key}")].attributes["crane"].expression,
+        )
+    });
+    assert_eq!(gates, ["$crane.a.y", "$crane.a.x"]);
+}
+
+#[test]
+fn what_this_environment_leaves_out_is_no_mistake() {
+    assert_eq!(changed("crane.gone.tons: 2, use.none.crane.c.tons: 2"), "");
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_told() {
+    let problems = |set: &str| with(set).problems();
+    let paths = [
+        "crane.a.z.tons: 2",
+        "crane.a.x.ton: 2",
+        "crane.a.x.labels.j: 2",
+        "use.m.crane.f.tons: 2",
+        "use.manyy.crane.c.tons: 2",
+        "use.m.crane.c.tonss: 2",
+        "use.m.crane.d.for_each: [z]",
+        "use.m.crane.c: 2",
+        "many.x.crane.c.tons: 2",
+    ];
+    insta::assert_snapshot!(paths.map(problems).join("\n"), @r#"
+    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `crane.a.x.tons`?
+    S0318 3:44 there is nothing at this path | crane.a.x has no `ton`, and `set` replaces what is written. | did you mean `crane.a.x.tons`?
+    S0318 3:44 there is nothing at this path | crane.a.x.labels has no `j`, and `set` replaces what is written. | write `j` there, with the value that other environments take
+    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `m.crane.c.tons`?
+    S0318 3:44 there is nothing at this path | use has no `manyy`, and `set` replaces what is written. | did you mean `use.many.crane.c.tons`?
+    S0318 3:44 there is nothing at this path | m.crane.c has no `tonss`, and `set` replaces what is written. | did you mean `use.m.crane.c.tons`?
+    S0318 3:44 this path cannot be replaced | `for_each` decides which instances there are, and is the block's. | decide it by a variable, and give that another value
+    S0318 3:44 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `many.n.crane.c.tons`?
+    "#);
+    let other = yaml(
+        "environments: { e: { default: true }, other: { vars: { siz: 1 }, set: { crane.aa.tons: 2 } } }
+vars: { size: { default: x } }
+crane: { a: { tons: 1 } }",
+    );
+    let told = other.problems();
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(told.contains("environments.other gives a value to `siz`"), "{told}");
+    assert!(told.contains("crane has no `aa`"), "{told}");
+}

@@ -1,0 +1,214 @@
+//! What may stand behind each word of the language: what is wrong behind a word follows from it.
+
+use crate::config::language;
+
+/// A word and what it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// Its place is wrong without it.
+    pub needed: bool,
+}
+
+/// What a word takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// The version of the language.
+    Version,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A name that an address can hold.
+    Name,
+    /// Named blocks; none at all is well.
+    Blocks,
+    /// Named values of any form; none at all is well.
+    Values,
+    /// Values by the names of what takes them; none at all is well.
+    Known,
+    /// A map of words; none at all is well.
+    Words,
+    /// A map of words that must say something.
+    Said,
+    /// A list of maps; none at all is well.
+    Entries,
+    /// Paths, or one; none at all is well.
+    Paths,
+    /// One path that depends on nothing.
+    Path,
+    /// The path of a file below the stack's directory.
+    File,
+    /// `true` or `false`, as they are written.
+    Flag,
+    /// `true`, `false`, or an expression that is known while loading.
+    Condition,
+    /// One whole expression.
+    Expression,
+    /// What instances are made of.
+    Keys,
+    /// Addresses, in a list.
+    Addresses,
+    /// One address.
+    Address,
+    /// Attributes of the block, in a list.
+    Attributes,
+    /// One attribute of the block.
+    Attribute,
+    /// Kinds, or one.
+    Kinds,
+    /// The type of a variable.
+    Type,
+    /// A plain value.
+    Plain,
+    /// Plain values, at least one.
+    Plains,
+    /// A text, perhaps an empty one.
+    Prose,
+    /// A text that says something.
+    Text,
+    /// A day.
+    Date,
+    /// A time with its unit.
+    Duration,
+    /// The id of a live object.
+    Id,
+    /// A project by reference, name or id.
+    Project,
+    /// The name of a variable of a process.
+    Variable,
+    /// The name of an environment.
+    Environment,
+}
+
+const fn word(name: &'static str, takes: Takes) -> Word {
+    Word { name, takes, needed: false }
+}
+
+const fn needed(name: &'static str, takes: Takes) -> Word {
+    Word { name, takes, needed: true }
+}
+
+/// Blocks besides kinds.
+pub const TOP: &[Word] = &[
+    word("backend", Takes::OneOf(&["required"])),
+    word("data", Takes::Known),
+    word("environments", Takes::Blocks),
+    word("import", Takes::Entries),
+    word("include", Takes::Paths),
+    word("locals", Takes::Values),
+    word("moved", Takes::Entries),
+    word("outputs", Takes::Values),
+    word("policy", Takes::Blocks),
+    word("removed", Takes::Entries),
+    needed("stack", Takes::Name),
+    word("stacks", Takes::Values),
+    needed("stead", Takes::Version),
+    word("use", Takes::Blocks),
+    word("vars", Takes::Blocks),
+];
+
+/// Words of every resource's block.
+pub const BODY: &[Word] = &[
+    word("deliver_secret", Takes::Said),
+    word("depends_on", Takes::Addresses),
+    word("for_each", Takes::Keys),
+    word("lifecycle", Takes::Words),
+    word("project", Takes::Project),
+    word("when", Takes::Condition),
+];
+
+/// Words of `lifecycle`.
+pub const LIFECYCLE: &[Word] = &[
+    word("ignore_drift", Takes::Attributes),
+    word("on_remove", Takes::OneOf(&["delete", "keep"])),
+    word("protect", Takes::Condition),
+    word("replace", Takes::OneOf(&["create_first", "delete_first", "never"])),
+    word("timeouts", Takes::Words),
+];
+
+/// Words of `lifecycle.timeouts`.
+pub const TIMEOUTS: &[Word] =
+    &[word("create", Takes::Duration), word("delete", Takes::Duration), word("update", Takes::Duration)];
+
+/// Words of an entry of `lifecycle.ignore_drift`.
+pub const IGNORED: &[Word] =
+    &[needed("field", Takes::Attribute), word("reason", Takes::Text), word("until", Takes::Date)];
+
+/// Words of `deliver_secret`.
+pub const DELIVER: &[Word] =
+    &[word("env_file", Takes::File), word("file", Takes::File), word("variable", Takes::Variable)];
+
+/// Words of a variable.
+pub const VARIABLE: &[Word] = &[
+    word("check", Takes::Expression),
+    word("default", Takes::Plain),
+    word("description", Takes::Prose),
+    word("from_file", Takes::File),
+    word("one_of", Takes::Plains),
+    word("type", Takes::Type),
+];
+
+/// Words of an environment.
+pub const ENVIRONMENT: &[Word] = &[
+    word("confirm", Takes::OneOf(&["ask", "typed"])),
+    word("default", Takes::Flag),
+    word("set", Takes::Known),
+    word("vars", Takes::Known),
+];
+
+/// Words of a policy.
+pub const POLICY: &[Word] =
+    &[needed("deny", Takes::Expression), needed("message", Takes::Text), word("on", Takes::Kinds)];
+
+/// Words of a `use`.
+pub const USE: &[Word] = &[
+    word("for_each", Takes::Keys),
+    needed("source", Takes::Path),
+    word("when", Takes::Condition),
+    word("with", Takes::Known),
+];
+
+/// Words of another stack.
+pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", Takes::Path)];
+
+/// Words of an entry of `moved`.
+pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes::Address)];
+
+/// Words of an entry of `import`.
+pub const IMPORT: &[Word] =
+    &[needed("id", Takes::Id), needed("to", Takes::Address), word("when", Takes::Condition)];
+
+/// Words of an entry of `removed`.
+pub const REMOVED: &[Word] =
+    &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Address)];
+
+/// Every place with its words, and the language's own list of them.
+pub const PLACES: &[(&str, &[Word], language::Words)] = &[
+    ("top", TOP, language::TOP),
+    ("body", BODY, language::BODY),
+    ("lifecycle", LIFECYCLE, language::LIFECYCLE),
+    ("timeouts", TIMEOUTS, language::TIMEOUTS),
+    ("ignored", IGNORED, language::IGNORED),
+    ("deliver", DELIVER, language::DELIVER),
+    ("variable", VARIABLE, language::VARIABLE),
+    ("environment", ENVIRONMENT, language::ENVIRONMENT),
+    ("policy", POLICY, language::POLICY),
+    ("use", USE, language::USE),
+    ("stack", STACK, language::STACK),
+    ("moved", MOVED, language::MOVED),
+    ("import", IMPORT, language::IMPORT),
+    ("removed", REMOVED, language::REMOVED),
+];
+
+#[test]
+fn every_word_of_the_language_is_here() {
+    for (place, words, known) in PLACES {
+        let mut told: Vec<&str> = words.iter().map(|word| word.name).collect();
+        let mut known: Vec<&str> = language::names(known).collect();
+        told.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(told, known, "{place}");
+    }
+}
