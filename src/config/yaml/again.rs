@@ -42,7 +42,9 @@ pub(in crate::config) fn again(document: &Document, old: &str, new: &str) -> Opt
     let there = i64::try_from(changed.start).ok()? - i64::try_from(ABOVE.len()).ok()?;
     let (mut span, mut entries) = (*span, std::mem::take(entries));
     shift(&mut span, 0, there);
-    entries.iter_mut().for_each(|entry| shift_entry(entry, 0, there));
+    for entry in &mut entries {
+        shift_entry(entry, 0, there);
+    }
     spliced(document, &place, Piece { entries, span, end: u32::try_from(changed.end).ok()?, delta })
 }
 
