@@ -43,6 +43,15 @@ fn within_the_bounds() -> Vec<Case> {
             },
         ),
         (
+            "an answer was right in all but the id, which was that of a volume whose own answer was lost",
+            Schedule {
+                lag: 3_601,
+                orders: vec![order(0, 4)],
+                faults: vec![Fault::Change(3, Network::Truncated), Fault::Change(6, Network::AnothersId)],
+                ..disk(374_334, 6)
+            },
+        ),
+        (
             "a stranger's machine in a network of ours, which was to go after its replacement and could not",
             Schedule {
                 orders: vec![Order { after: 4, ..order(0, 1) }, Order { after: 8, ..order(0, 2) }],
@@ -90,6 +99,41 @@ fn beyond_the_bounds() -> Vec<Case> {
                     Fault::Change(1, Network::Late(99_559)),
                 ],
                 ..disk(9_639, 5)
+            },
+        ),
+        (
+            "an answer named the network that was to step down, which no list showed yet",
+            Schedule {
+                class: Class::Beyond,
+                lag: 32_725,
+                orders: vec![order(0, 1), order(1, 1), order(2, 8)],
+                faults: vec![Fault::Change(11, Network::AnothersId)],
+                ..disk(303_668, 4)
+            },
+        ),
+        (
+            "a network came late, was called one too many, and lay where its replacement had to be",
+            Schedule {
+                class: Class::Beyond,
+                orders: vec![
+                    order(0, 8),
+                    order(1, 8),
+                    Order { actor: 1, ..order(1, 43) },
+                    Order { actor: 1, ..order(1, 54) },
+                ],
+                faults: vec![Fault::Shelf(50, true), Fault::Change(7, Network::Late(447_674))],
+                ..shelf(266_976, 6)
+            },
+        ),
+        (
+            "a list that lagged had pages and totals that did not",
+            Schedule {
+                class: Class::Beyond,
+                strict: true,
+                lag: 25_520,
+                page: Some(11),
+                faults: vec![Fault::Point(1, 12, Blow::Kill), Fault::Point(0, 30, Blow::Kill)],
+                ..disk(425_102, 6)
             },
         ),
         (
