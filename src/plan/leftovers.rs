@@ -96,13 +96,8 @@ impl<'a> Leftovers<'a> {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
-    /// Tells whether an older object goes before the new object of a subject: it is the subject's own, or
-    /// nothing is in it.
-    pub fn yields(&self, leftover: &Leftover<'a>, n: usize) -> bool {
-        leftover.n == n || !self.is_used(leftover)
-    }
-
-    fn is_used(&self, leftover: &Leftover<'a>) -> bool {
+    /// Tells whether a live object of the stack refers to an older one, or is in it.
+    pub fn is_used(&self, leftover: &Leftover<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }
 }

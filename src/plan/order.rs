@@ -33,7 +33,16 @@ struct Nodes<'a> {
     create: Option<NodeId>,
     update: Option<NodeId>,
     delete: Option<NodeId>,
-    deposed: Vec<(&'a Name, NodeId)>,
+    deposed: Vec<Deposed<'a>>,
+}
+
+/// The deletion of an older object.
+#[derive(Clone, Copy)]
+struct Deposed<'a> {
+    id: &'a Name,
+    node: NodeId,
+    /// Nothing uses the object, and something new needs what it has: it waits for nobody.
+    early: bool,
 }
 
 /// Steps in order, and the numbers of each subject's own.
@@ -57,6 +66,7 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
     for n in 0..survey.subjects.len() {
         work.leave_with_parent(n);
     }
+    work.make_room();
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
@@ -68,7 +78,6 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
     for (old, new) in successors(survey, verdicts) {
         work.follow(work.nodes[old].delete, work.nodes[new].create);
     }
-    work.make_room();
     work.number()
 }
 
@@ -89,7 +98,7 @@ impl<'a> Work<'_, 'a> {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
                     self.follow(release, Some(node));
-                    self.nodes[n].deposed.push((&owned.id, node));
+                    self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
                 }
             }
         }
@@ -190,11 +199,13 @@ impl<'a> Work<'_, 'a> {
         let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
         for n in new {
             for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
-                if !leftovers.yields(leftover, n) {
-                    continue;
-                }
-                let deposed = self.nodes[leftover.n].deposed.iter().find(|(id, _)| *id == leftover.id);
-                self.follow(deposed.map(|(_, node)| *node), self.nodes[n].create);
+                let used = leftovers.is_used(leftover);
+                let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
+                // What others still use goes first only for its own address: they let go of it then.
+                let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
+                deposed.early = !used;
+                let node = deposed.node;
+                self.follow(Some(node), self.nodes[n].create);
             }
         }
     }
@@ -364,8 +375,9 @@ impl<'a> Work<'_, 'a> {
             if !first {
                 self.follow(own.update, going);
             }
-            own.deposed.iter().for_each(|(_, deposed)| self.follow(Some(*deposed), going));
-            for (_, deposed) in self.nodes[*held].deposed.clone() {
+            own.deposed.iter().for_each(|deposed| self.follow(Some(deposed.node), going));
+            let waiting = self.nodes[*held].deposed.iter().filter(|deposed| !deposed.early);
+            for deposed in waiting.map(|deposed| deposed.node).collect::<Vec<_>>() {
                 self.follow(own.delete, Some(deposed));
                 self.follow(own.release, Some(deposed));
                 self.follow(own.update.filter(|_| !first), Some(deposed));
@@ -377,7 +389,7 @@ impl<'a> Work<'_, 'a> {
     fn leave_a_settled_parent(&mut self, n: usize) {
         let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
         let own = self.nodes[n].clone();
-        for going in own.delete.into_iter().chain(own.deposed.iter().map(|(_, node)| *node)) {
+        for going in own.delete.into_iter().chain(own.deposed.iter().map(|deposed| deposed.node)) {
             self.follow(Some(changed), Some(going));
         }
     }
