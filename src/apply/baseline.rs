@@ -27,6 +27,7 @@ use super::event::StepError;
 use super::session::{Scope, Session, read_failed};
 use super::wire;
 use crate::cloud::exchange::Cloud;
+use crate::ledger::entry::Ledger;
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -46,14 +47,17 @@ type Shared = Arc<Mutex<Option<List>>>;
 /// The queue of creations that could be taken for each other.
 type Queue = Arc<Mutex<()>>;
 
+/// Objects among which no two have the same id: those of a kind, under one parent.
+type Family = (Name, Option<Name>);
+
 /// Lists by place, and the queues of creations that could be taken for each other.
 #[derive(Default)]
 pub(super) struct Baselines {
     lists: RefCell<BTreeMap<Place, Shared>>,
     queues: RefCell<BTreeMap<(Place, String), Queue>>,
-    /// Every id that a list showed, and when it first did. Ids are never used again: no later
-    /// creation makes one of them.
-    known: RefCell<BTreeMap<Place, HashMap<Name, Duration>>>,
+    /// Every id that a list showed or the ledger knows, and since when. Ids are never used again: no
+    /// later creation makes one of them.
+    known: RefCell<HashMap<Family, HashMap<Name, Duration>>>,
 }
 
 struct List {
@@ -89,24 +93,49 @@ impl Baselines {
         }
     }
 
+    /// Begins with what a ledger knows: objects that are owned, and objects that were deleted. A list that
+    /// lags shows neither.
+    pub(super) fn knowing(ledger: &Ledger) -> Self {
+        let baselines = Self::default();
+        for entry in ledger.entries.values() {
+            for owned in entry.current.iter().chain(&entry.deposed) {
+                baselines.take(&entry.kind, owned.parent.as_ref(), &owned.id);
+            }
+        }
+        for (id, stone) in &ledger.tombstones {
+            baselines.take(&stone.kind, None, id);
+        }
+        baselines
+    }
+
     /// Takes an object for a creation that was sent at a time. Refused for one that was there before, which
     /// it did not make, and for one that another creation has taken: one request made it.
-    pub(super) fn claim(&self, kind: &'static Kind, scope: &Scope, id: &Name, sent: Duration) -> bool {
-        let known = self.known.borrow();
-        let place = known.get(&(kind.name, scope.clone()));
-        let is_free = place.and_then(|ids| ids.get(id)).is_none_or(|seen| *seen > sent);
-        drop(known);
+    pub(super) fn claim(&self, kind: &Kind, parent: Option<&Name>, id: &Name, sent: Duration) -> bool {
+        if !wire::gives_ids(kind) {
+            // It is called what it was called before.
+            return true;
+        }
+        let is_free = {
+            let known = self.known.borrow();
+            let family = known.get(&(Name::new_static(kind.name), parent.cloned()));
+            family.and_then(|ids| ids.get(id)).is_none_or(|seen| *seen > sent)
+        };
         if is_free {
-            self.learn(kind, scope, std::iter::once(id.clone()), Duration::ZERO);
+            self.take(kind.name, parent, id);
         }
         is_free
     }
 
-    fn learn(&self, kind: &'static Kind, scope: &Scope, ids: impl Iterator<Item = Name>, now: Duration) {
+    /// Remembers that an object is taken: no creation makes it any more.
+    pub(super) fn take(&self, kind: &str, parent: Option<&Name>, id: &Name) {
+        self.learn(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
+    }
+
+    fn learn(&self, kind: &str, parent: Option<&Name>, ids: impl Iterator<Item = Name>, now: Duration) {
         let mut known = self.known.borrow_mut();
-        let place = known.entry((kind.name, scope.clone())).or_default();
+        let family = known.entry((kind.into(), parent.cloned())).or_default();
         ids.for_each(|id| {
-            let seen = place.entry(id).or_insert(now);
+            let seen = family.entry(id).or_insert(now);
             *seen = now.min(*seen);
         });
     }
@@ -135,8 +164,6 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let now = self.clock().elapsed();
         if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
             let (objects, date) = self.list_stable(kind, scope).await?;
-            let all = objects.iter().map(|object| object.id.clone());
-            self.baselines.learn(kind, scope, all, self.clock().elapsed());
             let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
             for object in objects {
                 ids.entry(distinguished(kind, &object.attributes)).or_default().push(object.id);
@@ -156,7 +183,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }))
     }
 
-    /// Lists the objects of a place until two passes agree; a parent that is gone has none.
+    /// Lists the objects of a place until two passes agree; a parent that is gone has none. What they show
+    /// was made by no creation that leaves after now.
     pub(super) async fn list_stable(
         &self,
         kind: &'static Kind,
@@ -165,7 +193,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let client = self.context.client;
         match client.list_stable(kind, scope.parent.as_ref(), scope.project.as_ref()).await {
             Err(error) if scope.parent.is_some() && error.is_not_found() => Ok((Vec::new(), None)),
-            result => result.map_err(read_failed),
+            Err(error) => Err(read_failed(error)),
+            Ok((objects, date)) => {
+                let ids = objects.iter().map(|object| object.id.clone());
+                self.baselines.learn(kind.name, scope.parent.as_ref(), ids, self.clock().elapsed());
+                Ok((objects, date))
+            }
         }
     }
 }
@@ -185,18 +218,68 @@ fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
+    use crate::ledger::entry::{Entry, Identity, Owned, Tombstone};
+    use crate::model::address::Address;
 
     #[test]
     fn an_object_is_taken_once_and_only_by_a_creation_that_is_older() {
-        let (baselines, kind) = (Baselines::default(), REGISTRY.kinds[0]);
-        let scope = Scope { parent: None, project: None };
+        let (baselines, kind) = (Baselines::default(), REGISTRY.kind("volume").unwrap());
         let second = Duration::from_secs(1);
-        let claim = |id: &str, sent| baselines.claim(kind, &scope, &id.into(), sent);
-        baselines.learn(kind, &scope, std::iter::once("seen".into()), 2 * second);
+        let claim = |id: &str, sent| baselines.claim(kind, None, &id.into(), sent);
+        baselines.learn("volume", None, std::iter::once("seen".into()), 2 * second);
         assert!(!claim("seen", 2 * second), "it was there before");
         assert!(claim("seen", second), "it came after the request had left");
         assert!(!claim("seen", second), "another took it");
         assert!(claim("new", second));
         assert!(!claim("new", Duration::ZERO), "another took it, whenever it was sent");
+    }
+
+    #[test]
+    fn what_the_ledger_owns_or_has_deleted_is_taken_already() {
+        let mut ledger = deposing();
+        let stone = Tombstone { kind: "vpc".into(), at: jiff::Timestamp::UNIX_EPOCH };
+        ledger.tombstones.insert("gone".into(), stone);
+        let baselines = Baselines::knowing(&ledger);
+        let kind = REGISTRY.kind("vpc").unwrap();
+        for (id, is_free) in [("now", false), ("before", false), ("gone", false), ("new", true)] {
+            assert_eq!(baselines.claim(kind, None, &id.into(), Duration::ZERO), is_free, "{id}");
+        }
+        let volume = REGISTRY.kind("volume").unwrap();
+        assert!(baselines.claim(volume, None, &"now".into(), Duration::ZERO), "another kind's id");
+    }
+
+    #[test]
+    fn a_name_for_an_id_comes_again() {
+        let (baselines, kind) = (Baselines::default(), REGISTRY.kind("database_user").unwrap());
+        let parent: Name = "d1".into();
+        for _ in 0..2 {
+            assert!(baselines.claim(kind, Some(&parent), &"app".into(), Duration::ZERO));
+        }
+    }
+
+    /// A ledger in the middle of a replacement.
+    fn deposing() -> Ledger {
+        let owned = |id: &str| Owned {
+            id: id.into(),
+            parent: None,
+            project: None,
+            created_at: None,
+            provisional: false,
+        };
+        let entry = Entry {
+            kind: "vpc".into(),
+            current: Some(owned("now")),
+            deposed: vec![owned("before")],
+            parent: None,
+            applied: Attributes::new(),
+            depends_on: Vec::new(),
+            protect: false,
+            keep_on_remove: false,
+            unfinished: false,
+            secret_lost: false,
+        };
+        let mut ledger = Ledger::new(Identity::unborn("s", "e"));
+        ledger.entries.insert(Address::new("vpc", "net"), entry);
+        ledger
     }
 }

@@ -2,7 +2,9 @@
 //! anything depends on the object. An answer that is lost is looked for, never guessed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value as Json;
 
 use super::event::StepError;
@@ -130,14 +132,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let ended = self.send(job, &armed, request).await?;
         let intent = armed.intent;
         match ended {
-            Mutation::Done(Some(object), _)
-                if !self.baselines.claim(job.kind, &birth.scope, &object.id, before) =>
-            {
-                let oddity =
-                    format!("the answer names {}, which was there before or is another's", object.id);
-                Err(self.ask(&intent, vec![object.id], &oddity).await)
+            Mutation::Done(Some(object), secret) => {
+                self.born(job, birth, (&intent, before), *object, secret).await
             }
-            Mutation::Done(Some(object), secret) => self.born(job, birth, &intent, *object, secret).await,
             Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
             Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,
             Mutation::NotSent(reason) => {
@@ -148,19 +145,28 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
     }
 
-    /// The service answered with an object: it must be new and ours before it is bound.
+    /// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
+    /// request left, at the earliest.
     async fn born(
         &self,
         job: &Job<'_>,
         birth: &Birth,
-        intent: &Intent,
+        (intent, sent): (&Intent, Duration),
         object: Object,
         secret: Option<ShownOnce>,
     ) -> Result<Attempt, StepError> {
         if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
-            return Err(self.ask(intent, vec![object.id.clone()], &oddity).await);
+            return Err(self.contradicted(job, intent, &oddity).await);
         }
         let delivered = self.hand_on(job, secret);
+        let object = match self.read_back(job, birth, intent, object).await? {
+            Ok(object) => object,
+            Err(oddity) => return Err(self.contradicted(job, intent, &oddity).await),
+        };
+        if !self.baselines.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
+            let oddity = format!("the answer names {}, which was there before or is another's", object.id);
+            return Err(self.contradicted(job, intent, &oddity).await);
+        }
         let owned = owned(intent, &object, false);
         self.bind(job, birth, intent, &owned, delivered.is_in_hand()).await?;
         match delivered {
@@ -169,6 +175,41 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 "{} was made with the id {}, but its secret {text}",
                 job.address, owned.id
             ))),
+        }
+    }
+
+    /// Reads a new object before it is bound: an answer can be right in all but the id, and only what has
+    /// the id shows that it is another object. It costs nothing where the object is waited for anyway, and
+    /// many creations share one list. Returns what it shows, or why it cannot be what the request made.
+    async fn read_back(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        intent: &Intent,
+        answered: Object,
+    ) -> Result<Result<Object, String>, StepError> {
+        if !wire::gives_ids(job.kind) {
+            return Ok(Ok(answered));
+        }
+        let (key, project) = (answered.key(), answered.project.as_ref().or(intent.project.as_ref()));
+        let within = self.context.bounds.listing;
+        let seen = self.context.client.sighted(job.kind, &key, project, within).await;
+        let Some(seen) = seen.map_err(read_failed)? else {
+            return Ok(Err(format!("the answer names {}, which nothing shows", key.id)));
+        };
+        let oddity = not_ours(job.kind, birth, intent, &seen).or_else(|| apart(&answered, &seen));
+        let created_at = seen.created_at.clone().or(answered.created_at);
+        Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
+    }
+
+    /// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
+    /// object that is, only a human can say.
+    async fn contradicted(&self, job: &Job<'_>, intent: &Intent, oddity: &str) -> StepError {
+        self.progress(job, format!("{oddity}; looking for what came of the request"));
+        self.outlast(true).await;
+        match self.could_be(job.kind, intent).await {
+            Ok(ids) => self.ask(intent, ids, oddity).await,
+            Err(error) => error,
         }
     }
 
@@ -339,6 +380,16 @@ fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Opt
     let elsewhere =
         object.project.is_some() && birth.scope.project.is_some() && object.project != birth.scope.project;
     elsewhere.then(|| format!("the answer names {id}, which is in another project"))
+}
+
+/// Tells why an object that is read is not the one that was answered with its id.
+fn apart(answered: &Object, seen: &Object) -> Option<String> {
+    let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
+    let (told, shown) = time(answered).zip(time(seen))?;
+    // The two can be written to different fractions of a second.
+    let same = told.duration_since(shown).abs() <= SignedDuration::from_secs(1);
+    let id = &seen.id;
+    (!same).then(|| format!("the answer names {id}, which was made at another time than the answer says"))
 }
 
 /// Returns the birth certificate of an object that came of an intent.

@@ -58,6 +58,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let Some(object) = found.pop() else { return Ok(Found::Absent) };
         let owned = owned(intent, &object, true);
+        self.baselines.take(&intent.kind, intent.parent.as_ref(), &owned.id);
         self.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
         self.overlook(&intent.address);
         Ok(Found::Bound(owned, Box::new(object)))
@@ -101,12 +102,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         kind: &'static Kind,
         intent: &Intent,
     ) -> Result<(), StepError> {
+        let ids = self.could_be(kind, intent).await?;
+        if ids.is_empty() { Ok(()) } else { Err(self.ask(intent, ids, LATE_EFFECT).await) }
+    }
+
+    /// Returns the objects that are listed now and could be what a creation made.
+    pub(super) async fn could_be(
+        &self,
+        kind: &'static Kind,
+        intent: &Intent,
+    ) -> Result<Vec<Name>, StepError> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
-        let ids: Vec<Name> = {
-            let ledger = self.context.journal.ledger();
-            candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect()
-        };
-        if ids.is_empty() { Ok(()) } else { Err(self.ask(intent, ids, LATE_EFFECT).await) }
+        let ledger = self.context.journal.ledger();
+        Ok(candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect())
     }
 }

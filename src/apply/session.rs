@@ -104,10 +104,13 @@ impl Target {
 
 impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     pub(super) fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
-        let dependants = Dependants::of(&context.journal.ledger(), context.client.registry());
+        let (dependants, baselines) = {
+            let ledger = context.journal.ledger();
+            (Dependants::of(&ledger, context.client.registry()), Baselines::knowing(&ledger))
+        };
         Self {
             context,
-            baselines: Baselines::default(),
+            baselines,
             dependants,
             scribe: Scribe::default(),
             fence: Fence::default(),

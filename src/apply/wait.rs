@@ -59,7 +59,7 @@ pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Waits until an object can be used, beginning with what is known of it. Returns what a list
+    /// Waits until an object can be used, beginning with how it was just read. Returns what a list
     /// shows of it, or more.
     pub(super) async fn settle(
         &self,
@@ -67,13 +67,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         target: &Target,
         known: Option<Object>,
     ) -> Result<Object, StepError> {
-        if let Some(object) = known.filter(|object| at_rest(job.kind, object)) {
-            return Ok(object);
-        }
+        let known = match known {
+            Some(object) if at_rest(job.kind, &object) => return Ok(object),
+            known => known,
+        };
         let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
         let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
         let client = self.context.client;
-        let settled = client.settled_as_listed(job.kind, key, project, within, &on_status).await;
+        let settled = client.settled_as_listed((job.kind, key), project, within, known, &on_status).await;
         settled.map_err(|error| unsettled(job, target, error))
     }
 

@@ -135,6 +135,12 @@ pub(super) fn distinguishing(kind: &Kind) -> Option<&'static Attribute> {
     })
 }
 
+/// Tells whether the service gives the objects of a kind their ids. Where the name is the id, or there is
+/// only one, an id is no sign of anything: it was sent, and it comes again.
+pub(super) fn gives_ids(kind: &Kind) -> bool {
+    kind.api.absent_when.is_none() && kind.attribute(kind.api.id).is_none_or(|own| !own.at_creation)
+}
+
 /// Returns the first attribute that an object shows otherwise than it was sent. What the object does
 /// not show at all says nothing: answers may leave fields out.
 pub(super) fn unlike<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {

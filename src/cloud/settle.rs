@@ -166,7 +166,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole, None).await
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole, (None, None))
+            .await
     }
 
     /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
@@ -184,37 +185,71 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
         let watch = self.watch(kind, key, project, within);
-        self.until_settled(watch, on_status, Show::Whole, Some(before)).await
+        self.until_settled(watch, on_status, Show::Whole, (Some(before), None)).await
     }
 
-    /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
-    /// one request less for each object.
+    /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
+    /// when nothing does `within` the time.
     ///
     /// # Errors
-    /// As `settled`.
-    pub async fn settled_as_listed(
+    /// When it cannot be read.
+    pub async fn sighted(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
         within: Duration,
-        on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Listed, None).await
+    ) -> Result<Option<Object>, ReadError> {
+        let group = self.group(kind, key, project);
+        let mut watch = self.watch(kind, key, project, within);
+        let status = Name::new_static("not listed");
+        loop {
+            if let Some(object) = self.look(&group.0, &mut watch).await? {
+                return Ok(Some(object));
+            }
+            if let Some(object) = self.second_look(kind, key, project).await? {
+                return Ok(Some(object));
+            }
+            if self.pause(&watch, &status).await.is_err() {
+                return Ok(None);
+            }
+        }
     }
 
+    /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
+    /// one request less for each object. What is `known` of it was just read, and is not read again.
+    ///
+    /// # Errors
+    /// As `settled`.
+    pub async fn settled_as_listed(
+        &self,
+        (kind, key): (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        known: Option<Object>,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        let watch = self.watch(kind, key, project, within);
+        self.until_settled(watch, on_status, Show::Listed, (None, known)).await
+    }
+
+    /// Looks until an object has settled: `before` is how it was before it was set in motion, `known` how it
+    /// was just read.
     async fn until_settled(
         &self,
         mut watch: Watch<'_>,
         on_status: &dyn Fn(&str),
         show: Show,
-        mut before: Option<&Object>,
+        (mut before, mut known): (Option<&Object>, Option<Object>),
     ) -> Result<Object, Unsettled> {
         let (kind, key) = (watch.kind, watch.key);
         let group = self.group(kind, key, watch.project);
         let mut status = Name::new_static("not listed");
         loop {
-            let seen = self.look(&group.0, &mut watch).await?;
+            let seen = match known.take() {
+                None => self.look(&group.0, &mut watch).await?,
+                known => known,
+            };
             if let Some(object) = seen {
                 notice(kind, &object, &mut status, on_status);
                 // Once it is another one than it was, every look is a new one.

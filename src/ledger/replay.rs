@@ -208,6 +208,7 @@ impl Ledger {
         let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
         self.check_birth(intent)?;
         self.check_alive(&intent.kind, object)?;
+        self.check_new(&intent.address, object)?;
         let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
         allow(!baseline.contains(&object.id), "the object was there before the request")
     }
@@ -277,6 +278,7 @@ impl Ledger {
         match answer {
             Answer::Made { object } => {
                 self.check_alive(&intent.kind, object)?;
+                self.check_new(&intent.address, object)?;
                 self.check_birth(intent)
             }
             Answer::Surplus { object } => {
@@ -295,6 +297,12 @@ impl Ledger {
     fn check_alive(&self, kind: &str, object: &Owned) -> Result<(), &'static str> {
         let ghost = object.parent.is_none() && self.is_buried(kind, &object.id);
         allow(!ghost, "the object was deleted and proven gone")
+    }
+
+    /// An address has an object once: what steps down is not what takes its place.
+    fn check_new(&self, address: &Address, object: &Owned) -> Result<(), &'static str> {
+        let is_new = self.entries.get(address).is_none_or(|entry| !owns(entry, &object.id));
+        allow(is_new, "the object is the address's already")
     }
 
     /// One request at a time for each address, and none while a human is asked.

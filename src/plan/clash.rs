@@ -262,7 +262,8 @@ fn broken(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_
     blocks.about("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
-fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {
+/// Returns what two objects of a kind in one place cannot share.
+pub(super) fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {
     let by_id = (kind.api.id == "name").then_some(&["name"] as &[&str]);
     kind.rules
         .iter()

@@ -6,6 +6,7 @@ use super::blocks::Blocks;
 use super::change::Cause;
 use super::diff::Diff;
 use super::guards;
+use super::leftovers::Leftovers;
 use super::lookup::Outlook;
 use super::project::Projects;
 use super::replace;
@@ -27,7 +28,8 @@ pub(super) fn classify<'a>(
     projects: &Projects,
     blocks: &mut Blocks<'_, 'a>,
 ) -> Vec<Verdict<'a>> {
-    let mut judge = Judge { survey, scope, projects, asked: questioned(survey), verdicts: Vec::new() };
+    let (asked, leftovers) = (questioned(survey), Leftovers::of(survey));
+    let mut judge = Judge { survey, scope, projects, asked, leftovers, verdicts: Vec::new() };
     judge.verdicts.resize_with(survey.subjects.len(), || None);
     for n in dependencies_first(survey, blocks) {
         let verdict = judge.wanted(n, blocks);
@@ -76,6 +78,7 @@ struct Judge<'s, 'a> {
     scope: &'s Scope,
     projects: &'s Projects,
     asked: HashSet<&'a Address>,
+    leftovers: Leftovers<'a>,
     verdicts: Vec<Option<Verdict<'a>>>,
 }
 
@@ -97,6 +100,7 @@ impl<'a> Judge<'_, 'a> {
         verdict.project = self.projects.of(self.survey, subject, &outlook);
         let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
         verdict.downstream = needs.into_iter().any(|need| need.downstream || need.deletes_first());
+        verdict.crowded = verdict.is_new() && self.leftovers.crowd(self.survey, n, &verdict);
         if verdict.removes() {
             self.order(subject, &mut verdict, blocks);
         }

@@ -16,6 +16,7 @@ mod effects;
 mod fingerprint;
 mod guards;
 mod image;
+mod leftovers;
 mod lines;
 mod lookup;
 pub mod make;

@@ -8,6 +8,7 @@ use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
 use super::clash::successors;
 use super::classify::is_adopted;
+use super::leftovers::Leftovers;
 use super::survey::{Adoption, Live, Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
 use super::{revive, rules};
@@ -27,12 +28,21 @@ const SLACK: u32 = 20;
 
 /// The steps of one subject, as nodes.
 #[derive(Default, Clone)]
-struct Nodes {
+struct Nodes<'a> {
     release: Option<NodeId>,
     create: Option<NodeId>,
     update: Option<NodeId>,
     delete: Option<NodeId>,
-    deposed: Vec<NodeId>,
+    deposed: Vec<Deposed<'a>>,
+}
+
+/// The deletion of an older object.
+#[derive(Clone, Copy)]
+struct Deposed<'a> {
+    id: &'a Name,
+    node: NodeId,
+    /// Nothing uses the object, and something new needs what it has: it waits for nobody.
+    early: bool,
 }
 
 /// Steps in order, and the numbers of each subject's own.
@@ -56,6 +66,7 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
     for n in 0..survey.subjects.len() {
         work.leave_with_parent(n);
     }
+    work.make_room();
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
@@ -75,7 +86,7 @@ struct Work<'s, 'a> {
     verdicts: &'s [Verdict<'a>],
     graph: Graph<usize>,
     drafts: Vec<Option<Step>>,
-    nodes: Vec<Nodes>,
+    nodes: Vec<Nodes<'a>>,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -87,7 +98,7 @@ impl<'a> Work<'_, 'a> {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
                     self.follow(release, Some(node));
-                    self.nodes[n].deposed.push(node);
+                    self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
                 }
             }
         }
@@ -182,6 +193,23 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
+    /// What an older object still has comes anew once that object has gone.
+    fn make_room(&mut self) {
+        let leftovers = Leftovers::of(self.survey);
+        let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
+        for n in new {
+            for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
+                let used = leftovers.is_used(leftover);
+                let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
+                // What others still use goes first only for its own address: they let go of it then.
+                let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
+                deposed.early = !used;
+                let node = deposed.node;
+                self.follow(Some(node), self.nodes[n].create);
+            }
+        }
+    }
+
     /// What is forbidden in a state that another change ends comes after that change.
     fn wait_for_the_end(&mut self) {
         let waits = |rule: &&Rule| matches!(rule.check, Check::NotWhile { .. });
@@ -258,8 +286,10 @@ impl<'a> Work<'_, 'a> {
             let live = calls::present(subject, attribute);
             subject.held.iter().any(|held| {
                 let other = &self.survey.subjects[*held];
-                let id = other.object().map(|object| object.id.as_str());
-                self.verdicts[*held].deletes_first() && id.is_some() && id == live.as_text()
+                let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
+                let mut ids =
+                    other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
+                self.verdicts[*held].deletes_first() && ids.any(|id| Some(id.as_str()) == live.as_text())
             })
         };
         let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
@@ -345,9 +375,11 @@ impl<'a> Work<'_, 'a> {
             if !first {
                 self.follow(own.update, going);
             }
-            own.deposed.iter().for_each(|deposed| self.follow(Some(*deposed), going));
-            for deposed in self.nodes[*held].deposed.clone() {
-                self.follow(own.delete.filter(|_| !first), Some(deposed));
+            own.deposed.iter().for_each(|deposed| self.follow(Some(deposed.node), going));
+            let waiting = self.nodes[*held].deposed.iter().filter(|deposed| !deposed.early);
+            for deposed in waiting.map(|deposed| deposed.node).collect::<Vec<_>>() {
+                self.follow(own.delete, Some(deposed));
+                self.follow(own.release, Some(deposed));
                 self.follow(own.update.filter(|_| !first), Some(deposed));
             }
         }
@@ -357,7 +389,7 @@ impl<'a> Work<'_, 'a> {
     fn leave_a_settled_parent(&mut self, n: usize) {
         let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
         let own = self.nodes[n].clone();
-        for going in own.delete.into_iter().chain(own.deposed) {
+        for going in own.delete.into_iter().chain(own.deposed.iter().map(|deposed| deposed.node)) {
             self.follow(Some(changed), Some(going));
         }
     }

@@ -28,6 +28,9 @@ pub(super) fn order(
         ReplaceOrder::CreateFirst if forced => {
             (false, Some("what it stands on is deleted before it is made anew".to_owned()))
         }
+        ReplaceOrder::CreateFirst if verdict.crowded => {
+            (false, Some("an older one has what it needs, is still in use, and goes first".to_owned()))
+        }
         ReplaceOrder::CreateFirst => {
             let clash = clash(subject, verdict);
             (clash.is_none(), clash)

@@ -112,6 +112,8 @@ pub(super) struct Verdict<'a> {
     pub revival: Option<&'static Revival>,
     /// The new object will stand under another parent or in another project than the old one.
     pub rehomed: bool,
+    /// The new object has no place beside older ones of the address, which others still use.
+    pub crowded: bool,
 }
 
 impl<'a> Verdict<'a> {
@@ -128,6 +130,7 @@ impl<'a> Verdict<'a> {
             broken: false,
             revival: None,
             rehomed: false,
+            crowded: false,
         }
     }
 
@@ -154,7 +157,7 @@ impl<'a> Verdict<'a> {
 
     /// Tells whether the old object goes before the new one comes.
     pub fn deletes_first(&self) -> bool {
-        self.act == Act::Replace { create_first: false }
+        self.act == Act::Replace { create_first: false } || (self.act == Act::Create && self.crowded)
     }
 }
 

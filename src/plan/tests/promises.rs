@@ -148,6 +148,46 @@ fn an_older_object_lets_go_before_it_is_deleted() {
     assert!(world.live.is_empty());
 }
 
+/// One network too many, or one that a replacement left half-way, lies where the new one is to be.
+#[test]
+fn an_older_object_makes_room_for_what_needs_its_place() {
+    for used in [false, true] {
+        let mut world = shop();
+        world.settle();
+        world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
+        let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
+        let current = entry.current.clone().unwrap();
+        entry.deposed.push(crate::ledger::entry::Owned { id: "old".into(), ..current });
+        if used {
+            world.mutate("vm.web", "vpc", json!("old"));
+        }
+        world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
+        world.options.allow_deletes = true;
+        let plan = world.plan();
+        assert_eq!(codes(&plan), [] as [&str; 0], "{}", show(&plan));
+        let shown = show(&plan);
+        let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();
+        assert!(at("vpc.main delete old") < at("vpc.main create"), "{shown}");
+        // Only for what is in the older one does anything go before its replacement comes.
+        assert_eq!(at("vm.web delete") < at("vm.web create"), used, "{shown}");
+        assert_eq!(at("vpc.main delete vpc") < at("vpc.main create"), used, "{shown}");
+        world.apply(&plan);
+        assert!(super::world::is_empty(&world.plan()), "{}", show(&world.plan()));
+    }
+    // Beside one that lies elsewhere there is room.
+    let mut world = shop();
+    world.settle();
+    world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.7.0.0/24", "status": "active"}));
+    let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
+    let current = entry.current.clone().unwrap();
+    entry.deposed.push(crate::ledger::entry::Owned { id: "old".into(), ..current });
+    world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
+    let shown = show(&world.plan());
+    let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();
+    assert!(at("vpc.main create") < at("vm.web delete"), "{shown}");
+    assert!(at("vm.web delete") < at("vpc.main delete old"), "{shown}");
+}
+
 #[test]
 fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
     let user = "database.main.users.reporting";

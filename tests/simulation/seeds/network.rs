@@ -266,38 +266,46 @@ impl Universe {
     /// Answers a read, with the lag of lists and the pages that the schedule wants.
     fn read(&self, request: &Request) -> Answer {
         let mut request = request.clone();
-        let page = self.schedule.page.filter(|_| !self.calm.get());
-        if let Some(rows) = page {
+        if let Some(rows) = self.schedule.page.filter(|_| !self.calm.get()) {
             let limit = request.query.iter_mut().filter(|(key, _)| *key == "limit");
             limit.for_each(|(_, value)| *value = rows.to_string());
         }
-        let mut response = self.serve(&request);
-        if response.status == 200 && self.schedule.lag > 0 {
-            self.hide_young(&request, &mut response.body, page.is_some());
+        let response = self.serve(&request);
+        let young = self.too_young(&request);
+        if response.status != 200 || young.is_empty() {
+            return answer(self, response.status, response.body);
         }
-        answer(self, response.status, response.body)
+        answer(self, 200, self.without(&request, &young))
     }
 
-    /// Takes objects out of a list that are too young for it.
-    fn hide_young(&self, request: &Request, body: &mut Vec<u8>, paged: bool) {
+    /// Returns the objects that a list does not show yet.
+    fn too_young(&self, request: &Request) -> Vec<String> {
         let (now, lag) = (self.now(), millis(self.schedule.lag));
+        let lists = |kind: &str| REGISTRY.kind(kind).is_some_and(|kind| kind.api.list.path == request.path);
         let oracle = self.oracle.borrow();
-        let young: Vec<&str> = oracle
-            .made
-            .iter()
-            .filter(|((kind, ..), made)| *kind != "database_user" && made.at + lag > now)
-            .filter(|((kind, ..), _)| REGISTRY.kind(kind).is_some_and(|k| k.api.list.path == request.path))
-            .map(|((_, _, id), _)| id.as_str())
-            .collect();
-        if young.is_empty() || paged {
-            return;
-        }
-        let Ok(mut json) = serde_json::from_slice::<Json>(body) else { return };
-        let Some(rows) = json["data"].as_array_mut() else { return };
-        rows.retain(|row| row["id"].as_str().is_none_or(|id| !young.contains(&id)));
-        let total = rows.len();
-        json["total"] = json!(total);
-        *body = json.to_string().into_bytes();
+        let young = oracle.made.iter().filter(|((kind, ..), made)| made.at + lag > now && lists(kind));
+        young.map(|((_, _, id), _)| id.clone()).collect()
+    }
+
+    /// Lists without some objects. A list that lags is a whole one, only an older one: its pages and its
+    /// total leave the same objects out. (Pages of all objects, some of which are then left out, would
+    /// show rows twice and not at all, and no reader could ever tell that from a list that changes.)
+    fn without(&self, request: &Request, young: &[String]) -> Vec<u8> {
+        let asked = |name: &str| {
+            let found = request.query.iter().find(|(key, _)| *key == name);
+            found.and_then(|(_, value)| value.parse::<usize>().ok())
+        };
+        let mut whole = request.clone();
+        // No simulation makes more objects of a kind.
+        whole.query = vec![("limit", "100".to_owned()), ("offset", "0".to_owned())];
+        let mut json: Json = serde_json::from_slice(&self.serve(&whole).body).unwrap_or_default();
+        let rows = json["data"].as_array().cloned().unwrap_or_default();
+        let is_shown = |row: &Json| row["id"].as_str().is_none_or(|id| young.iter().all(|y| y != id));
+        let shown: Vec<Json> = rows.into_iter().filter(is_shown).collect();
+        json["total"] = json!(shown.len());
+        let (offset, limit) = (asked("offset").unwrap_or(0), asked("limit").unwrap_or(20).min(100));
+        json["data"] = shown.into_iter().skip(offset).take(limit).collect();
+        json.to_string().into_bytes()
     }
 
     /// Puts an older object of the kind into a creation's answer, or only its id.

@@ -10,6 +10,7 @@ pub type Case = (&'static str, Schedule);
 pub fn all() -> Vec<Case> {
     let mut all = within_the_bounds();
     all.extend(beyond_the_bounds());
+    all.extend(lists_that_lag());
     all
 }
 
@@ -40,6 +41,15 @@ fn within_the_bounds() -> Vec<Case> {
                 orders: vec![order(0, 7), Order { destroy: true, ..order(0, 9) }, order(0, 2)],
                 faults: vec![Fault::Change(13, Network::AnothersId)],
                 ..disk(510, 5)
+            },
+        ),
+        (
+            "an answer was right in all but the id, which was that of a volume whose own answer was lost",
+            Schedule {
+                lag: 3_601,
+                orders: vec![order(0, 4)],
+                faults: vec![Fault::Change(3, Network::Truncated), Fault::Change(6, Network::AnothersId)],
+                ..disk(374_334, 6)
             },
         ),
         (
@@ -93,6 +103,20 @@ fn beyond_the_bounds() -> Vec<Case> {
             },
         ),
         (
+            "a network came late, was called one too many, and lay where its replacement had to be",
+            Schedule {
+                class: Class::Beyond,
+                orders: vec![
+                    order(0, 8),
+                    order(1, 8),
+                    Order { actor: 1, ..order(1, 43) },
+                    Order { actor: 1, ..order(1, 54) },
+                ],
+                faults: vec![Fault::Shelf(50, true), Fault::Change(7, Network::Late(447_674))],
+                ..shelf(266_976, 6)
+            },
+        ),
+        (
             "a volume too many was attached: the planner did not undo the links of old objects",
             Schedule {
                 class: Class::Beyond,
@@ -103,6 +127,32 @@ fn beyond_the_bounds() -> Vec<Case> {
                     Fault::Change(5, Network::Late(537_027)),
                 ],
                 ..disk(4_879, 6)
+            },
+        ),
+    ]
+}
+
+fn lists_that_lag() -> Vec<Case> {
+    vec![
+        (
+            "an answer named the network that was to step down, which no list showed yet",
+            Schedule {
+                class: Class::Beyond,
+                lag: 32_725,
+                orders: vec![order(0, 1), order(1, 1), order(2, 8)],
+                faults: vec![Fault::Change(11, Network::AnothersId)],
+                ..disk(303_668, 4)
+            },
+        ),
+        (
+            "a list that lagged had pages and totals that did not",
+            Schedule {
+                class: Class::Beyond,
+                strict: true,
+                lag: 25_520,
+                page: Some(11),
+                faults: vec![Fault::Point(1, 12, Blow::Kill), Fault::Point(0, 30, Blow::Kill)],
+                ..disk(425_102, 6)
             },
         ),
     ]
