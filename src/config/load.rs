@@ -13,9 +13,9 @@ use super::place::Place;
 use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
-use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
+use super::stack::{Awaited, DataLookup, Environment, OtherStack, Output, Resource, Stack};
 use super::variables::Givers;
-use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
+use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -38,6 +38,10 @@ pub struct Request {
     pub var_files: Vec<(String, String)>,
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
+    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    pub at_hand: BTreeMap<Name, Secret>,
+    /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
+    pub pretend: bool,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
@@ -80,6 +84,7 @@ struct Outcome {
     data: BTreeMap<Address, DataLookup>,
     stacks: BTreeMap<Name, OtherStack>,
     modules: BTreeMap<Name, Span>,
+    awaited: BTreeMap<Name, Awaited>,
     evaluated: Option<Expression>,
     declarations: Declarations,
     policies: Vec<Policy>,
@@ -169,6 +174,7 @@ fn resolve(
         data: outcome.data,
         stacks: outcome.stacks,
         modules: outcome.modules,
+        awaited: outcome.awaited,
         reads: String::new(),
         evaluated: outcome.evaluated,
         sources,
@@ -196,6 +202,7 @@ fn outcome(
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced);
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
+    (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars };
     resolver.variables(&merged.vars, &givers);
     resolver.declare_stacks(&merged.stacks);
@@ -211,6 +218,8 @@ fn outcome(
         resolver.problems.push(circle);
     }
     resolver.keep_secrets_at_home(&resources);
+    let awaited = resolver.awaited.take();
+    awaited::check_readable(awaited.iter(), &resources, &resolver.problems);
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     let data = std::mem::take(&mut resolver.externals.data);
     Outcome {
@@ -224,6 +233,7 @@ fn outcome(
         data,
         stacks: resolver.externals.into_stacks(),
         modules: resolver.problems.calls(),
+        awaited,
         evaluated,
         declarations,
         policies,

@@ -258,7 +258,8 @@ mod tests {
     fn pages_of_words_and_kinds() {
         insta::assert_snapshot!(shown("lifecycle"), @r#"
     lifecycle
-      What may happen to a resource: protect, on_remove, ignore_drift, replace, timeouts.
+      What may happen to a resource: protect, on_remove, ignore_drift, replace,
+        final_snapshot, timeouts.
     example
       lifecycle: { protect: true, timeouts: { create: 30m } }
     "#);

@@ -54,7 +54,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
     let ledger = journal.ledger().clone();
     let importing =
         Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
-    let done = books::while_kept(&journal, importing.run(args)).await;
+    let done = books::while_kept(&journal, Box::pin(importing.run(args))).await;
     books::close_after(journal, done).await
 }
 
@@ -203,6 +203,7 @@ impl Importing<'_> {
             warnings: Vec::new(),
             outside: begun.outside,
             settings: begun.settings.clone(),
+            anew: None,
         };
         let pinned = reading::pinned(&self.connection.lock_file)?;
         books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;

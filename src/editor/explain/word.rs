@@ -27,8 +27,8 @@ const WORDS: &[WordPage] = &[
     ),
     word(
         "deliver_secret",
-        "Where a secret goes that the service shows once.",
-        "deliver_secret: { file: ./secrets/ci-key }",
+        "Where a secret goes that the service shows once, or that is generated: a file, a line of an env file, or a program of your own settings.",
+        "deliver_secret: { file: ./secrets/ci-key }   # or { env_file: ./.env, variable: CI_KEY }, or { sink: vault }",
     ),
     word("depends_on", "What must be there first, where no reference shows it.", "depends_on: [vm.gate]"),
     word(
@@ -37,9 +37,19 @@ const WORDS: &[WordPage] = &[
         "environments: { prod: { confirm: typed, vars: { size: large } } }",
     ),
     word(
+        "final_snapshot",
+        "A snapshot is made before the object goes, and stays; if it fails, nothing is deleted. Of VMs and volumes.",
+        "lifecycle: { final_snapshot: true }",
+    ),
+    word(
         "for_each",
         "One instance for each key of a set, a list of texts or a map.",
         "for_each: [a, b]   # vm.web.a, vm.web.b",
+    ),
+    word(
+        "generate",
+        "A secret of so many characters that the first apply makes; it stays the same from then on.",
+        "vars: { session_key: { type: secret, generate: 32 } }",
     ),
     word(
         "ignore_drift",
@@ -58,7 +68,7 @@ const WORDS: &[WordPage] = &[
     ),
     word(
         "lifecycle",
-        "What may happen to a resource: protect, on_remove, ignore_drift, replace, timeouts.",
+        "What may happen to a resource: protect, on_remove, ignore_drift, replace, final_snapshot, timeouts.",
         "lifecycle: { protect: true, timeouts: { create: 30m } }",
     ),
     word("locals", "Values with a name, computed once.", "locals: { host: \"${env}.example.com\" }"),
@@ -96,6 +106,11 @@ const WORDS: &[WordPage] = &[
         "replace",
         "Which comes first when an object is replaced, or that it never is.",
         "lifecycle: { replace: create_first }",
+    ),
+    word(
+        "source",
+        "A secret that a program of your own settings prints; in `use` and `stacks`, a directory.",
+        "vars: { stripe_key: { type: secret, source: vault } }",
     ),
     word("stack", "The stack's name. One file of the directory says it.", "stack: shop"),
     word(

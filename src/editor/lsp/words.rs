@@ -26,17 +26,21 @@ pub(super) const TOP: &[Word] = &[
 pub(super) const BODY: &[Word] = &[
     (
         "deliver_secret",
-        "Where a secret goes that the service shows once: `{ file: PATH }` or `{ env_file: PATH }`.",
+        "Where a secret goes that the service shows once: `{ file: PATH }`, `{ env_file: PATH, variable: NAME }` or `{ sink: NAME }`.",
     ),
     ("depends_on", "Addresses that come first although no reference says so."),
     ("for_each", "One instance for each entry of a set, list of texts or map; `each.key`, `each.value`."),
-    ("lifecycle", "What may happen to it: `protect`, `on_remove`, `ignore_drift`, `replace`, `timeouts`."),
+    (
+        "lifecycle",
+        "What may happen to it: `protect`, `on_remove`, `ignore_drift`, `replace`, `final_snapshot`, `timeouts`.",
+    ),
     ("project", "The project that it belongs to."),
     ("when", "It is there only when this is true."),
 ];
 
 /// Words of `lifecycle`.
 pub(super) const LIFECYCLE: &[Word] = &[
+    ("final_snapshot", "True: a snapshot is made before a VM or volume goes, and stays."),
     (
         "ignore_drift",
         "Attributes whose live changes are left alone; each may say `field`, `reason`, `until`.",
@@ -58,6 +62,7 @@ pub(super) const TIMEOUTS: &[Word] = &[
 pub(super) const DELIVER: &[Word] = &[
     ("env_file", "A file of `NAME=value` lines, below the stack's directory."),
     ("file", "A file that holds the secret alone, below the stack's directory."),
+    ("sink", "A program that your own settings name; it takes the secret by standard input."),
     ("variable", "The name in an `env_file`."),
 ];
 
@@ -65,9 +70,12 @@ pub(super) const DELIVER: &[Word] = &[
 pub(super) const VARIABLE: &[Word] = &[
     ("check", "An expression over `self` that must be true."),
     ("default", "Its value when nothing else gives one."),
+    ("deliver_secret", "Where a generated secret goes."),
     ("description", "What it is for."),
     ("from_file", "A file below the stack's directory that holds the secret."),
+    ("generate", "A secret of so many characters that the first apply makes: `32`."),
     ("one_of", "The values that it may have."),
+    ("source", "A program that your own settings name; it prints the secret."),
     ("type", "`string`, `int`, `number`, `bool`, `cidr`, `secret`, `list(…)`, `set(…)` or `map(…)`."),
 ];
 

@@ -96,11 +96,18 @@ pub(super) fn definitions() -> Map<String, Value> {
     ])
 }
 
+/// Returns the schema of the name of a program that handles a secret.
+fn program(what: &str) -> Value {
+    let text = format!("A program of the user's own settings that {what} the secret.");
+    json!({"type": "string", "pattern": "^[a-z0-9_-]{1,64}$", "description": text})
+}
+
 fn deliver_secret() -> Value {
     let text = json!({"type": "string", "minLength": 1});
     let file = closed(entries([("file", text.clone())]), &["file"]);
     let line = entries([("env_file", text.clone()), ("variable", text)]);
-    json!({"anyOf": [file, closed(line, &["env_file", "variable"])]})
+    let sink = closed(entries([("sink", program("takes"))]), &["sink"]);
+    json!({"anyOf": [file, closed(line, &["env_file", "variable"]), sink]})
 }
 
 fn import(address: &Value) -> Value {
@@ -181,11 +188,22 @@ fn variable() -> Value {
                 "from_file",
                 json!({"type": "string", "description": "The file that holds it, below the stack's directory."}),
             ),
+            (
+                "generate",
+                json!({"type": "integer", "minimum": 16, "maximum": 128, "description": "A secret of so many characters that the first apply makes."}),
+            ),
+            ("source", program("prints")),
+            ("deliver_secret", described(definition("deliver_secret"), "Where a generated secret goes.")),
         ]),
         &[],
     );
     schema["type"] = json!(["object", "null"]);
-    schema["allOf"] = json!(defaults());
+    let mut conditions = defaults();
+    conditions.push(json!({
+        "if": {"anyOf": [{"required": ["generate"]}, {"required": ["source"]}]},
+        "then": {"required": ["type"], "properties": {"type": {"const": "secret"}}},
+    }));
+    schema["allOf"] = json!(conditions);
     schema
 }
 
