@@ -155,9 +155,11 @@ impl Project {
         if sources.iter().next().is_none() {
             read.add(Source::new("stead.yaml", format!("stead: 1\nstack: {name}\n")));
         }
+        let begun = read.clone();
         let (stack, warnings) = load::load(REGISTRY, read, &request, &below)?;
+        let anew = (!stack.awaited.is_empty()).then(|| Box::new((begun, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
-        let project = Self { directory, stack, warnings, outside, settings, anew: None };
+        let project = Self { directory, stack, warnings, outside, settings, anew };
         Ok(Begun { project, files: sources, request })
     }
 

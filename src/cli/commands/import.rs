@@ -12,10 +12,11 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
-use crate::cli::{everything, files, scaffold};
+use crate::cli::{awaited, everything, files, scaffold};
 use crate::config::declarations::kind_at;
 use crate::config::document::Syntax;
 use crate::config::edit::{Edit, Literal, Path};
+use crate::config::load::Request;
 use crate::config::print::{Block, Entry as PrintedEntry, Printed};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Entry, Ledger};
@@ -146,10 +147,13 @@ impl Importing<'_> {
         project: Option<&Name>,
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
+        // What is written already is planned with the secrets that it has.
+        let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?;
+        let request = Request { at_hand, ..self.begun.request.clone() };
         let order = Order {
             inputs: self.order(options, world),
             files: &self.begun.files,
-            request: &self.begun.request,
+            request: &request,
             read: &below,
             format: match args.format {
                 Format::Yaml => Syntax::Yaml,
