@@ -422,6 +422,7 @@ pub(super) fn remembered(
         keep_on_remove: remember.keep_on_remove,
         unfinished,
         secret_lost: false,
+        final_snapshot: remember.final_snapshot,
     }
 }
 

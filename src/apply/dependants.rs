@@ -69,6 +69,7 @@ mod tests {
             keep_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            final_snapshot: false,
         }
     }
 

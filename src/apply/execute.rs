@@ -218,7 +218,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Operation::Create { desired, project, parent, remember, deposes } => {
                 let parent = parent.as_ref();
                 let wish = Wish { desired, project, parent, remember, deposes: *deposes };
-                self.create(&job, &wish).await.map(Some)
+                let id = self.create(&job, &wish).await?;
+                if remember.let_go {
+                    self.commit([Record::Forgotten { address: address.clone() }]).await?;
+                }
+                Ok(Some(id))
             }
             Operation::Update { object, calls, desired, remember } => {
                 let change = Change { object: object.as_ref(), calls, desired, remember };

@@ -251,7 +251,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Computes all written attributes of a resource for the ledger: a secret of which the plan holds
-    /// the fingerprint needs no text.
+    /// the fingerprint needs no text; one that this apply generates has none there yet.
     pub(super) async fn evaluate_stored(
         &self,
         address: &Address,
@@ -260,7 +260,9 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         let mut values = Attributes::new();
         for (name, expression) in desired {
             let value = match expression {
-                Expression::Value(value) if !value.is_unknown() => value.clone(),
+                Expression::Value(value) if !value.is_unknown() && !value.lacks_fingerprint() => {
+                    value.clone()
+                }
                 expression => self.evaluate(address, name, expression).await?,
             };
             values.insert(name.clone(), value);

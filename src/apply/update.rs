@@ -51,6 +51,16 @@ impl Move {
     pub(super) fn targets(&self) -> Attributes {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
+
+    /// Returns a live value with a secret wherever there was one, or is to be one: nothing else tells that
+    /// a text of the service's is secret.
+    fn veiled(&self, name: &Name, live: Option<&Value>) -> Value {
+        let live = live.cloned().unwrap_or_default();
+        match self.attributes.get(name) {
+            Some((before, target)) => wire::veiled(target, wire::veiled(before, live)),
+            None => live,
+        }
+    }
 }
 
 /// How far an object is along a move.
@@ -229,7 +239,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let before: Attributes = step
             .attributes
             .keys()
-            .map(|name| (name.clone(), object.attributes.get(name).cloned().unwrap_or_default()))
+            .map(|name| (name.clone(), step.veiled(name, object.attributes.get(name))))
             .collect();
         let action = IntentAction::Update {
             id: target.key.id.clone(),
@@ -384,7 +394,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let key = self.secret_key();
         let shown =
             |value: &Value| kind.attribute(name).map(|attribute| wire::seal(attribute, value, &key));
-        let live = object.attributes.get(name).and_then(shown).unwrap_or_default();
+        let live = shown(&step.veiled(name, object.attributes.get(name))).unwrap_or_default();
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
         StepError::Moved(format!("{name} was {before} when the plan was made and is {live} now"))
     }
@@ -411,8 +421,8 @@ pub(super) fn stand(
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.is_readable()) else {
             continue;
         };
-        let live = object.attributes.get(name).unwrap_or(&Value::Null);
-        let is = |value: &Value| wire::same_sealed(attribute, live, value, key);
+        let live = step.veiled(name, object.attributes.get(name));
+        let is = |value: &Value| wire::same_sealed(attribute, &live, value, key);
         if is(target) || (!attribute.is_writable() && in_use(kind, object)) {
             continue;
         }

@@ -162,6 +162,24 @@ pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key
     same(attribute, &seal(attribute, one, key), &seal(attribute, other, key))
 }
 
+/// Makes a secret of every text of a live value that stands where a model has one.
+pub(super) fn veiled(model: &Value, live: Value) -> Value {
+    match (model, live) {
+        (Value::Secret(_), Value::Text(text)) => Value::Secret(Secret::new(text.as_str())),
+        (Value::Map(models), Value::Map(live)) => {
+            let part = |(name, value): (Name, Value)| match models.get(&name) {
+                Some(model) => (name, veiled(model, value)),
+                None => (name, value),
+            };
+            Value::Map(live.into_iter().map(part).collect())
+        }
+        (Value::List(models), Value::List(live)) if models.len() == live.len() => {
+            Value::List(models.iter().zip(live).map(|(model, value)| veiled(model, value)).collect())
+        }
+        (_, live) => live,
+    }
+}
+
 /// Writes a value in the one form that values of its attribute are compared in.
 fn canonical(attribute: &Attribute, value: &Value) -> Value {
     let value = or_default(attribute, value.clone());

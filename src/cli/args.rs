@@ -341,7 +341,7 @@ pub struct Show {
 /// `apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes\n  stead apply --override budget --reason 'agreed with finance'"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all

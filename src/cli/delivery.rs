@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::apply::run::Undelivered;
+use crate::cli::awaited;
 use crate::cli::files;
+use crate::cli::program::PATIENCE;
 use crate::cli::project::Project;
 use crate::cli::rescue::Rescue;
 use crate::config::stack::SecretSink;
@@ -21,17 +23,27 @@ pub(super) fn to_sinks<'a>(
         else {
             return Ok(());
         };
-        let Some(text) = secret.expose() else {
-            return Err(Undelivered { reason: "the secret is sealed".to_owned(), kept: None });
-        };
-        deliver(project, sink, text).map_err(|error| Undelivered {
+        deliver(project, address, sink, secret).map_err(|error| Undelivered {
             reason: format!("{error:#}"),
-            kept: rescue.keep_secret(address, text).ok().map(|path| files::shown(&path)),
+            kept: secret
+                .expose()
+                .and_then(|text| rescue.keep_secret(address, text).ok())
+                .map(|path| files::shown(&path)),
         })
     }
 }
 
-fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<()> {
+/// Puts a secret where it goes; durable on return.
+///
+/// # Errors
+/// When the file cannot be written, or the program does not take it. No error holds the secret.
+pub(super) fn deliver(
+    project: &Project,
+    address: &Address,
+    sink: &SecretSink,
+    secret: &Secret,
+) -> anyhow::Result<()> {
+    let text = secret.expose().ok_or_else(|| anyhow::anyhow!("the secret is sealed"))?;
     let written = match sink {
         SecretSink::File(path) => {
             let text = format!("{text}\n");
@@ -43,8 +55,23 @@ fn deliver(project: &Project, sink: &SecretSink, text: &str) -> anyhow::Result<(
             let text = with_variable(&old, variable, text)?;
             files::write_private_below(&project.directory, path, text.as_bytes())
         }
+        SecretSink::Program(name) => {
+            let program = project.settings.sinks.get(name);
+            let program = program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
+            let told = awaited::about(program.clone(), project, address.as_str()).tell(text, PATIENCE);
+            return told.map_err(|why| anyhow::anyhow!("the sink `{name}` ({}): {why}", program.name()));
+        }
     };
     Ok(written?)
+}
+
+/// Returns the value that a line of an env file gives a variable.
+pub(super) fn variable<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
+    let value = text.lines().rev().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == variable).then_some(value)
+    })?;
+    Some(value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')).unwrap_or(value))
 }
 
 /// Returns an env file's text with one variable set, everything else as it was.
@@ -62,12 +89,14 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::with_variable;
+    use super::{variable, with_variable};
 
     #[test]
     fn sets_one_variable_and_keeps_the_rest() {
         assert_eq!(with_variable("", "A", "x").unwrap(), "A='x'\n");
         assert_eq!(with_variable("# c\nA=old\nB=1\n", "A", "x").unwrap(), "# c\nB=1\nA='x'\n");
         assert!(with_variable("", "A", "x\ny").is_err());
+        assert_eq!(variable("# A=0\nA=old\nB=1\nA='x=1'\n", "A"), Some("x=1"));
+        assert_eq!((variable("B=1\n", "B"), variable("B=1\n", "A")), (Some("1"), None));
     }
 }

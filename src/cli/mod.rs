@@ -2,6 +2,7 @@
 
 mod actions;
 pub mod args;
+mod awaited;
 mod backend;
 mod books;
 mod commands;
@@ -24,6 +25,7 @@ mod learned;
 mod local;
 mod origin;
 pub mod profile;
+mod program;
 mod project;
 mod pruning;
 mod questions;

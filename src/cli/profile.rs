@@ -15,7 +15,8 @@ use crate::model::diagnostic::nearest;
 pub const DEFAULT: &str = "default";
 
 /// What a profile may say.
-const KEYS: &[&str] = &["api_url", "backend", "ca_file", "env", "key_command", "project"];
+const KEYS: &[&str] =
+    &["api_url", "backend", "ca_file", "env", "key_command", "project", "sinks", "sources"];
 
 /// What one profile says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +35,19 @@ pub struct Profile {
     pub key_command: Option<Vec<String>>,
     /// Project of a stack without a project block.
     pub project: Option<Name>,
+    /// Programs that take a secret by standard input, by the names that stacks have for them.
+    pub sinks: BTreeMap<Name, Words>,
+    /// Programs that print a secret, by the names that stacks have for them.
+    pub sources: BTreeMap<Name, Words>,
+}
+
+/// A program's words, and the variables of the environment that it sees besides the usual ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// The program, then its arguments.
+    pub command: Vec<String>,
+    /// Names of variables.
+    pub env: Vec<String>,
 }
 
 /// The user's profiles.
@@ -159,13 +173,17 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
         Some(_) => Err(wrong(key, "a text")),
     };
     let wanted = "a list of texts, the program first: [\"pass\", \"show\", \"stead\"]";
-    let key_command = match table.get("key_command") {
-        None => None,
-        Some(Value::Array(words)) if !words.is_empty() => {
-            let words: Option<Vec<_>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-            Some(words.ok_or_else(|| wrong("key_command", wanted))?)
+    let key_command = table
+        .get("key_command")
+        .map(|value| texts(value).ok_or_else(|| wrong("key_command", wanted)))
+        .transpose()?;
+    let programs = |key: &'static str| {
+        let wanted = "a table of programs by name: { vault = [\"PROGRAM\", \"ARGUMENT\"] }, or { vault = \
+                      { command = [\"PROGRAM\"], env = [\"VARIABLE\"] } }";
+        match table.get(key) {
+            None => Ok(BTreeMap::new()),
+            Some(value) => programs(value).ok_or_else(|| wrong(key, wanted)),
         }
-        Some(_) => return Err(wrong("key_command", wanted)),
     };
     Ok(Profile {
         name: Some(name.clone()),
@@ -175,7 +193,27 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
         env: text("env")?.map(Name::from),
         key_command,
         project: text("project")?.map(Name::from),
+        sinks: programs("sinks")?,
+        sources: programs("sources")?,
     })
+}
+
+/// Reads a list of texts that is not empty.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    let words = value.as_array().filter(|words| !words.is_empty())?;
+    words.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// Reads programs by name.
+fn programs(value: &Value) -> Option<BTreeMap<Name, Words>> {
+    let words = |value: &Value| match value {
+        Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => Some(Words {
+            command: texts(table.get("command")?)?,
+            env: table.get("env").map_or(Some(Vec::new()), texts)?,
+        }),
+        value => Some(Words { command: texts(value)?, env: Vec::new() }),
+    };
+    value.as_table()?.iter().map(|(name, value)| Some((Name::new(name), words(value)?))).collect()
 }
 
 fn unknown(place: &str, key: &str, within: &str, known: &[&str]) -> ProfileError {
@@ -214,6 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn programs_for_secrets_are_read() {
+        let text = "[profiles.default.sinks]\nvault = ['put', '-']\n\
+                    [profiles.default.sources]\nvault = { command = ['get'], env = ['VAULT_TOKEN'] }";
+        let profile = Profiles::parse("s.toml", text).unwrap().choose(None).unwrap();
+        assert_eq!(profile.sinks["vault"].command, ["put", "-"]);
+        assert_eq!(
+            (&*profile.sources["vault"].command, &*profile.sources["vault"].env),
+            (&["get".to_owned()][..], &["VAULT_TOKEN".to_owned()][..])
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_the_way_out() {
         let table = [
             (
@@ -226,6 +276,11 @@ mod tests {
             ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of texts"),
             ("[profiles.a]\nkey_command = []", "`key_command` is a list of texts"),
             ("[profiles.a]\nproject = 7", "`project` is a text"),
+            ("[profiles.a.sinks]\nvault = 'put'", "`sinks` is a table of programs by name"),
+            (
+                "[profiles.a.sources]\nvault = { command = ['get'], token = 'canary' }",
+                "`sources` is a table",
+            ),
             ("[profiles.a]\n\nx = ", "s.toml, line 3: "),
         ];
         for (text, says) in table {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::awaited::Secrets;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files::{self, Below, Shared, StackFiles, Trust};
@@ -25,6 +26,8 @@ pub(super) struct Project {
     pub(super) outside: bool,
     /// What was asked for: other stacks' ledgers are found by it.
     pub(super) settings: Settings,
+    /// What it was resolved from, where secrets are to come: it is resolved once more with them.
+    pub(super) anew: Option<Box<(Sources, Request)>>,
 }
 
 /// A stack that may only begin, and what it was resolved from.
@@ -72,7 +75,7 @@ impl Project {
         settings: &Settings,
         var_files: Vec<(String, String)>,
     ) -> Result<Self, Failure> {
-        let request = Request { var_files, pinned: None, ..request(settings)? };
+        let request = Request { var_files, pinned: None, pretend: true, ..request(settings)? };
         Self::resolve(settings, files::read_stack(&settings.dir)?, &request)
     }
 
@@ -93,8 +96,30 @@ impl Project {
             .help("Begin one with: stead init"));
         }
         let below = below(&directory, trust(settings), settings.allow_outside);
+        let sources = files.sources.clone();
         let (stack, warnings) = load::load(REGISTRY, files.sources, request, &below)?;
-        Ok(Self { directory, stack, warnings, outside: settings.allow_outside, settings: settings.clone() })
+        let anew = (!stack.awaited.is_empty()).then(|| Box::new((sources, request.clone())));
+        let (outside, settings) = (settings.allow_outside, settings.clone());
+        Ok(Self { directory, stack, warnings, outside, settings, anew })
+    }
+
+    /// Resolves the stack once more, with secrets that are at hand now.
+    ///
+    /// # Errors
+    /// When one does not pass its variable's check, or a file has changed meanwhile.
+    pub(super) fn knowing(&self, secrets: &Secrets) -> Result<Self, Failure> {
+        let (sources, request) = match &self.anew {
+            Some(anew) => (anew.0.clone(), anew.1.clone()),
+            None => return Err(Failure::new(Exit::Failed, "the stack awaits no secrets")),
+        };
+        let request = Request { at_hand: secrets.clone(), ..request };
+        let files = StackFiles { sources, diagnostics: Vec::new() };
+        let whole = Self::resolve(&self.settings, files, &request)?;
+        if whole.stack.digest != self.stack.digest {
+            return Err(Failure::new(Exit::OutOfDate, "the stack's files changed meanwhile")
+                .help("Nothing was applied. Plan again."));
+        }
+        Ok(whole)
     }
 
     /// Reads and resolves the stack of `-C`, and keeps what it was resolved from.
@@ -130,9 +155,11 @@ impl Project {
         if sources.iter().next().is_none() {
             read.add(Source::new("stead.yaml", format!("stead: 1\nstack: {name}\n")));
         }
+        let begun = read.clone();
         let (stack, warnings) = load::load(REGISTRY, read, &request, &below)?;
+        let anew = (!stack.awaited.is_empty()).then(|| Box::new((begun, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
-        let project = Self { directory, stack, warnings, outside, settings };
+        let project = Self { directory, stack, warnings, outside, settings, anew };
         Ok(Begun { project, files: sources, request })
     }
 
@@ -165,6 +192,6 @@ fn request(settings: &Settings) -> Result<Request, Failure> {
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned,
-        expression: None,
+        ..Request::default()
     })
 }

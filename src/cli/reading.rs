@@ -6,6 +6,7 @@ use std::path::Path;
 
 use futures_util::try_join;
 
+use super::awaited::{self, Secrets};
 use super::books;
 use super::connect::Connection;
 use super::elsewhere;
@@ -29,6 +30,8 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     /// Names and prices; ids as pinned.
     pub(super) catalog: Catalog,
+    /// Secrets that stand in no file and are at hand.
+    pub(super) known: Secrets,
 }
 
 /// Reads the catalog names that a stack has pinned.
@@ -60,7 +63,7 @@ pub(super) async fn world(
     if let Some(pinned) = pinned {
         catalog.hold(pinned);
     }
-    Ok(World { snapshot, catalog })
+    Ok(World { snapshot, catalog, known: Secrets::new() })
 }
 
 /// Reads the live world and makes the plan of a stack.
@@ -81,7 +84,13 @@ pub(super) async fn plan(
         options.clone()
     };
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
-    let world = world(connection, &wanted, &tables, pinned).await?;
+    let mut world = world(connection, &wanted, &tables, pinned).await?;
+    let mut whole = None;
+    if !(project.stack.awaited.is_empty() || options.destroy || options.only_looks) {
+        world.known = awaited::known(project, ledger, &world.snapshot)?;
+        whole = Some(Box::new(project.knowing(&world.known)?));
+    }
+    let project = whole.as_deref().unwrap_or(project);
     let settled = elsewhere::settle(project, ledger, &world.snapshot).await;
     // What goes, or is only looked at, needs nothing from elsewhere.
     let stack = match settled {

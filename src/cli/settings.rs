@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::args::{CloudChoice, ColorChoice, Global, Output};
 use super::credentials;
-use super::key_command;
-use super::profile::{ProfileError, Profiles};
+use super::profile::{ProfileError, Profiles, Words};
+use super::program::{self, Program};
 use crate::ledger::place::without_password;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
@@ -48,6 +48,10 @@ pub struct Settings {
     pub key_command: Option<Vec<String>>,
     /// What that program sees of the environment.
     pub helper_env: Variables,
+    /// The user's programs that take secrets, by the names that stacks have for them.
+    pub sinks: BTreeMap<Name, Program>,
+    /// The user's programs that print secrets, likewise.
+    pub sources: BTreeMap<Name, Program>,
     /// What the variables of proxies say, without passwords.
     pub proxies: Variables,
     /// The user's directory of settings and keys; `None` where nothing says which.
@@ -142,6 +146,12 @@ impl Settings {
     }
 }
 
+/// Returns programs with what they see of the environment.
+fn programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Name, Program> {
+    let program = |words: &Words| Program::new(&words.command, &words.env, variables);
+    named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
+}
+
 /// Returns the variables that send requests through a proxy, or keep them from one.
 fn proxies(variables: &Variables) -> Variables {
     let is_one = |name: &str| {
@@ -194,7 +204,9 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         api_key: key("STEAD_API_KEY"),
         readonly_key: key("STEAD_READONLY_API_KEY"),
         key_command: profile.key_command,
-        helper_env: key_command::GIVEN
+        sinks: programs(&profile.sinks, variables),
+        sources: programs(&profile.sources, variables),
+        helper_env: program::GIVEN
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
             .collect(),

@@ -45,7 +45,6 @@ codes! {
     COMPUTED = "S0227", "A block sets an attribute that only the service sets.";
     TOO_MANY = "S0228", "A set or list has more entries than the service takes.";
     UNKNOWN_BLOCK = "S0230", "A file has a top-level block that the language does not know.";
-    NOT_AVAILABLE = "S0231", "A block of the language is not available in this version.";
     DECLARED_TWICE = "S0232", "The same name is declared in two places.";
     LANGUAGE_VERSION = "S0233", "`stead: 1` is missing, or says another version.";
     STACK_NAME = "S0234", "`stack: NAME` is missing, stands twice, or is no name.";

@@ -19,6 +19,8 @@ struct Seen<'r> {
     kind: &'static str,
     attributes: BTreeMap<&'r Name, &'r Expression>,
     protect: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    final_snapshot: bool,
     keep: bool,
     ignore_drift: Vec<(&'r Name, Option<String>)>,
     replace: Option<crate::model::schema::ReplaceOrder>,
@@ -73,13 +75,14 @@ pub(super) fn digest<'r>(
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {
-    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, protect_span: _ } =
+    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, final_snapshot, protect_span: _ } =
         &resource.lifecycle;
     Seen {
         address: &resource.address,
         kind: resource.kind.name,
         attributes: resource.attributes.iter().map(|(name, setting)| (name, &setting.expression)).collect(),
         protect: *protect,
+        final_snapshot: *final_snapshot,
         keep: *on_remove == OnRemove::Keep,
         ignore_drift: ignore_drift
             .iter()
@@ -93,6 +96,7 @@ fn seen(resource: &Resource) -> Seen<'_> {
         deliver_secret: resource.deliver_secret.as_ref().map(|sink| match sink {
             SecretSink::File(path) => (path.as_str(), None),
             SecretSink::EnvFile { path, variable } => (path.as_str(), Some(variable)),
+            SecretSink::Program(name) => ("", Some(name)),
         }),
     }
 }

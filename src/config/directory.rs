@@ -76,6 +76,7 @@ impl<'d> Resolver<'d> {
                 SecretSink::File(path) | SecretSink::EnvFile { path, .. } => {
                     Some((resource, path.as_str()))
                 }
+                SecretSink::Program(_) => None,
             })
             .collect();
         if sinks.is_empty() {

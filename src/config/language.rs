@@ -132,9 +132,9 @@ pub const TOP: Words = &[
 
 /// Words of every resource's block.
 pub const BODY: Words = &[
-    word("deliver_secret", "Where the secret goes that the service shows once.")
+    word("deliver_secret", "Where the secret goes that the service shows once: a file, a line of an env file, or a program of your own settings.")
         .takes(Takes::Block(DELIVER))
-        .example("deliver_secret: { file: ./secrets/ci-key }"),
+        .example("deliver_secret: { file: ./secrets/ci-key }   # or { env_file: ./.env, variable: CI_KEY }, or { sink: vault }"),
     word("depends_on", "What must be there first, and no reference shows.")
         .takes(Takes::Address)
         .example("depends_on: [vm.gate]"),
@@ -151,6 +151,12 @@ pub const BODY: Words = &[
 
 /// Words of `lifecycle`.
 pub const LIFECYCLE: Words = &[
+    word(
+        "final_snapshot",
+        "A snapshot is made before a VM or a volume goes, and stays; if it fails, nothing is deleted.",
+    )
+    .takes(Takes::Flag)
+    .example("lifecycle: { final_snapshot: true }"),
     word("ignore_drift", "Attributes whose live side is left alone; an edit of the file still applies.")
         .takes(Takes::Block(IGNORED))
         .example(
@@ -195,6 +201,7 @@ pub const TIMEOUTS: Words = &[
 pub const DELIVER: Words = &[
     word("env_file", "A file of `NAME=value` lines, below the stack's directory."),
     word("file", "A file that holds the secret alone, below the stack's directory."),
+    word("sink", "A program that your own settings name; it takes the secret by standard input."),
     word("variable", "The name in an `env_file`."),
 ];
 
@@ -202,9 +209,17 @@ pub const DELIVER: Words = &[
 pub const VARIABLE: Words = &[
     word("check", "What must hold of `self`."),
     word("default", "Its value when nobody gives one; without it, one must be given."),
+    word("deliver_secret", "Where a generated secret goes.").takes(Takes::Block(DELIVER)),
     word("description", "What it is for."),
     word("from_file", "The file that holds it, below the stack's directory."),
+    word(
+        "generate",
+        "A secret of so many characters that the first apply makes; it stays the same from then on.",
+    )
+    .example("vars: { session_key: { type: secret, generate: 32 } }"),
     word("one_of", "The only values that it takes."),
+    word("source", "A program that your own settings name; it prints the secret.")
+        .example("vars: { stripe_key: { type: secret, source: vault } }"),
     word("type", "Its type; string when it is not said.").one_of(TYPES),
 ];
 

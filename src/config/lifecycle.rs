@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::attributes::unknown_word;
+use super::awaited::is_program_name;
 use super::codes;
 use super::document::{Entry, Node, Scalar};
 use super::files;
@@ -37,7 +38,7 @@ impl<'d> Resolver<'d> {
             let value = &entry.value;
             match entry.key.as_str() {
                 "protect" => {
-                    lifecycle.protect = self.protect(value, frame);
+                    lifecycle.protect = self.condition(&entry.key, value, frame);
                     lifecycle.protect_span = Some(entry.key_span);
                 }
                 "on_remove" => {
@@ -54,13 +55,11 @@ impl<'d> Resolver<'d> {
                 }
                 "ignore_drift" => lifecycle.ignore_drift = self.ignored(kind, value, frame),
                 "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
-                "final_snapshot" => self.problem(
-                    frame,
-                    Diagnostic::error(codes::NOT_AVAILABLE, "this block is not available in this version")
-                        .at(entry.key_span, "")
-                        .detail("The language has `final_snapshot`, but this version of stead does not act on it.")
-                        .help("remove the word"),
-                ),
+                "final_snapshot" if kind.final_copy.is_none() => {
+                    let detail = format!("Nothing can copy the data of a {} before it goes.", kind.name);
+                    self.lifecycle_problem(entry.key_span, &detail, "remove the word", frame);
+                }
+                "final_snapshot" => lifecycle.final_snapshot = self.condition(&entry.key, value, frame),
                 _ => self.problem(frame, unknown_word(entry, language::LIFECYCLE)),
             }
         }
@@ -77,14 +76,16 @@ impl<'d> Resolver<'d> {
         );
     }
 
-    fn protect(&self, node: &Node, frame: Frame<'_, 'd>) -> bool {
-        let early = Frame { early: Some("`protect`"), ..frame };
+    /// Reads a word that is true or false, or an expression; one that is wrong counts as true.
+    fn condition(&self, word: &str, node: &Node, frame: Frame<'_, 'd>) -> bool {
+        let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
+        let early = Frame { early: Some(why), ..frame };
         let Some(resolved) = self.untyped(node, early) else { return true };
-        if let Some(Value::Bool(protect)) = resolved.expression.known() {
-            return *protect;
+        if let Some(Value::Bool(holds)) = resolved.expression.known() {
+            return *holds;
         }
-        let help = "write `protect: true`, or an expression such as `${env == 'prod'}`";
-        self.lifecycle_problem(node.span, "`protect` is true or false.", help, frame);
+        let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
+        self.lifecycle_problem(node.span, &format!("`{word}` is true or false."), &help, frame);
         true
     }
 
@@ -178,38 +179,45 @@ impl<'d> Resolver<'d> {
         entry: &Entry,
         frame: Frame<'_, 'd>,
     ) -> Option<SecretSink> {
-        let wrong = |span: Span, detail: String| {
-            self.problem(
-                frame,
-                Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
-                    .at(span, "")
-                    .detail(detail)
-                    .help("write `deliver_secret: { file: ./secrets/NAME }`, or `{ env_file: ./.env, variable: NAME }`"),
-            );
-            None
-        };
         if kind.shown_once.is_none() {
-            return wrong(entry.key_span, format!("A {} shows no secret.", kind.name));
+            return self.no_sink(entry.key_span, format!("A {} shows no secret.", kind.name), frame);
         }
+        self.sink(entry, frame)
+    }
+
+    fn no_sink<T>(&self, span: Span, detail: String, frame: Frame<'_, 'd>) -> Option<T> {
+        self.problem(
+            frame,
+            Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
+        );
+        None
+    }
+
+    /// Reads where a secret goes.
+    pub(super) fn sink(&self, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
         // `Err`: what is wrong with it was told.
         let text = |entry: &Entry| -> Result<Option<Name>, ()> {
             let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
             let resolved = self.text(text, entry.value.span, frame).ok_or(())?;
             Ok(resolved.expression.known().and_then(Value::as_text).map(Name::new))
         };
-        let (mut file, mut env_file, mut variable) = (None, None, None);
+        let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
         for entry in entry.value.entries().unwrap_or_default() {
             let place = match entry.key.as_str() {
                 "file" => &mut file,
                 "env_file" => &mut env_file,
                 "variable" => &mut variable,
+                "sink" => &mut sink,
                 _ => {
                     self.problem(frame, unknown_word(entry, language::DELIVER));
                     return None;
                 }
             };
             *place = text(entry).ok()?;
-            let path = place.as_deref().filter(|_| entry.key != "variable");
+            let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
             if let Some(why) = path.and_then(files::refused) {
                 self.problem(
                     frame,
@@ -220,12 +228,17 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         }
-        match (file, env_file, variable) {
-            (Some(file), None, None) => Some(SecretSink::File(file.to_string())),
-            (None, Some(path), Some(variable)) if is_variable(&variable) => {
+        match (file, env_file, variable, sink) {
+            (Some(file), None, None, None) => Some(SecretSink::File(file.to_string())),
+            (None, Some(path), Some(variable), None) if is_variable(&variable) => {
                 Some(SecretSink::EnvFile { path: path.to_string(), variable })
             }
-            _ => wrong(entry.value.span, "It takes `file` alone, or `env_file` with a `variable`.".into()),
+            (None, None, None, Some(name)) if is_program_name(&name) => Some(SecretSink::Program(name)),
+            _ => self.no_sink(
+                entry.value.span,
+                "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
+                frame,
+            ),
         }
     }
 }

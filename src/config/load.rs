@@ -14,10 +14,10 @@ use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::set::{Overrides, Replaced};
-use super::stack::{DataLookup, Environment, OtherStack, Output, Resource, Stack};
+use super::stack::{Awaited, DataLookup, Environment, OtherStack, Output, Resource, Stack};
 use super::trees::Trees;
 use super::variables::Givers;
-use super::{also_in, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
+use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -40,6 +40,10 @@ pub struct Request {
     pub var_files: Vec<(String, String)>,
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
+    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    pub at_hand: BTreeMap<Name, Secret>,
+    /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
+    pub pretend: bool,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
@@ -84,6 +88,7 @@ struct Outcome {
     data: BTreeMap<Address, DataLookup>,
     stacks: BTreeMap<Name, OtherStack>,
     modules: BTreeMap<Name, Span>,
+    awaited: BTreeMap<Name, Awaited>,
     evaluated: Option<Expression>,
     declarations: Declarations,
     policies: Vec<Policy>,
@@ -190,6 +195,7 @@ fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         data: outcome.data,
         stacks: outcome.stacks,
         modules: outcome.modules,
+        awaited: outcome.awaited,
         reads: String::new(),
         evaluated: outcome.evaluated,
         sources,
@@ -218,6 +224,7 @@ fn outcome(
     (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
+    (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
     let others = header::others(&merged.environments, &chosen.environment.name);
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.variables(&merged.vars, &givers);
@@ -235,6 +242,8 @@ fn outcome(
         resolver.problems.push(circle);
     }
     resolver.keep_secrets_at_home(&resources);
+    let awaited = resolver.awaited.take();
+    awaited::check_readable(awaited.iter(), &resources, &resolver.problems);
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     let data = std::mem::take(&mut resolver.externals.data);
     Outcome {
@@ -248,6 +257,7 @@ fn outcome(
         data,
         stacks: resolver.externals.into_stacks(),
         modules: resolver.problems.calls(),
+        awaited,
         evaluated,
         declarations,
         policies,

@@ -22,6 +22,7 @@ pub mod yaml;
 
 mod also_in;
 mod attributes;
+mod awaited;
 mod body;
 mod compute;
 mod cron;

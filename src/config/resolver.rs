@@ -15,13 +15,14 @@ use super::place::Place;
 use super::problems::{Instance, Problems};
 use super::set::Overrides;
 use super::source_dir::SourceError;
-use super::stack::Resource;
+use super::stack::{Awaited, Resource};
 use super::template::{Part, Template, TemplateError};
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Program, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{EvaluationError, Expression, Lookup};
 use crate::model::schema::Registry;
+use crate::model::secret::Secret;
 use crate::model::source::{Sources, Span};
 use crate::model::value::{Attributes, Value};
 
@@ -116,6 +117,12 @@ pub(super) struct Resolver<'d> {
     pub(super) externals: Externals,
     /// The resources that are resolved already.
     pub(super) made: Vec<Resource>,
+    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    pub(super) at_hand: BTreeMap<Name, Secret>,
+    /// What stands in for a secret is taken for it.
+    pub(super) pretend: bool,
+    /// The variables whose secrets stand in no file.
+    pub(super) awaited: RefCell<BTreeMap<Name, Awaited>>,
     /// Expressions that were parsed.
     programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
@@ -202,6 +209,9 @@ impl<'d> Resolver<'d> {
             index: Index::default(),
             externals: Externals::default(),
             made: Vec::new(),
+            at_hand: BTreeMap::new(),
+            pretend: false,
+            awaited: RefCell::default(),
             programs: RefCell::default(),
             directories: RefCell::default(),
         }

@@ -11,6 +11,7 @@ use super::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, ReplaceOrder};
+use crate::model::secret::Secret;
 use crate::model::source::{Sources, Span};
 
 /// A whole configuration for one environment.
@@ -42,6 +43,8 @@ pub struct Stack {
     pub stacks: BTreeMap<Name, OtherStack>,
     /// The instances of modules, by what stands in front of their addresses, and where each is used.
     pub modules: BTreeMap<Name, Span>,
+    /// Variables whose secrets stand in no file, by their paths.
+    pub awaited: BTreeMap<Name, Awaited>,
     /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
     pub reads: String,
     /// The expression that was asked for besides, resolved.
@@ -146,6 +149,8 @@ pub struct Lifecycle {
     pub replace: Option<ReplaceOrder>,
     /// How long an operation may take; `None` leaves it to the kind.
     pub timeouts: Timeouts,
+    /// Its data is copied before it goes.
+    pub final_snapshot: bool,
     /// Place of the `protect` word, for messages.
     pub protect_span: Option<Span>,
 }
@@ -184,6 +189,31 @@ pub struct Timeouts {
     pub delete: Option<Duration>,
 }
 
+/// A variable whose secret stands in no file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Awaited {
+    /// Where it comes from.
+    pub origin: SecretOrigin,
+    /// The secret, or what stands in for it.
+    pub value: Secret,
+    /// Where that was written.
+    pub span: Span,
+}
+
+/// Where a secret comes from that stands in no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretOrigin {
+    /// The first apply generates it.
+    Generated {
+        /// Its number of characters.
+        length: usize,
+        /// Where it goes besides.
+        deliver: Option<SecretSink>,
+    },
+    /// A program of the user's settings prints it.
+    Source(Name),
+}
+
 /// Where a secret that is shown once goes. Paths are relative to the stack's directory and confined
 /// to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,6 +227,8 @@ pub enum SecretSink {
         /// The variable.
         variable: Name,
     },
+    /// A program of the user's settings takes it.
+    Program(Name),
 }
 
 /// A value to print when all is done.

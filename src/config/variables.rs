@@ -10,6 +10,7 @@ use super::load::Request;
 use super::merge::{Entries, named_entries};
 use super::resolver::{Frame, Resolver, evaluation_problem};
 use super::scalar::{self, Mismatch};
+use super::stack::SecretSink;
 use super::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::cel::{Item, Scope};
@@ -28,7 +29,11 @@ pub(super) struct Declaration<'d> {
     default: Option<&'d Node>,
     one_of: Vec<Value>,
     check: Option<&'d Node>,
-    from_file: Option<&'d Entry>,
+    pub(super) from_file: Option<&'d Entry>,
+    /// `generate` or `source`.
+    pub(super) awaited: Option<&'d Entry>,
+    /// Where a generated value is delivered.
+    pub(super) deliver: Option<SecretSink>,
 }
 
 /// A given value and who gave it.
@@ -85,6 +90,8 @@ impl<'d> Resolver<'d> {
             one_of: Vec::new(),
             check: None,
             from_file: None,
+            awaited: None,
+            deliver: None,
         };
         let mut one_of = None;
         for key in keys {
@@ -106,10 +113,8 @@ impl<'d> Resolver<'d> {
                 "description" => {
                     return self.wrong(key.value.span, "A `description` is a text.", "say what it is for");
                 }
-                "generate" => {
-                    let help = "give the secret by STEAD_VAR_ or a variable file";
-                    return self.wrong(key.key_span, "`generate` is not available in this version.", help);
-                }
+                "generate" | "source" => declaration.awaited = Some(key),
+                "deliver_secret" => declaration.deliver = Some(self.sink(key, Frame::top(None))?),
                 _ => {
                     self.problems.push(super::attributes::unknown_word(key, language::VARIABLE));
                     return None;
@@ -123,11 +128,12 @@ impl<'d> Resolver<'d> {
         if let Some(node) = one_of {
             declaration.one_of = self.words(&declaration.ty, node)?;
         }
+        self.soundly_awaited(&declaration)?;
         Some(declaration)
     }
 
     /// Reports a wrong declaration.
-    fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
+    pub(super) fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
         self.problems.push(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
                 .at(span, "")
@@ -190,7 +196,8 @@ impl<'d> Resolver<'d> {
                 .var_origins
                 .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
         }
-        let written = given.span.is_some() && given.by != "from_file";
+        let in_files = given.span.is_some() && given.by != "from_file";
+        let written = in_files && !matches!(&value, Value::Secret(secret) if self.is_awaited(name, secret));
         if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
@@ -207,10 +214,11 @@ impl<'d> Resolver<'d> {
 
     /// Returns what a variable is when nobody gives it a value.
     pub(super) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
-        let (value, node) = match (declaration.from_file, declaration.default) {
-            (Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
-            (None, Some(node)) => (self.read_value(&declaration.ty, node), node),
-            (None, None) => return None,
+        let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
+            (Some(entry), ..) => (self.awaited(name, declaration, entry), &entry.value),
+            (None, Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
+            (None, None, Some(node)) => (self.read_value(name, declaration, node), node),
+            (None, None, None) => return None,
         };
         match value {
             Ok(value) => self.checked(name, declaration, value, "default", node.span),
@@ -225,7 +233,7 @@ impl<'d> Resolver<'d> {
 
     /// Tells whether a variable has a value when nobody gives it one.
     pub(super) fn has_default(declaration: &Declaration<'d>) -> bool {
-        declaration.from_file.is_some() || declaration.default.is_some()
+        declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
     }
 
     /// Returns the strongest value: flag, process environment, file, environment, default.
@@ -244,33 +252,50 @@ impl<'d> Resolver<'d> {
         }
         for (path, document) in givers.var_files {
             if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
-                let value = self.read_value(ty, &entry.value);
+                let value = self.read_value(name, declaration, &entry.value);
                 return Some(Given { value, by: path.clone(), span: Some(entry.value.span) });
             }
         }
         if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
             let by = Name::new(format!("environments.{}", self.env));
             return Some(Given {
-                value: self.read_value(ty, &entry.value),
+                value: self.read_value(name, declaration, &entry.value),
                 by,
                 span: Some(entry.value.span),
             });
+        }
+        if let Some(entry) = declaration.awaited {
+            let value = self.awaited(name, declaration, entry);
+            return Some(Given { value, by: entry.key.clone(), span: Some(entry.value.span) });
         }
         if let Some(from_file) = declaration.from_file {
             let value = self.secret_file(ty, &from_file.value);
             return Some(Given { value, by: "from_file".into(), span: Some(from_file.value.span) });
         }
         let node = declaration.default?;
-        Some(Given { value: self.read_value(ty, node), by: "default".into(), span: Some(node.span) })
+        Some(Given {
+            value: self.read_value(name, declaration, node),
+            by: "default".into(),
+            span: Some(node.span),
+        })
     }
 
     /// Reads a value from a file of the configuration; a secret may name a file of its own.
-    fn read_value(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
+    fn read_value(
+        &self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        node: &'d Node,
+    ) -> Result<Value, Mismatch> {
+        let ty = &declaration.ty;
         if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value)
             && let [entry] = entries.as_slice()
-            && entry.key == "from_file"
         {
-            return self.secret_file(ty, &entry.value);
+            match entry.key.as_str() {
+                "from_file" => return self.secret_file(ty, &entry.value),
+                "generate" | "source" => return self.awaited(name, declaration, entry),
+                _ => {}
+            }
         }
         let computed = |scalar: &Scalar| {
             let path = scalar.text.strip_prefix('$').filter(|_| *ty != VariableType::Secret);
@@ -325,6 +350,10 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let Some(check) = declaration.check else { return Some(value) };
+        if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
+            // It is checked once it is at hand.
+            return Some(value);
+        }
         let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
         let program = source.map(|source| self.program(source));

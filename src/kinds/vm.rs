@@ -4,8 +4,8 @@ use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, Kind, Literal, Method, OnChange,
-    Price, PriceTerm, Ready, Scope, Type, Until,
+    Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, FinalCopy, Kind, Literal, Method,
+    OnChange, Price, PriceTerm, Ready, Scope, Type, Until,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
@@ -108,5 +108,6 @@ pub(super) static VM: Kind = Kind {
             "Puts it back to the state of one of its backups or snapshots.",
         ),
     ],
+    final_copy: Some(FinalCopy { kind: "snapshot", of: "vm", size: ("plan", Some("storage")) }),
     ..Kind::PLAIN
 };

@@ -2,8 +2,8 @@
 
 use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
-    PriceTerm, Ready, Scope, Type,
+    Action, Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, FinalCopy, Kind, Method, OnChange,
+    Price, PriceTerm, Ready, Scope, Type,
 };
 
 static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Patch, "/api/v1/volumes/{id}"));
@@ -74,5 +74,6 @@ pub(super) static VOLUME: Kind = Kind {
             "Puts it back to the state of one of its snapshots.",
         ),
     ],
+    final_copy: Some(FinalCopy { kind: "snapshot", of: "volume", size: ("size", None) }),
     ..Kind::PLAIN
 };

@@ -36,6 +36,9 @@ pub struct Ledger {
     pub applied_plans: BTreeSet<Uuid>,
     /// When an apply last ended well.
     pub last_applied: Option<Timestamp>,
+    /// Generated secrets that were used, by the paths of their variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub generated: BTreeMap<Name, Generated>,
     /// What the stack gave when an apply last ended, secrets sealed; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Attributes>,
@@ -57,6 +60,15 @@ pub struct Ledger {
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+}
+
+/// What is remembered of a generated secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generated {
+    /// Its fingerprint.
+    pub fingerprint: Name,
+    /// Its number of characters.
+    pub length: usize,
 }
 
 /// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
@@ -106,6 +118,9 @@ pub struct Entry {
     /// Its secret was shown once and did not reach its sink: nobody can use the object as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret_lost: bool,
+    /// Remembered `lifecycle.final_snapshot`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub final_snapshot: bool,
 }
 
 /// A live object that stead made or was told to adopt.
@@ -229,6 +244,7 @@ impl Ledger {
             intents: BTreeMap::new(),
             watched: BTreeMap::new(),
             questions: BTreeMap::new(),
+            generated: BTreeMap::new(),
             outputs: None,
             applied_plans: BTreeSet::new(),
             last_applied: None,
@@ -257,6 +273,7 @@ impl Ledger {
         if self.entries.is_empty() {
             self.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
             self.serial = 0;
+            self.generated.clear();
         }
         self
     }

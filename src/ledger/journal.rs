@@ -172,6 +172,7 @@ impl Ledger {
                 | Record::Account { .. }
                 | Record::Took { .. }
                 | Record::Pushed { .. }
+                | Record::Generated { .. }
                 | Record::Noted(_)
                 | Record::MovedAway { .. }
                 | Record::Released { .. } => {}

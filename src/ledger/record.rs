@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::entry::{Entry, Intent, Ledger, Owned, Question};
+use super::entry::{Entry, Generated, Intent, Ledger, Owned, Question};
 use super::history::{Incident, Origin, Tally};
 use super::lease::Holder;
 use crate::model::address::{Address, Name};
@@ -141,6 +141,13 @@ pub enum Record {
         who: String,
         /// When.
         at: Timestamp,
+    },
+    /// A secret was generated and is where it should be: only now it may be sent.
+    Generated {
+        /// The path of its variable.
+        variable: Name,
+        /// What is remembered of it.
+        generated: Generated,
     },
     /// Something happened to the ledger itself.
     Noted(Incident),

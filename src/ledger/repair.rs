@@ -223,6 +223,7 @@ impl Salvaging {
             Record::Born { .. } | Record::Condensed(_) | Record::Pushed { .. } => {
                 "a whole ledger".to_owned()
             }
+            Record::Generated { variable, .. } => format!("a secret was generated for {variable}"),
             Record::Noted(_) => "a note".to_owned(),
             Record::MovedAway { to } => format!("the move to {to}"),
         }

@@ -160,6 +160,7 @@ impl Ledger {
             | Record::Released { .. }
             | Record::Pushed { .. }
             | Record::Noted(_)
+            | Record::Generated { .. }
             | Record::MovedAway { .. }
             | Record::Ended { .. } => self.check_of_itself(record),
         }
@@ -365,6 +366,7 @@ impl Ledger {
             | Record::Released { .. }
             | Record::Pushed { .. }
             | Record::Noted(_)
+            | Record::Generated { .. }
             | Record::Account { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
             Record::Ended { run, plan, complete, at, tally, outputs } => {
@@ -400,6 +402,9 @@ impl Ledger {
             Record::Pushed { ledger, who, at } => self.become_copy(ledger, who, *at),
             Record::Account { account } => self.identity.account = Some(account.clone()),
             Record::Noted(incident) => self.happened(incident.clone()),
+            Record::Generated { variable, generated } => {
+                self.generated.insert(variable.clone(), generated.clone());
+            }
             Record::MovedAway { to } => self.moved_to = Some(to.clone()),
             _ => {}
         }

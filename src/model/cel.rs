@@ -51,14 +51,15 @@ impl Program {
 /// Joins the evaluated parts of an interpolated text.
 pub(super) fn concatenate(parts: &[Value]) -> Result<Value, EvaluationError> {
     let mut text = String::new();
-    let (mut secret, mut sealed) = (false, false);
+    let (mut secret, mut sealed, mut awaited) = (false, false, false);
     let mut unknown: Vec<Address> = Vec::new();
     for part in parts {
         match part {
             Value::Unknown(addresses) => unknown.extend(addresses.iter().cloned()),
             Value::Secret(part) => {
                 secret = true;
-                match part.expose() {
+                awaited |= part.is_awaited();
+                match part.computed() {
                     Some(part) => text.push_str(part),
                     None => sealed = true,
                 }
@@ -79,7 +80,7 @@ pub(super) fn concatenate(parts: &[Value]) -> Result<Value, EvaluationError> {
     }
     Ok(match (secret, sealed) {
         (_, true) => Value::Secret(Secret::Sealed(None)),
-        (true, false) => Value::Secret(Secret::new(text)),
+        (true, false) => Value::Secret(Secret::made(text, awaited)),
         (false, false) => Value::text(text),
     })
 }

@@ -23,7 +23,8 @@ impl fmt::Debug for FingerprintKey {
     }
 }
 
-/// A secret: the text itself while it is in memory, or only its fingerprint once it was stored.
+/// A secret: the text itself while it is in memory, only its fingerprint once it was stored, or a text that
+/// stands in for it while nobody has it yet.
 ///
 /// Serialises as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub enum Secret {
     Plain(SecretString),
     /// What a ledger or a plan remembers of it; `None` when no key was at hand.
     Sealed(Option<SmolStr>),
+    /// It is not at hand yet: expressions compute with this text in its place, and nothing gives it out.
+    Awaited(SmolStr),
 }
 
 impl Secret {
@@ -46,8 +49,29 @@ impl Secret {
     pub fn expose(&self) -> Option<&str> {
         match self {
             Self::Plain(text) => Some(text.expose_secret()),
-            Self::Sealed(_) => None,
+            Self::Sealed(_) | Self::Awaited(_) => None,
         }
+    }
+
+    /// Returns the text that expressions compute with: the secret's own, or what stands in for it.
+    #[must_use]
+    pub fn computed(&self) -> Option<&str> {
+        match self {
+            Self::Awaited(text) => Some(text),
+            _ => self.expose(),
+        }
+    }
+
+    /// Tells whether the text is not at hand yet.
+    #[must_use]
+    pub const fn is_awaited(&self) -> bool {
+        matches!(self, Self::Awaited(_))
+    }
+
+    /// Returns the secret that an expression made of others: as little at hand as they are.
+    #[must_use]
+    pub fn made(text: impl Into<String>, awaited: bool) -> Self {
+        if awaited { Self::Awaited(text.into().into()) } else { Self::new(text) }
     }
 
     /// Returns the keyed fingerprint: 16 hexadecimal digits.
@@ -55,6 +79,7 @@ impl Secret {
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
             Self::Sealed(fingerprint) => fingerprint.clone(),
+            Self::Awaited(_) => None,
             Self::Plain(_) if key.0 == FingerprintKey::NONE.0 => None,
             Self::Plain(text) => {
                 let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).ok()?;
@@ -83,7 +108,7 @@ impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(a), Self::Plain(b)) => a.expose_secret() == b.expose_secret(),
-            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) => a == b,
+            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) | (Self::Awaited(a), Self::Awaited(b)) => a == b,
             _ => false,
         }
     }
@@ -99,7 +124,7 @@ struct Shown {
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fingerprint = match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::Awaited(_) => None,
             Self::Sealed(fingerprint) => fingerprint.clone(),
         };
         Shown { secret: true, fingerprint }.serialize(serializer)
@@ -132,5 +157,15 @@ mod tests {
         assert_ne!(sealed, Secret::new("other").seal(&key));
         assert_ne!(sealed, secret.seal(&FingerprintKey([8; 32])));
         assert_eq!(secret.fingerprint(&FingerprintKey::NONE), None);
+    }
+
+    #[test]
+    fn what_stands_in_for_a_secret_is_given_to_nobody() {
+        let awaited = Secret::made("stand-in", true);
+        assert_eq!((awaited.expose(), awaited.computed()), (None, Some("stand-in")));
+        let key = FingerprintKey([7; 32]);
+        assert_eq!(awaited.fingerprint(&key), None, "another text would have another one");
+        assert_ne!(awaited, Secret::new("stand-in"));
+        assert_eq!(serde_json::to_string(&awaited).unwrap(), r#"{"secret":true}"#);
     }
 }

@@ -98,6 +98,12 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(_)))
     }
 
+    /// Tells whether the value, or a part of it, is a secret of which not even a fingerprint is known.
+    #[must_use]
+    pub fn lacks_fingerprint(&self) -> bool {
+        self.any(&|value| matches!(value, Self::Secret(Secret::Sealed(None))))
+    }
+
     /// Returns the resources that the value, or a part of it, waits for; sorted, each once.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {

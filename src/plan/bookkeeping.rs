@@ -74,6 +74,7 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         keep_on_remove: remember.keep_on_remove,
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
+        final_snapshot: remember.final_snapshot,
     };
     let same = subject.entry.is_some_and(|before| *before == entry);
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))

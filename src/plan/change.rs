@@ -242,6 +242,8 @@ pub enum NoteCode {
     Done,
     /// A deletion and a creation look alike.
     Rename,
+    /// A secret is made by the apply.
+    Generated,
 }
 
 /// One attribute that differs.
@@ -383,6 +385,12 @@ pub struct Remember {
     pub protect: bool,
     /// `lifecycle.on_remove: keep`.
     pub keep_on_remove: bool,
+    /// `lifecycle.final_snapshot`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub final_snapshot: bool,
+    /// It is a copy of what goes: once it is made it stays live, and nobody manages it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub let_go: bool,
 }
 
 /// A ledger correction without a request.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::blocks::Blocks;
 use super::change::Cause;
 use super::diff::Diff;
+use super::finals;
 use super::guards;
 use super::leftovers::Leftovers;
 use super::lookup::Outlook;
@@ -46,6 +47,7 @@ pub(super) fn classify<'a>(
         .map(|v| v.unwrap_or_else(|| Verdict::plain(Act::Frozen, Cause::Config)))
         .collect();
     revive::bring_back_what_is_needed(survey, &mut verdicts);
+    finals::leave_their_projects(survey, &mut verdicts);
     keep_what_is_held(survey, &mut verdicts);
     leave_what_holds_the_kept(survey, &mut verdicts);
     verdicts

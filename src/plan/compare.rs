@@ -96,7 +96,8 @@ pub(super) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
 
 /// Returns a live value with a seal wherever `model` has a secret, so that the two can be compared
 /// and none is shown.
-pub(super) fn sealed_like(model: &Value, live: &Value, key: &FingerprintKey) -> Value {
+#[must_use]
+pub fn sealed_like(model: &Value, live: &Value, key: &FingerprintKey) -> Value {
     match (model, live) {
         (_, Value::Secret(secret)) => Value::Secret(secret.seal(key)),
         (Value::Secret(_), Value::Text(text)) => Value::Secret(Secret::new(text.as_str()).seal(key)),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::change::{Consequence, LineCost};
+use super::finals;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::address::Name;
@@ -50,6 +51,7 @@ impl<'a> Linked<'a> {
 
 /// Returns the effects of a change, worst first, each once.
 pub(super) fn effects(
+    survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     linked: &Linked<'_>,
@@ -83,6 +85,10 @@ pub(super) fn effects(
         found.extend(linked.of(subject).map(|other| {
             (Effect::LeftBehind, format!("{other} is detached and stays, live and billed, unmanaged"))
         }));
+    }
+    if let Some(kept) = finals::told(survey, subject, verdict) {
+        found.retain(|(effect, _)| *effect != Effect::DataLoss);
+        found.push((Effect::LeftBehind, kept));
     }
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));

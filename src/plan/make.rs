@@ -14,6 +14,7 @@ use super::cost::Bill;
 use super::declared::{self, Declared};
 use super::drift::drift;
 use super::effects::{Linked, effects};
+use super::generated;
 use super::guards;
 use super::image::image;
 use super::lines::{Facts, line};
@@ -104,6 +105,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     let rulings = policy::of_resources(&survey, &verdicts);
     let mut notes = declared::notes(&survey);
     notes.extend(renames::notes(&survey, &verdicts));
+    notes.extend(generated::notes(&survey, &verdicts));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
@@ -159,7 +161,7 @@ fn assemble(
         drifts.extend(drift(survey, subject, &verdict));
         corrections.extend(bookkeeping(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
-        let facts = Facts { steps, effects: effects(subject, &verdict, &linked, &cost), cost };
+        let facts = Facts { steps, effects: effects(survey, subject, &verdict, &linked, &cost), cost };
         match line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None => unchanged += usize::from(subject.resource.is_some()),

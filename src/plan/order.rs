@@ -11,7 +11,7 @@ use super::classify::is_adopted;
 use super::leftovers::Leftovers;
 use super::survey::{Adoption, Live, Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
-use super::{revive, rules};
+use super::{finals, revive, rules};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
@@ -98,6 +98,8 @@ impl<'a> Work<'_, 'a> {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
                     self.follow(release, Some(node));
+                    let copy = self.add_copy(n, owned);
+                    self.follow(copy, Some(node));
                     self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
                 }
             }
@@ -116,6 +118,7 @@ impl<'a> Work<'_, 'a> {
                 self.nodes[n].delete = subject
                     .owned()
                     .map(|owned| self.add(n, delete(&consented(subject, owned), create_first)));
+                self.copy_first(n);
             }
             Act::Update => self.add_update(n),
             // The step of its parent stands for its own.
@@ -124,9 +127,27 @@ impl<'a> Work<'_, 'a> {
                 self.add_release(n);
                 self.nodes[n].delete =
                     subject.owned().map(|owned| self.add(n, delete(&consented(subject, owned), false)));
+                self.copy_first(n);
             }
             Act::Keep | Act::Frozen | Act::Forget => {}
         }
+    }
+
+    /// Copies the data of an object before anything is done to let it go.
+    fn copy_first(&mut self, n: usize) {
+        let Some(copy) = self.survey.subjects[n].owned().and_then(|owned| self.add_copy(n, owned)) else {
+            return;
+        };
+        let own = self.nodes[n].clone();
+        self.follow(Some(copy), own.release);
+        self.follow(Some(copy), own.delete);
+    }
+
+    /// Adds the step that copies the data of an object which goes, where that is wanted.
+    fn add_copy(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+        let step = finals::step(self.survey, &self.survey.subjects[n], owned)?;
+        self.drafts.push(Some(step));
+        Some(self.graph.add(n))
     }
 
     /// Returns the subject in whose block a child stands, or whose object its object is in.
@@ -433,6 +454,8 @@ pub(super) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
         depends_on,
         protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
+        final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
+        let_go: false,
     }
 }
 
@@ -449,6 +472,8 @@ fn as_before(subject: &Subject<'_>) -> Remember {
         depends_on: entry.depends_on.clone(),
         protect: entry.protect,
         keep_on_remove: entry.keep_on_remove,
+        final_snapshot: entry.final_snapshot,
+        let_go: false,
     });
     remember.unwrap_or_default()
 }

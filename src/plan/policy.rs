@@ -93,7 +93,7 @@ pub(super) fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, 
             Said::Unknown(names.join(", "))
         }
         // Only the truth of a rule over a secret is used.
-        Value::Secret(secret) => match secret.expose() {
+        Value::Secret(secret) => match secret.computed() {
             Some("true") => Said::Deny,
             Some("false") => Said::Pass,
             _ => Said::Failed("a secret that is not known here enters it".to_owned()),

@@ -313,6 +313,7 @@ fn entry(
         keep_on_remove: remember.keep_on_remove,
         unfinished: !is_at_rest(subject.kind, object),
         secret_lost: false,
+        final_snapshot: false,
     }
 }
 

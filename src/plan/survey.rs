@@ -371,7 +371,10 @@ fn numbers<'a>(
 }
 
 /// Returns the objects that a live object refers to.
-pub(super) fn referred<'o>(kind: &'static Kind, object: &'o Object) -> impl Iterator<Item = ObjectKey> + 'o {
+pub(super) fn referred<'o>(
+    kind: &'static Kind,
+    object: &'o Object,
+) -> impl Iterator<Item = ObjectKey> + 'o {
     kind.attributes.iter().flat_map(move |attribute| {
         let (of, value) = match (&attribute.ty, object.attributes.get(attribute.name)) {
             (Type::Reference(of) | Type::Set { of: Type::Reference(of), .. }, Some(value)) => (*of, value),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::declared::{self, Declared};
+use super::generated;
 use super::make::Options;
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
@@ -64,12 +65,15 @@ pub fn wanted<'a>(
     for intent in ledger.intents.values().chain(ledger.watched.values()) {
         wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
     }
+    // What shows a generated secret again is read whole.
+    generated::look_for(&mut wanted, registry, ledger);
     adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();
     wanted.everywhere = everywhere(stack, ledger, options, &kinds);
     wanted.everywhere.extend(looked_up);
     let mut tables = tables(&kinds);
+    tables.extend(self::tables(&copies(registry, stack, ledger)));
     tables.extend(offers(stack));
     (wanted, tables)
 }
@@ -174,6 +178,18 @@ fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> 
         }
     }
     kinds
+}
+
+/// Returns the kinds of the final copies that something is to leave.
+fn copies(registry: Registry, stack: &Stack, ledger: &Ledger) -> Vec<&'static Kind> {
+    let declared = stack.resources.values().filter(|one| one.lifecycle.final_snapshot);
+    let remembered = ledger.entries.values().filter(|entry| entry.final_snapshot);
+    let names: BTreeSet<&str> = declared
+        .map(|resource| resource.kind.name)
+        .chain(remembered.map(|entry| entry.kind.as_str()))
+        .collect();
+    let copies = names.into_iter().filter_map(|name| registry.kind(registry.kind(name)?.final_copy?.kind));
+    copies.collect()
 }
 
 fn needs_detail(resource: &Resource) -> bool {

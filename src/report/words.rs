@@ -105,7 +105,7 @@ pub fn waits_for(addresses: &[Address]) -> String {
 pub fn fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
         Secret::Sealed(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
-        Secret::Sealed(None) | Secret::Plain(_) => None,
+        Secret::Sealed(None) | Secret::Plain(_) | Secret::Awaited(_) => None,
     }
 }
 

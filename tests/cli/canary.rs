@@ -186,6 +186,15 @@ const ONCE_APPLIED: &[&str] = &[
 fn no_planted_secret_is_said_or_written() {
     let (case, given, mut catch) = case();
     let flags = flags();
+    // One that a program prints, and one that the apply makes: each as it is, and inside of a text.
+    let vars = "vars:\n  sp: { type: secret, source: tool }\n  sg: { type: secret, generate: 32, deliver_secret: { file: ./made } }\n";
+    case.edit("stead.yaml", "vars:\n", vars);
+    let outputs = "outputs:\n  op: \"a${vars.sp}b\"\n  og: $vars.sg\n  oh: \"${base64(vars.sg)}\"\n";
+    case.edit("stead.yaml", "outputs:\n", outputs);
+    case.edit("stead.yaml", "#!${vars.s1}", "#!${vars.s1}${vars.sp}${vars.sg}");
+    let tool = format!("[profiles.default.sources]\ntool = ['echo', '{}']\n", plain(60));
+    case.write(".config/stead/settings.toml", tool);
+    catch.secrets.push((plain(60), forms(&plain(60))));
     let mut done = |args: &str, code: i32| {
         let run = catch.run(&case, &format!("{args}{flags}"), &given);
         assert_eq!(run.code, code, "stead {args}\n{}", run.all());
@@ -207,8 +216,12 @@ fn no_planted_secret_is_said_or_written() {
     // The service's own secret is planted now: where the stack said, and nowhere else.
     let sink = std::fs::read_to_string(case.path("sink")).unwrap().trim().to_owned();
     assert!(sink.len() >= 8, "{sink}");
-    let delivered = forms(&sink);
-    catch.secrets.push((sink, delivered));
+    let made = std::fs::read_to_string(case.path("made")).unwrap().trim().to_owned();
+    assert_eq!(made.len(), 32, "{made}");
+    for secret in [sink, made] {
+        let delivered = forms(&secret);
+        catch.secrets.push((secret, delivered));
+    }
     let mut done = |args: &str, code: i32| {
         let run = catch.run(&case, &format!("{args}{flags}"), &given);
         assert_eq!(run.code, code, "stead {args}\n{}", run.all());
@@ -216,11 +229,11 @@ fn no_planted_secret_is_said_or_written() {
     for args in ONCE_APPLIED {
         done(args, 0);
     }
-    case.edit("stead.yaml", "#!${vars.s1}", "#!new ${vars.s2}");
+    case.edit("stead.yaml", "#!${vars.s1}${vars.sp}", "#!new ${vars.s2}");
     done("plan -v", 0);
     done("plan --output json -v", 0);
     done("apply --yes -v", 0);
-    let but = ["cloud", "vars.yaml", "stead.yaml", "sink"].map(|name| case.path(name));
+    let but = ["cloud", "vars.yaml", "stead.yaml", "sink", "made", ".config"].map(|name| case.path(name));
     let inputs = (20..30).map(|n| case.path(&format!("s{n}")));
     let but: Vec<PathBuf> = but.into_iter().chain(inputs).collect();
     catch.files(&case.path(""), &but);

@@ -21,8 +21,7 @@ fn every_example_goes_there_and_back() {
             case.ok(&format!("apply --yes {flags}"));
             let before = case.cloud().last();
             let again = case.ok(&format!("apply --yes {flags}"));
-            assert_eq!(again.stdout.lines().count(), 1, "{name}: {}", again.stdout);
-            again.says(&["No changes"]);
+            assert!(again.stdout.starts_with("No changes"), "{name}: {}", again.stdout);
             assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "{name}");
             case.ok(&format!("plan --exit-code {flags}")).says(&["No changes"]);
             case.ok(&format!("drift --exit-code {flags}"));

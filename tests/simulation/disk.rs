@@ -57,6 +57,7 @@ fn adopted(number: usize) -> Record {
         keep_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        final_snapshot: false,
     };
     Record::Adopted { address: Address::new("volume", &format!("r{number}")), entry: Box::new(entry) }
 }

@@ -63,6 +63,7 @@ fn intent(number: usize) -> Record {
         keep_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        final_snapshot: false,
     };
     Record::Intent(Intent {
         op: op(number),

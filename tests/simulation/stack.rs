@@ -108,6 +108,7 @@ impl Builder {
             data: BTreeMap::new(),
             stacks: BTreeMap::new(),
             modules: BTreeMap::new(),
+            awaited: BTreeMap::new(),
             reads: String::new(),
             evaluated: None,
             sources,

@@ -161,3 +161,16 @@ fn an_object_is_unlike_only_in_what_it_shows() {
     let other = object(&[("name", "data".into()), ("size", Value::Integer(6))]);
     assert_eq!(unlike(volume, &sent, &other).map(Name::as_str), Some("size"));
 }
+
+#[test]
+fn a_live_text_is_a_secret_where_one_was_or_will_be() {
+    let map =
+        |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
+    let model = map(Value::Secret(Secret::Sealed(None)), "live");
+    let live = veiled(&model, map("canary".into(), "test"));
+    assert_eq!(live, map(Value::Secret(Secret::new("canary")), "test"));
+    assert!(!seal_parts(&live, &KEY).to_string().contains("canary"));
+    assert_eq!(veiled(&"x".into(), "y".into()), "y".into());
+    let list = Value::List(vec![Value::Secret(Secret::new("a")), "b".into()]);
+    assert!(veiled(&list, texts(&["canary", "b"])).to_string() == "[(secret), b]");
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
+use crate::cli::awaited::{self, Secrets};
 use crate::cli::books::{Book, Shelf};
 use crate::cli::commands::plan as planning;
 use crate::cli::connect::{Chance, Connection, Http, Time};
@@ -31,6 +32,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::diagnostic::nearest;
 use crate::plan::change::{Action, Plan};
+use crate::plan::generated;
 use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
 use crate::report::{ndjson, words};
@@ -253,7 +255,7 @@ impl<'a> Apply<'a> {
             session.ui.say("Nothing was applied.");
             return Ok(Exit::Failed);
         }
-        let exit = self.run(&plan).await?;
+        let exit = self.run_whole(&plan, world.known).await?;
         books::pin(project, connection, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
@@ -266,6 +268,7 @@ impl<'a> Apply<'a> {
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;
         let mut wanted = saved.wanted(REGISTRY);
+        generated::look_for(&mut wanted, REGISTRY, &ledger);
         let reads = !saved.plan.base.reads.is_empty();
         let looked_up = stack.data.values().filter(|_| reads).map(|lookup| Name::new(lookup.kind.name));
         for kind in looked_up {
@@ -295,7 +298,25 @@ impl<'a> Apply<'a> {
             return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE tells what blocks it."));
         }
-        self.run(&saved.plan).await
+        let known = if saved.plan.base.destroy || self.project.stack.awaited.is_empty() {
+            Secrets::new()
+        } else {
+            awaited::known(self.project, &ledger, &snapshot)?
+        };
+        self.run_whole(&saved.plan, known).await
+    }
+
+    /// Runs a plan with every secret that it needs.
+    async fn run_whole(&self, plan: &Plan, known: Secrets) -> Result<Exit, Failure> {
+        if !plan.base.destroy {
+            awaited::check_sinks(self.project)?;
+        }
+        let random = self.connection.client.random();
+        let whole = awaited::complete(self.project, plan, self.journal, known, random).await?;
+        match &whole {
+            Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
+            None => self.run(plan).await,
+        }
     }
 
     /// Settles what an earlier run left open; an exit code when it was interrupted.

@@ -258,7 +258,8 @@ mod tests {
     fn pages_of_words_and_kinds() {
         insta::assert_snapshot!(shown("lifecycle"), @r#"
     lifecycle
-      What may happen to it. It has ignore_drift, on_remove, protect, replace, timeouts.
+      What may happen to it. It has final_snapshot, ignore_drift, on_remove, protect, replace,
+        timeouts.
     example
       lifecycle: { protect: true, timeouts: { create: 30m } }
     "#);

@@ -7,8 +7,10 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::model::secret::Secret;
-use crate::model::value::{Attributes, Value};
+use crate::ledger::entry::Ledger;
+use crate::model::snapshot::Object;
+use crate::model::value::Attributes;
+use crate::plan::compare::sealed_like;
 use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
@@ -36,17 +38,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
                 .help("stead ls --unmanaged lists what nobody manages."),
         });
     };
-    let (lock_file, applied) = match &ground {
-        Ground::Stack(stack) => {
-            let entry = target.address.as_ref().and_then(|address| stack.ledger.entries.get(address));
-            (&stack.connection.lock_file, entry.map(|entry| entry.applied.clone()))
-        }
+    let (lock_file, ledger) = match &ground {
+        Ground::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
         Ground::Bare(link) => (&link.lock_file, None),
     };
-    let applied = applied.unwrap_or_default();
+    let (applied, live) = match ledger {
+        Some(ledger) => veiled(ledger, &object),
+        None => (Attributes::new(), object.attributes.clone()),
+    };
     let catalog = reading::pinned(lock_file)?.unwrap_or_default();
     let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
-    let live = hushed(&applied, object.attributes);
     session.ui.out(&if session.ui.json {
         json::object(&row, &applied, &live)
     } else {
@@ -57,26 +58,18 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// Hides what the stack holds as secrets: the service shows them as it shows any text.
-fn hushed(applied: &Attributes, mut live: Attributes) -> Attributes {
-    for (name, value) in &mut live {
-        if let Some(applied) = applied.get(name) {
-            hush(applied, value);
-        }
-    }
-    live
-}
-
-fn hush(applied: &Value, live: &mut Value) {
-    match (applied, live) {
-        (Value::Map(applied), Value::Map(live)) => {
-            for (key, live) in live {
-                if let Some(applied) = applied.get(key) {
-                    hush(applied, live);
-                }
-            }
-        }
-        (applied, live) if applied.is_secret() => *live = Value::Secret(Secret::Sealed(None)),
-        _ => {}
-    }
+/// Returns what was last applied to an object, and what is live, with a seal wherever a secret was applied:
+/// the service shows it as any other text.
+fn veiled(ledger: &Ledger, object: &Object) -> (Attributes, Attributes) {
+    let owner = ledger.entries.values().find(|entry| {
+        let mut owned = entry.current.iter().chain(&entry.deposed);
+        entry.kind == object.kind && owned.any(|owned| owned.key(&entry.kind) == object.key())
+    });
+    let Some(entry) = owner else { return (Attributes::new(), object.attributes.clone()) };
+    let key = &ledger.identity.key;
+    let seal = |(name, live): (&_, &_)| {
+        let sealed = entry.applied.get(name).map(|applied| sealed_like(applied, live, key));
+        (Clone::clone(name), sealed.unwrap_or_else(|| Clone::clone(live)))
+    };
+    (entry.applied.clone(), object.attributes.iter().map(seal).collect())
 }

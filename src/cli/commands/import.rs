@@ -12,10 +12,11 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
-use crate::cli::{everything, files, scaffold};
+use crate::cli::{awaited, everything, files, scaffold};
 use crate::config::declarations::kind_at;
 use crate::config::document::Syntax;
 use crate::config::edit::{Edit, Literal, Path};
+use crate::config::load::Request;
 use crate::config::print::{Block, Entry as PrintedEntry, Printed};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Entry, Ledger};
@@ -54,7 +55,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
     let ledger = journal.ledger().clone();
     let importing =
         Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
-    let done = books::while_kept(&journal, importing.run(args)).await;
+    let done = books::while_kept(&journal, Box::pin(importing.run(args))).await;
     books::close_after(journal, done).await
 }
 
@@ -152,10 +153,13 @@ impl Importing<'_> {
             None => everything::in_use(&world.snapshot, opens),
             Some(_) => BTreeMap::new(),
         };
+        // What is written already is planned with the secrets that it has.
+        let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?;
+        let request = Request { at_hand, ..self.begun.request.clone() };
         let order = Order {
             inputs: self.order(options, world),
             files: &self.begun.files,
-            request: &self.begun.request,
+            request: &request,
             read: &below,
             format: match args.format {
                 Format::Yaml => Syntax::Yaml,
@@ -210,6 +214,7 @@ impl Importing<'_> {
             warnings: Vec::new(),
             outside: begun.outside,
             settings: begun.settings.clone(),
+            anew: None,
         };
         let pinned = reading::pinned(&self.connection.lock_file)?;
         books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;

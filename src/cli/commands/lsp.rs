@@ -46,6 +46,7 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned: None,
         expression: None,
+        ..Request::default()
     };
     let disk = Edge { trust, outside: settings.allow_outside };
     let mut server = Server::new(REGISTRY, request);

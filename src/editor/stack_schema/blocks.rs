@@ -91,11 +91,18 @@ pub(super) fn definitions() -> Map<String, Value> {
     ])
 }
 
+/// Returns the schema of the name of a program that handles a secret.
+fn program(what: &str) -> Value {
+    let text = format!("A program of the user's own settings that {what} the secret.");
+    json!({"type": "string", "pattern": "^[a-z0-9_-]{1,64}$", "description": text})
+}
+
 fn deliver_secret() -> Value {
     let text = json!({"type": "string", "minLength": 1});
     let file = closed(entries([("file", text.clone())]), &["file"]);
     let line = entries([("env_file", text.clone()), ("variable", text)]);
-    json!({"anyOf": [file, closed(line, &["env_file", "variable"])]})
+    let sink = closed(entries([("sink", program("takes"))]), &["sink"]);
+    json!({"anyOf": [file, closed(line, &["env_file", "variable"]), sink]})
 }
 
 fn import(address: &Value) -> Value {
@@ -176,11 +183,22 @@ fn variable() -> Value {
                 json!({"type": ["string", "number", "boolean"], "description": says(VARIABLE, "description")}),
             ),
             ("from_file", json!({"type": "string", "description": says(VARIABLE, "from_file")})),
+            (
+                "generate",
+                json!({"type": "integer", "minimum": 16, "maximum": 128, "description": says(VARIABLE, "generate")}),
+            ),
+            ("source", program("prints")),
+            ("deliver_secret", described(definition("deliver_secret"), says(VARIABLE, "deliver_secret"))),
         ]),
         &[],
     );
     schema["type"] = json!(["object", "null"]);
-    schema["allOf"] = json!(defaults());
+    let mut conditions = defaults();
+    conditions.push(json!({
+        "if": {"anyOf": [{"required": ["generate"]}, {"required": ["source"]}]},
+        "then": {"required": ["type"], "properties": {"type": {"const": "secret"}}},
+    }));
+    schema["allOf"] = json!(conditions);
     schema
 }
 

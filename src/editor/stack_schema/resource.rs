@@ -138,6 +138,10 @@ fn lifecycle(kind: &Kind) -> Value {
         ]),
         &[],
     );
+    if kind.final_copy.is_some() {
+        let text = "A snapshot is made before the object goes, and stays.";
+        schema["properties"]["final_snapshot"] = described(definition("condition"), text);
+    }
     schema["type"] = json!(["object", "null"]);
     described(schema, says(BODY, "lifecycle"))
 }

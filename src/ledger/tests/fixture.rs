@@ -54,6 +54,7 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
         keep_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        final_snapshot: false,
     }
 }
 

@@ -105,8 +105,11 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub(super) fn is_secret(&self) -> bool {
-        matches!(self, Self::Scalar(Value::Secret(_)))
+    pub(super) fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Scalar(Value::Secret(secret)) => Some(secret),
+            _ => None,
+        }
     }
 
     /// Returns the entry of a map.
@@ -193,12 +196,14 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Hides every leaf of a value that a secret had a part in.
-pub(super) fn seal(value: Value) -> Value {
+/// Hides every leaf of a value that a secret had a part in, perhaps one that is not at hand yet.
+pub(super) fn seal(value: Value, awaited: bool) -> Value {
     match value {
         Value::Null | Value::Secret(_) | Value::Unknown(_) => value,
-        Value::List(items) => Value::List(items.into_iter().map(seal).collect()),
-        Value::Map(map) => Value::Map(map.into_iter().map(|(key, value)| (key, seal(value))).collect()),
-        leaf => Value::Secret(Secret::new(leaf.to_string())),
+        Value::List(items) => Value::List(items.into_iter().map(|item| seal(item, awaited)).collect()),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(key, value)| (key, seal(value, awaited))).collect())
+        }
+        leaf => Value::Secret(Secret::made(leaf.to_string(), awaited)),
     }
 }

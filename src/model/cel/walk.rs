@@ -14,6 +14,7 @@ use super::{MOST_STEPS, Scope, functions};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::expression::EvaluationError;
+use crate::model::secret::Secret;
 use crate::model::value::{Value, decimal};
 
 /// What a step of the walk gives.
@@ -21,9 +22,9 @@ pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
 
 /// Computes the value of a tree.
 pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-    let mut walk = Walk { scope, locals: Vec::new(), steps: 0, tainted: false };
+    let mut walk = Walk { scope, locals: Vec::new(), steps: 0, tainted: false, awaited: false };
     let value = walk.item(&tree.expr)?.into_value();
-    Ok(if walk.tainted { seal(value) } else { value })
+    Ok(if walk.tainted { seal(value, walk.awaited) } else { value })
 }
 
 /// Returns a failure in words.
@@ -39,6 +40,8 @@ pub(super) struct Walk<'s, 'a> {
     steps: usize,
     /// A secret was read.
     tainted: bool,
+    /// One was read that is not at hand yet.
+    awaited: bool,
 }
 
 impl<'s, 'a> Walk<'s, 'a> {
@@ -64,8 +67,15 @@ impl<'s, 'a> Walk<'s, 'a> {
                 return Err(failed("messages are not part of the language"));
             }
         };
-        self.tainted |= item.is_secret();
+        if let Some(secret) = item.secret() {
+            self.taint(secret);
+        }
         Ok(item)
+    }
+
+    fn taint(&mut self, secret: &Secret) {
+        self.tainted = true;
+        self.awaited |= secret.is_awaited();
     }
 
     fn named(&mut self, name: &str) -> Outcome<'a> {
@@ -398,8 +408,8 @@ impl<'s, 'a> Walk<'s, 'a> {
         match item {
             Item::Scalar(Value::Text(text)) => Ok(text.clone()),
             Item::Scalar(Value::Secret(secret)) => {
-                self.tainted = true;
-                secret.expose().map(Name::new).ok_or_else(|| failed("the secret's text is not at hand"))
+                self.taint(secret);
+                secret.computed().map(Name::new).ok_or_else(|| failed("the secret's text is not at hand"))
             }
             other => Err(failed(format!("a text was expected, not {}", other.type_name()))),
         }

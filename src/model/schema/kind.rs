@@ -126,6 +126,18 @@ pub struct AlsoIn {
     pub says: &'static str,
 }
 
+/// An object of another kind that keeps the data of one that goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinalCopy {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its attribute that says of what it is.
+    pub of: &'static str,
+    /// Where its size stands before it is there: an attribute of the object, or of the catalog record that
+    /// an attribute names.
+    pub size: (&'static str, Option<&'static str>),
+}
+
 /// One kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
@@ -172,6 +184,8 @@ pub struct Kind {
     pub other_fields: &'static [&'static str],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
+    /// What can keep the data of an object that goes.
+    pub final_copy: Option<FinalCopy>,
     /// What brings an object back that rests or has failed.
     pub revival: Option<Revival>,
     /// Other operations and reads.
@@ -201,6 +215,7 @@ impl Kind {
         also_in: None,
         other_fields: &[],
         shown_once: None,
+        final_copy: None,
         revival: None,
         actions: &[],
     };

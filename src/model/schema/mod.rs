@@ -12,7 +12,7 @@ mod rule;
 pub use action::{Action, Answer, Merge, Need, Parameter, Place, Request, Run, Until};
 pub use attribute::{Attribute, Format, Literal, OnChange, Presence, Type};
 pub use endpoint::{Call, Endpoint, Envelope, Method, Provenance};
-pub use kind::{AlsoIn, Api, Estimate, Kind, Ready, ReplaceOrder, Scope};
+pub use kind::{AlsoIn, Api, Estimate, FinalCopy, Kind, Ready, ReplaceOrder, Scope};
 pub use price::{Factor, Price, PriceTerm};
 pub use registry::{CatalogShape, CatalogTable, Registry};
 pub use revival::{Occasion, Revival};

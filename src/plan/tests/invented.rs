@@ -61,6 +61,7 @@ const BASE: Kind = Kind {
     also_in: None,
     other_fields: &[],
     shown_once: None,
+    final_copy: None,
     revival: None,
     actions: &[],
 };

@@ -4,6 +4,8 @@ mod bill;
 mod declared;
 mod diff;
 mod files;
+mod finals;
+mod generated;
 mod guards;
 mod invented;
 mod laws;

@@ -70,6 +70,7 @@ impl World {
                 data: BTreeMap::new(),
                 stacks: BTreeMap::new(),
                 modules: BTreeMap::new(),
+                awaited: BTreeMap::new(),
                 reads: String::new(),
                 evaluated: None,
                 sources,
@@ -87,6 +88,7 @@ impl World {
                 intents: BTreeMap::new(),
                 watched: BTreeMap::new(),
                 questions: BTreeMap::new(),
+                generated: BTreeMap::new(),
                 outputs: None,
                 applied_plans: BTreeSet::new(),
                 last_applied: None,
@@ -501,6 +503,7 @@ fn entry(kind: &Kind) -> Entry {
         keep_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        final_snapshot: false,
     }
 }
 
@@ -509,6 +512,7 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
     entry.depends_on.clone_from(&remember.depends_on);
     entry.protect = remember.protect;
     entry.keep_on_remove = remember.keep_on_remove;
+    entry.final_snapshot = remember.final_snapshot;
     entry.unfinished = false;
 }
 
@@ -555,7 +559,7 @@ fn check_shape(plan: &Plan) {
     let mut seen = BTreeSet::new();
     for change in &plan.changes {
         assert!(change.steps.iter().all(|step| seen.insert(*step)), "{change:?}");
-        assert!(change.steps.iter().all(|step| plan.steps[*step].address == change.address));
+        assert!(change.steps.iter().all(|step| plan.steps[*step].address.is_within(&change.address)));
     }
     assert_eq!(seen.len(), plan.steps.len(), "a step without a line");
     let actions: Vec<_> = plan.changes.iter().map(|change| (change.action, &change.address)).collect();

@@ -9,6 +9,7 @@ pub(super) fn lines(page: &mut Page, notes: &[Note]) {
     for note in notes {
         let (role, sign) = match note.code {
             NoteCode::Done => (Role::Good, page.sign(Sign::Tick)),
+            NoteCode::Generated => (Role::Good, page.sign(Sign::Dot)),
             NoteCode::Rename => (Role::Warn, page.sign(Sign::Bang)),
         };
         let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);

@@ -140,6 +140,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
             keep_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            final_snapshot: false,
         };
         ledger.entries.insert(address.clone(), entry);
     }

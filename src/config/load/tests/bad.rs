@@ -275,7 +275,7 @@ fn words() {
     S0270 3:70 a `lifecycle` block is wrong | `until` is a date. | write the last day as YYYY-MM-DD
     S0270 3:78 a `lifecycle` block is wrong | A crane has no attribute `height` that can be set. | attributes are: name, yard, next, tons, model, power, painted, note, key, labels, yards, tags, rig
     # crane: { a: { lifecycle: { final_snapshot: true } } }
-    S0231 3:28 this block is not available in this version | The language has `final_snapshot`, but this version of stead does not act on it. | remove the word
+    S0270 3:28 a `lifecycle` block is wrong | Nothing can copy the data of a crane before it goes. | remove the word
     # crane: { a: { depends_on: [crane.b, yard.x, nope, crane.a.b, 5] } }
     S0274 3:28 `depends_on` names no resource | No block declares crane.b. | crane.a is declared, for example
     S0274 3:37 `depends_on` names no resource | No block declares yard.x. | the stack declares no yard
@@ -283,10 +283,10 @@ fn words() {
     S0274 3:51 `depends_on` names no resource | name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance
     S0274 3:62 `depends_on` names no resource | name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance
     # crane: { a: { deliver_secret: { file: x } } }
-    S0272 3:15 `deliver_secret` is wrong | A crane shows no secret. | write `deliver_secret: { file: ./secrets/NAME }`, or `{ env_file: ./.env, variable: NAME }`
+    S0272 3:15 `deliver_secret` is wrong | A crane shows no secret. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
     # yard: { a: { cidr: 10.0.0.0/16, gates: { b: { deliver_secret: { file: ../x } }, c: { deliver_secret: { env_file: x } } } } }
     S0273 3:71 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
-    S0272 3:102 `deliver_secret` is wrong | It takes `file` alone, or `env_file` with a `variable`. | write `deliver_secret: { file: ./secrets/NAME }`, or `{ env_file: ./.env, variable: NAME }`
+    S0272 3:102 `deliver_secret` is wrong | It takes `file` alone, `env_file` with a `variable`, or `sink` alone. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
     # project: { p: {}, q: {} }
     # crane: { a: {}, b: { project: $project.p }, c: { project: $crane.a } }
     S0275 4:10 a resource does not say its project | The stack has several projects. | add `project: $project.p`

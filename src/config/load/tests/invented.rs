@@ -45,6 +45,7 @@ const fn kind(
         also_in: None,
         other_fields: &[],
         shown_once: None,
+        final_copy: None,
         revival: None,
         actions: &[],
     }

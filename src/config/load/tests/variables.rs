@@ -1,6 +1,7 @@
 //! Variables: who gives a value, and what a wrong one says.
 
 use super::yaml;
+use crate::model::secret::Secret;
 
 const ALL: &str = "
 environments: { dev: { default: true, vars: { size: env } }, prod: {} }
@@ -128,4 +129,52 @@ outputs: { o: '${base64(vars.s)}' }
             .problems();
         assert!(problems.contains("S02") && !problems.contains("canary"), "{problems}");
     }
+}
+
+#[test]
+fn a_secret_that_is_not_at_hand_is_stood_in_for_and_told_nobody() {
+    let text = "
+vars: { s: { type: secret, generate: 24, check: '${size(self) == 24}' }, t: { type: secret, source: vault } }
+crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars.t + \"!\"}' } } }
+";
+    let stack = yaml(text).stack();
+    for name in ["key", "note", "labels"] {
+        let value = stack.resources["crane.a"].attributes[name].expression.known().unwrap();
+        assert!(value.is_secret() && value.to_wire().is_none(), "{name}: nothing of it can be sent");
+    }
+    assert_eq!(stack.awaited.keys().collect::<Vec<_>>(), ["s", "t"]);
+    let text_of = |name: &str, text: &str| (name.into(), Secret::new(text));
+    let at_hand = [text_of("s", "abcdefghijklmnopqrstuvwx"), text_of("t", "hush")];
+    let whole = yaml(text).request(|request| request.at_hand = at_hand.into()).stack();
+    let wire = |name: &str| whole.resources["crane.a"].attributes[name].expression.known()?.to_wire();
+    assert_eq!(wire("note"), Some("xabcdefghijklmnopqrstuvwx".into()));
+    assert_eq!(wire("labels"), Some(serde_json::json!({"t": "hush", "n": "hush!"})));
+    assert_eq!(whole.digest, stack.digest, "a digest tells of secrets that they are there");
+    let short = yaml(text).request(|request| request.at_hand = [text_of("s", "short")].into());
+    assert!(short.problems().contains("S0254"), "it is checked once it is at hand");
+}
+
+#[test]
+fn mistakes_of_secrets_that_stand_in_no_file() {
+    let with = |vars: &str| {
+        yaml(&format!("vars: {{ x: {vars} }}\ncrane: {{ a: {{ labels: {{ k: $vars.x }} }} }}\n"))
+    };
+    for (vars, says) in [
+        ("{ generate: 32 }", "`generate` gives a secret. | write `type: secret`"),
+        ("{ type: secret, generate: 8 }", "`generate` takes a number of characters, 16 to 128."),
+        ("{ type: secret, generate: long }", "`generate` takes a number of characters, 16 to 128."),
+        (
+            "{ type: secret, source: ./tool }",
+            "`source` takes the name under which your own settings hold a command.",
+        ),
+        ("{ type: secret, generate: 32, from_file: a }", "both say where the value comes from"),
+        ("{ type: secret, generate: 32, deliver_secret: { file: ../x } }", "S0273"),
+        ("{ type: secret, generate: 32, deliver_secret: { sink: ./x } }", "S0272"),
+    ] {
+        let problems = with(vars).problems();
+        assert!(problems.contains(says), "{vars}: {problems}");
+    }
+    let lost = yaml("vars: { x: { type: secret, generate: 32 } }\ncrane: { a: { note: 'k${vars.x}' } }\n");
+    assert!(lost.problems().contains("a generated secret would be lost"), "{}", lost.problems());
+    assert_eq!(with("{ type: secret, default: { generate: 32 } }").problems(), "");
 }

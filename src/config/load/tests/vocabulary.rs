@@ -78,6 +78,10 @@ pub enum Takes {
     Project,
     /// The name of a variable of a process.
     Variable,
+    /// The name of a program of one's own settings.
+    Program,
+    /// How many characters a secret has.
+    Length,
     /// The name of an environment.
     Environment,
 }
@@ -121,6 +125,7 @@ pub const BODY: &[Word] = &[
 
 /// Words of `lifecycle`.
 pub const LIFECYCLE: &[Word] = &[
+    word("final_snapshot", Takes::Condition),
     word("ignore_drift", Takes::Attributes),
     word("on_remove", Takes::OneOf(&["delete", "keep"])),
     word("protect", Takes::Condition),
@@ -137,16 +142,23 @@ pub const IGNORED: &[Word] =
     &[needed("field", Takes::Attribute), word("reason", Takes::Text), word("until", Takes::Date)];
 
 /// Words of `deliver_secret`.
-pub const DELIVER: &[Word] =
-    &[word("env_file", Takes::File), word("file", Takes::File), word("variable", Takes::Variable)];
+pub const DELIVER: &[Word] = &[
+    word("env_file", Takes::File),
+    word("file", Takes::File),
+    word("sink", Takes::Program),
+    word("variable", Takes::Variable),
+];
 
 /// Words of a variable.
 pub const VARIABLE: &[Word] = &[
     word("check", Takes::Expression),
     word("default", Takes::Plain),
+    word("deliver_secret", Takes::Said),
     word("description", Takes::Prose),
     word("from_file", Takes::File),
+    word("generate", Takes::Length),
     word("one_of", Takes::Plains),
+    word("source", Takes::Program),
     word("type", Takes::Type),
 ];
 

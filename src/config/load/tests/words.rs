@@ -105,6 +105,7 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         Takes::Text => &["number", "yes", "word", "expression", "reference"],
         Takes::Project => &["word"],
         Takes::Variable => &["yes", "word"],
+        Takes::Program => &["number", "yes", "word"],
         Takes::Version
         | Takes::OneOf(_)
         | Takes::Said
@@ -116,7 +117,8 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         | Takes::Type
         | Takes::Plains
         | Takes::Date
-        | Takes::Duration => &[],
+        | Takes::Duration
+        | Takes::Length => &[],
     }
 }
 
@@ -154,6 +156,8 @@ fn right(place: &str, word: &Word) -> Written {
         (Takes::Plain | Takes::Prose | Takes::Text | Takes::Id, ..) => text("x"),
         (Takes::Date, ..) => text("2030-01-31"),
         (Takes::Duration, ..) => text("30m"),
+        (Takes::Length, ..) => Plain("32"),
+        (Takes::Program, ..) => text("vault"),
         (Takes::Project, ..) => text("$project.p"),
         (Takes::Variable, ..) => text("KEY"),
         (Takes::Environment, ..) => text("prod"),
@@ -173,6 +177,15 @@ fn beside(place: &str, word: &str, among: &[Word]) -> Vec<(String, Written)> {
     match (place, word) {
         ("deliver", "variable") => found.push(("env_file".to_owned(), text("./x"))),
         ("deliver", "env_file") => found.push(("variable".to_owned(), text("KEY"))),
+        ("variable", "generate") => {
+            found.push(("type".to_owned(), text("secret")));
+            found.push(("deliver_secret".to_owned(), map(&[("file", text("./key"))])));
+        }
+        ("variable", "deliver_secret") => {
+            found.push(("type".to_owned(), text("secret")));
+            found.push(("generate".to_owned(), Plain("32")));
+        }
+        ("variable", "source") => found.push(("type".to_owned(), text("secret"))),
         ("variable", word) if !matches!(word, "default" | "from_file") => {
             found.push(("default".to_owned(), text("x")));
         }

@@ -1,0 +1,138 @@
+//! Generated secrets: found again in the live world by their fingerprints, and told of where a plan would
+//! make one. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{Note, NoteCode};
+use super::survey::Survey;
+use super::verdict::{Act, Verdict};
+use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
+use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
+use crate::model::schema::Registry;
+use crate::model::secret::Secret;
+use crate::model::snapshot::{Snapshot, Wanted};
+use crate::model::value::Value;
+
+/// Returns the fingerprint of a generated secret, where the one that was used last fits what is declared.
+#[must_use]
+pub fn remembered<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+    let SecretOrigin::Generated { length, .. } = &awaited.origin else { return None };
+    let known = ledger.generated.get(variable).filter(|generated| generated.length == *length)?;
+    Some(&known.fingerprint)
+}
+
+/// Adds the objects that hold a generated secret, as far as the ledger knows: they show it again.
+pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
+    let prints: BTreeSet<&Name> =
+        ledger.generated.values().map(|generated| &generated.fingerprint).collect();
+    for entry in ledger.entries.values().filter(|_| !prints.is_empty()) {
+        let held =
+            |value| parts(value, None).any(|(part, _)| print(part).is_some_and(|p| prints.contains(p)));
+        let Some(owned) = entry.current.as_ref().filter(|_| entry.applied.values().any(held)) else {
+            continue;
+        };
+        let Some(kind) = registry.kind(&entry.kind) else { continue };
+        if kind.child_of().is_none() && kind.api.read.is_some() {
+            wanted.kinds.insert(kind.name.into());
+            wanted.details.insert(owned.key(kind.name));
+            wanted.owned.push(owned.key(kind.name));
+        }
+    }
+}
+
+/// Returns the generated secrets that live objects show, by the paths of their variables.
+#[must_use]
+pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
+    let mut names: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
+    for (variable, generated) in &ledger.generated {
+        names.entry(&generated.fingerprint).or_default().push(variable);
+    }
+    let mut found = BTreeMap::new();
+    for entry in ledger.entries.values().filter(|_| !names.is_empty()) {
+        let object = entry.current.as_ref().map(|owned| owned.key(&entry.kind));
+        let Some(object) = object.and_then(|key| snapshot.objects.get(&key)) else { continue };
+        for (attribute, applied) in &entry.applied {
+            for (part, live) in parts(applied, object.attributes.get(attribute)) {
+                let Some((print, variables)) = print(part).and_then(|print| names.get_key_value(print))
+                else {
+                    continue;
+                };
+                let Some(secret) = live.and_then(secret) else { continue };
+                if secret.fingerprint(&ledger.identity.key).as_ref() == Some(*print) {
+                    found.extend(variables.iter().map(|name| ((*name).clone(), secret.clone())));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Tells whether an object of ours shows a secret as it is.
+#[must_use]
+pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
+    let objects = ledger
+        .entries
+        .values()
+        .filter_map(|entry| snapshot.objects.get(&entry.current.as_ref()?.key(&entry.kind)));
+    let mut values = objects.flat_map(|object| object.attributes.values());
+    values.any(|value| parts(value, None).any(|(part, _)| secret(part).as_ref() == Some(wanted)))
+}
+
+/// Returns a value, or the entries of a map, each with what is live in its place.
+fn parts<'v>(
+    value: &'v Value,
+    live: Option<&'v Value>,
+) -> Box<dyn Iterator<Item = (&'v Value, Option<&'v Value>)> + 'v> {
+    match value {
+        Value::Map(map) => Box::new(map.iter().map(move |(key, part)| {
+            let live = match live {
+                Some(Value::Map(live)) => live.get(key),
+                _ => None,
+            };
+            (part, live)
+        })),
+        value => Box::new(std::iter::once((value, live))),
+    }
+}
+
+fn print(value: &Value) -> Option<&Name> {
+    match value {
+        Value::Secret(Secret::Sealed(print)) => print.as_ref(),
+        _ => None,
+    }
+}
+
+fn secret(live: &Value) -> Option<Secret> {
+    match live {
+        Value::Secret(secret) => Some(secret.clone()),
+        Value::Text(text) => Some(Secret::new(text.as_str())),
+        _ => None,
+    }
+}
+
+/// Tells of the secrets that an apply would generate.
+pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let makes =
+        |verdict: &Verdict<'_>| matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. });
+    if !verdicts.iter().any(makes) {
+        return Vec::new();
+    }
+    let stack = survey.inputs.stack;
+    let note = |(name, awaited): (&Name, &Awaited)| {
+        let SecretOrigin::Generated { length, deliver } = &awaited.origin else { return None };
+        let to = match deliver {
+            None => String::new(),
+            Some(SecretSink::File(path)) => format!(", and kept in {path}"),
+            Some(SecretSink::EnvFile { path, variable }) => format!(", and kept in {path} as {variable}"),
+            Some(SecretSink::Program(name)) => format!(", and handed to the sink {name}"),
+        };
+        Some(Note {
+            code: NoteCode::Generated,
+            text: format!("vars.{name} is generated by the apply: {length} characters{to}"),
+            help: "it stays the same from then on; another length generates another one".to_owned(),
+            source: stack.sources.place(awaited.span),
+        })
+    };
+    stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited()).filter_map(note).collect()
+}

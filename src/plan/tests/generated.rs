@@ -1,0 +1,55 @@
+//! Generated secrets, found again where they are.
+
+use serde_json::json;
+
+use super::World;
+use super::world::KEY;
+use crate::ledger::entry::Generated;
+use crate::model::secret::Secret;
+use crate::model::snapshot::Wanted;
+use crate::model::value::Value;
+use crate::plan::generated::{found, is_shown, look_for};
+
+const TEXT: &str = "Zt4Yq8Lw2Rk6Nm1B";
+
+/// A ledger and a world with a generated secret among a volume's labels.
+fn world() -> World {
+    let mut world = World::new();
+    world.write("volume.media", json!({"size": 10}));
+    world.settle();
+    let print = Secret::new(TEXT).fingerprint(&KEY).unwrap();
+    let generated = Generated { fingerprint: print.clone(), length: 16 };
+    world.ledger.generated.insert("session".into(), generated);
+    let sealed = |print| Value::Secret(Secret::Sealed(Some(print)));
+    let applied = Value::Map([("KEY".into(), sealed(print)), ("MODE".into(), "live".into())].into());
+    world.ledger.entries.get_mut("volume.media").unwrap().applied.insert("labels".into(), applied);
+    world
+}
+
+#[test]
+fn it_is_found_by_its_fingerprint_only() {
+    let mut world = world();
+    assert!(found(&world.ledger, &world.snapshot()).is_empty(), "nothing shows it");
+    world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
+    let shown = found(&world.ledger, &world.snapshot());
+    assert_eq!(shown.get("session").and_then(Secret::expose), Some(TEXT));
+    assert!(is_shown(&world.ledger, &world.snapshot(), &Secret::new(TEXT)));
+    assert!(!is_shown(&world.ledger, &world.snapshot(), &Secret::new("another")));
+    world.mutate("volume.media", "labels", json!({"KEY": "edited", "MODE": TEXT}));
+    assert!(
+        found(&world.ledger, &world.snapshot()).is_empty(),
+        "another text is not it, nor another place"
+    );
+}
+
+#[test]
+fn what_shows_it_is_read_whole() {
+    let mut world = world();
+    let mut wanted = Wanted::default();
+    look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
+    assert_eq!((wanted.details.len(), wanted.owned.len()), (1, 1));
+    world.ledger.generated.clear();
+    let mut wanted = Wanted::default();
+    look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
+    assert_eq!(wanted.details.len(), 0);
+}

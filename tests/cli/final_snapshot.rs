@@ -1,0 +1,57 @@
+//! `final_snapshot`: what holds data is copied before it goes, and the copy stays.
+
+use crate::case::Case;
+
+const STACK: &str = "stead: 1
+stack: shop
+project: { shop: {} }
+vm: { web: { template: ubuntu-24.04, plan: std-1c-2g, lifecycle: { final_snapshot: true } } }
+";
+const VOLUME: &str = "volume: { media: { size: 10, vm: $vm.web, lifecycle: { final_snapshot: true } } }\n";
+
+fn snapshots(case: &Case) -> Vec<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let all = case.cloud().list("/api/v1/snapshots");
+    let mut found: Vec<_> = all.iter().map(|one| (text(&one["name"]), text(&one["status"]))).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn what_goes_is_copied_first_and_the_copy_stays() {
+    let case = Case::new().file("stead.yaml", STACK).file("volume.stead.yaml", VOLUME).emulator();
+    case.ok("apply --yes");
+    let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap()[..8].to_owned();
+    std::fs::remove_file(case.path("volume.stead.yaml")).unwrap();
+    let name = format!("media-final-{id}");
+    let says = format!("the snapshot {name} is made first and stays, unmanaged and billed");
+    case.ok("plan").says(&["- volume.media", &says, "0.50 USD a"]);
+    // If it fails, nothing is deleted.
+    case.cloud().faults(&["POST /snapshots=500:100"]);
+    let failed = case.run("apply --yes --effect-bound 0s --listing-bound 0s");
+    assert!([1, 6].contains(&failed.code), "{} {}", failed.code, failed.stdout);
+    case.cloud().faults(&[]);
+    assert_eq!(case.cloud().list("/api/v1/volumes")[0]["status"], "in_use");
+    case.ok("apply --yes --effect-bound 0s --listing-bound 0s");
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 0);
+    assert_eq!(snapshots(&case), [(name.clone(), "available".to_owned())]);
+    case.ok("plan").says(&["No changes"]);
+    case.ok("ls --unmanaged").says(&[&name]);
+    // A replacement loses the old machine's data, too; and so does the end of it all.
+    case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
+    case.ok("apply --yes");
+    assert_eq!(snapshots(&case).len(), 2);
+    case.ok("plan").says(&["No changes"]);
+    case.ok("plan --destroy").says(&["stays live", "what is kept of vm.web stays in it", "web-final-"]);
+    case.ok("destroy --yes --confirm shop");
+    assert_eq!((case.cloud().list("/api/v1/vms").len(), snapshots(&case).len()), (0, 3));
+}
+
+#[test]
+fn only_what_can_be_copied_takes_the_word() {
+    let case = Case::new().file(
+        "stead.yaml",
+        format!("{STACK}vpc: {{ a: {{ cidr: 10.0.0.0/16, lifecycle: {{ final_snapshot: true }} }} }}\n"),
+    );
+    case.fails(1, "validate").says(&["Nothing can copy the data of a vpc before it goes"]);
+}
