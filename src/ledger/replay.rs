@@ -352,9 +352,7 @@ impl Ledger {
             }
             Record::Merged { address, attributes } => self.merge(address, attributes),
             Record::Adopted { address, entry } => self.settle_in(address, (**entry).clone()),
-            Record::Forgotten { address } => {
-                self.entries.remove(address);
-            }
+            Record::Forgotten { address } => self.let_go(address),
             Record::Moved { moves } => self.rename(moves),
             Record::Asked(question) => {
                 self.intents.remove(&question.intent.op);
@@ -407,6 +405,21 @@ impl Ledger {
             }
             Record::MovedAway { to } => self.moved_to = Some(to.clone()),
             _ => {}
+        }
+    }
+
+    /// Forgets an address. What it is known to have had is no late effect of a request that was given up.
+    fn let_go(&mut self, address: &Address) {
+        let Some(entry) = self.entries.remove(address) else { return };
+        let known = entry.current.iter().chain(&entry.deposed).filter(|object| !object.provisional);
+        for object in known {
+            for intent in self.watched.values_mut().filter(|intent| intent.kind == entry.kind) {
+                if let IntentAction::Create { baseline, .. } = &mut intent.action
+                    && intent.parent == object.parent
+                {
+                    baseline.push(object.id.clone());
+                }
+            }
         }
     }
 

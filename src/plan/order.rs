@@ -302,22 +302,26 @@ impl<'a> Work<'_, 'a> {
 
     /// Returns the links that change and whose present other end is deleted before it is made anew.
     fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
-        let subject = &self.survey.subjects[n];
-        let leads_to_deleted = |attribute: &Attribute| {
-            let live = calls::present(subject, attribute);
-            subject.held.iter().any(|held| {
-                let other = &self.survey.subjects[*held];
-                let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
-                let mut ids =
-                    other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
-                self.verdicts[*held].deletes_first() && ids.any(|id| Some(id.as_str()) == live.as_text())
-            })
-        };
+        let held = &self.survey.subjects[n].held;
+        let released = |link: &&'static Attribute| held.iter().any(|held| self.releases(n, link, *held));
+        self.changed_links(n).filter(released).collect()
+    }
+
+    fn changed_links(&self, n: usize) -> impl Iterator<Item = &'static Attribute> {
         let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
-        changed
-            .filter(|attribute| matches!(attribute.change, OnChange::Link { .. }))
-            .filter(|attribute| leads_to_deleted(attribute))
-            .collect()
+        changed.filter(|attribute| matches!(attribute.change, OnChange::Link { .. }))
+    }
+
+    /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
+    /// that is deleted before it is made again, or one that goes for good while the new other end waits for
+    /// another deletion.
+    fn releases(&self, n: usize, link: &Attribute, held: usize) -> bool {
+        let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
+        let early = going.deletes_first() || going.act == Act::Delete && self.verdicts[n].downstream;
+        let other = &self.survey.subjects[held];
+        let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
+        early && ids.any(|id| Some(id.as_str()) == calls::present(subject, link).as_text())
     }
 
     fn create(&self, n: usize, deposes: bool) -> Operation {
@@ -389,7 +393,9 @@ impl<'a> Work<'_, 'a> {
     fn delete_after_holders(&mut self, n: usize) {
         let own = self.nodes[n].clone();
         for held in &self.survey.subjects[n].held {
-            let first = self.verdicts[*held].deletes_first();
+            let released = |link: &Attribute| self.releases(n, link, *held);
+            let first = self.verdicts[*held].deletes_first()
+                || own.update.is_some() && self.changed_links(n).any(released);
             let going = self.nodes[*held].delete;
             self.follow(own.delete, going);
             self.follow(own.release, going);

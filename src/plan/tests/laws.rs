@@ -158,6 +158,27 @@ proptest! {
     }
 }
 
+/// The volume moves from a machine that goes to one whose network waits until that machine has gone.
+#[test]
+fn what_moves_lets_go_before_the_network_of_its_next_machine_is_made_anew() {
+    let mut world = World::new();
+    world.options.allow_deletes = true;
+    let vm = json!({"template": "ubuntu-22.04", "plan": "small", "vpc": "$vpc.net"});
+    world.write("vpc.net", json!({"cidr": "10.0.1.0/24"}));
+    world.write("vm.old", vm.clone());
+    world.write("volume.data", json!({"size": 10, "vm": "$vm.old"}));
+    world.settle();
+    world.stack.resources.clear();
+    world.write("vpc.net", json!({"cidr": "10.0.0.0/24"}));
+    world.lifecycle("vpc.net", |lifecycle| lifecycle.replace = Some(ReplaceOrder::DeleteFirst));
+    world.write("vm.new", vm);
+    world.write("volume.data", json!({"size": 13, "vm": "$vm.new"}));
+    let plan = world.plan();
+    assert!(plan.blocks.is_empty(), "{}", show(&plan));
+    world.apply(&plan);
+    assert!(is_empty(&world.plan()), "{}", show(&world.plan()));
+}
+
 #[test]
 fn many_resources_are_planned_at_once() {
     let mut world = World::new();

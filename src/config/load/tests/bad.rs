@@ -256,7 +256,7 @@ fn words() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { lifecycle: { protcet: true, protect: 5, on_remove: kep, replace: x, timeouts: { create: 30, x: 1m } } } }",
         "crane: { a: { lifecycle: { ignore_drift: [nte, { field: note, until: soon }, height] } } }",
-        "crane: { a: { lifecycle: { final_snapshot: true } } }",
+        "yard: { a: { cidr: 10.0.0.0/16, lifecycle: { final_snapshot: true } } }",
         "crane: { a: { depends_on: [crane.b, yard.x, nope, crane.a.b, 5] } }",
         "crane: { a: { deliver_secret: { file: x } } }",
         "yard: { a: { cidr: 10.0.0.0/16, gates: { b: { deliver_secret: { file: ../x } }, c: { deliver_secret: { env_file: x } } } } }",
@@ -274,8 +274,8 @@ fn words() {
     S0270 3:43 a `lifecycle` block is wrong | A crane has no attribute `nte` that can be set. | did you mean `note`?
     S0270 3:70 a `lifecycle` block is wrong | `until` is a date. | write the last day as YYYY-MM-DD
     S0270 3:78 a `lifecycle` block is wrong | A crane has no attribute `height` that can be set. | attributes are: name, yard, next, tons, model, power, painted, note, key, labels, yards, tags, rig
-    # crane: { a: { lifecycle: { final_snapshot: true } } }
-    S0270 3:28 a `lifecycle` block is wrong | Nothing can copy the data of a crane before it goes. | remove the word
+    # yard: { a: { cidr: 10.0.0.0/16, lifecycle: { final_snapshot: true } } }
+    S0270 3:46 a `lifecycle` block is wrong | Nothing can copy the data of a yard before it goes. | remove the word
     # crane: { a: { depends_on: [crane.b, yard.x, nope, crane.a.b, 5] } }
     S0274 3:28 `depends_on` names no resource | No block declares crane.b. | crane.a is declared, for example
     S0274 3:37 `depends_on` names no resource | No block declares yard.x. | the stack declares no yard

@@ -154,7 +154,7 @@ fn every_mistake_is_told_once() {
     # moved: [{ from: crane.x, to: crane.one }, { from: crane.y, to: crane.one }]
     S0294 6:43 two declarations contradict each other [6:43 said again here] [6:9 said here first] | Two addresses move to crane.one. | keep one of the two
     # import: [{ to: crane.one }]
-    S0290 6:10 a declaration is wrong | This entry of `import` has no `id`. | write `import: [{ id: …, to: … }]`
+    S0290 6:10 a declaration is wrong | This entry of `import` has no `id`. | write `import: [{ to: …, id: … }]`
     # import: [{ to: crane.web, id: x }]
     S0290 6:16 a declaration is wrong | crane.web has `for_each`. | name one instance: `crane.web.KEY`
     # import: [{ to: crane.two, id: x }]

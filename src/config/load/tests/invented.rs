@@ -1,7 +1,7 @@
 //! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
 
 use crate::model::schema::{
-    Api, Attribute, Check, Endpoint, Estimate, Format, Kind, Literal, Method, Price, Registry,
+    Api, Attribute, Check, Endpoint, Estimate, FinalCopy, Format, Kind, Literal, Method, Price, Registry,
     ReplaceOrder, Rule, Scope, Type,
 };
 
@@ -51,65 +51,71 @@ const fn kind(
     }
 }
 
-static CRANE: Kind = kind(
-    "crane",
-    Scope::Project,
-    &[
-        Attribute::required("name", NAME).summary("Its name."),
-        Attribute::optional("yard", Type::Reference("yard")).wire("yard_id").summary("Where it stands."),
-        Attribute::optional("next", Type::Reference("crane")).summary("The one beside it."),
-        Attribute::optional("tons", Type::Integer { min: 1, max: 100, unit: "t" })
-            .summary("What it lifts."),
-        Attribute::optional("model", Type::Catalog("crane")).summary("What it is."),
-        Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
-            .summary("Whether it runs."),
-        Attribute::default("painted", Type::Boolean, Literal::Bool(false)).summary("Whether it shines."),
-        Attribute::optional("note", ANY).summary("Any words."),
-        Attribute::optional("key", ANY).summary("A secret.").secret(),
-        Attribute::optional("labels", Type::Map(&ANY)).summary("Words by key."),
-        Attribute::optional("yards", Type::Set { of: &Type::Reference("yard"), max: 3 })
-            .summary("Where it may go."),
-        Attribute::optional("tags", Type::Set { of: &ANY, max: 3 }).summary("Words."),
-        Attribute::optional(
-            "rig",
-            Type::Record(&[("hook", ANY), ("length", Type::Integer { min: 1, max: 9, unit: "" })]),
-        )
-        .summary("What hangs on it."),
-        Attribute::computed("address", ANY).summary("Where it is found."),
-        Attribute::computed("height", Type::Integer { min: 0, max: 99, unit: "" })
-            .summary("How high it is."),
-    ],
-    &[
-        Rule {
-            code: "R9001",
-            check: Check::OnlyWith {
-                attribute: "tons",
-                unless: Literal::Integer(1),
-                other: "power",
-                values: &["on"],
+static CRANE: Kind = Kind {
+    final_copy: Some(FinalCopy { kind: "gate", of: "crane", size: ("tons", None) }),
+    ..kind(
+        "crane",
+        Scope::Project,
+        &[
+            Attribute::required("name", NAME).summary("Its name."),
+            Attribute::optional("yard", Type::Reference("yard"))
+                .wire("yard_id")
+                .summary("Where it stands."),
+            Attribute::optional("next", Type::Reference("crane")).summary("The one beside it."),
+            Attribute::optional("tons", Type::Integer { min: 1, max: 100, unit: "t" })
+                .summary("What it lifts."),
+            Attribute::optional("model", Type::Catalog("crane")).summary("What it is."),
+            Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
+                .summary("Whether it runs."),
+            Attribute::default("painted", Type::Boolean, Literal::Bool(false))
+                .summary("Whether it shines."),
+            Attribute::optional("note", ANY).summary("Any words."),
+            Attribute::optional("key", ANY).summary("A secret.").secret(),
+            Attribute::optional("labels", Type::Map(&ANY)).summary("Words by key."),
+            Attribute::optional("yards", Type::Set { of: &Type::Reference("yard"), max: 3 })
+                .summary("Where it may go."),
+            Attribute::optional("tags", Type::Set { of: &ANY, max: 3 }).summary("Words."),
+            Attribute::optional(
+                "rig",
+                Type::Record(&[("hook", ANY), ("length", Type::Integer { min: 1, max: 9, unit: "" })]),
+            )
+            .summary("What hangs on it."),
+            Attribute::computed("address", ANY).summary("Where it is found."),
+            Attribute::computed("height", Type::Integer { min: 0, max: 99, unit: "" })
+                .summary("How high it is."),
+        ],
+        &[
+            Rule {
+                code: "R9001",
+                check: Check::OnlyWith {
+                    attribute: "tons",
+                    unless: Literal::Integer(1),
+                    other: "power",
+                    values: &["on"],
+                },
+                says: "Only a crane that runs lifts anything.",
+                place: "the invented manual",
             },
-            says: "Only a crane that runs lifts anything.",
-            place: "the invented manual",
-        },
-        Rule {
-            code: "R9002",
-            check: Check::CatalogField { attribute: "model", field: "power", equals: "power" },
-            says: "A crane's model must have its power.",
-            place: "the invented manual",
-        },
-        Rule {
-            code: "R9003",
-            check: Check::CatalogForbids {
-                attribute: "model",
-                field: "small",
-                forbidden: "painted",
-                unless: Literal::Bool(false),
+            Rule {
+                code: "R9002",
+                check: Check::CatalogField { attribute: "model", field: "power", equals: "power" },
+                says: "A crane's model must have its power.",
+                place: "the invented manual",
             },
-            says: "A small crane is not painted.",
-            place: "the invented manual",
-        },
-    ],
-);
+            Rule {
+                code: "R9003",
+                check: Check::CatalogForbids {
+                    attribute: "model",
+                    field: "small",
+                    forbidden: "painted",
+                    unless: Literal::Bool(false),
+                },
+                says: "A small crane is not painted.",
+                place: "the invented manual",
+            },
+        ],
+    )
+};
 
 static GATE: Kind = Kind {
     shown_once: Some("password"),
