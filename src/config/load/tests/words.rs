@@ -96,7 +96,9 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         Takes::Path if place == "stack" => &["number", "yes", "word"],
         Takes::Blocks | Takes::Words | Takes::Known | Takes::Entries | Takes::Paths => &["null", "bare"],
         Takes::Values => &["null", "bare", "map"],
-        Takes::Name | Takes::Id | Takes::Environment | Takes::File => &["number", "yes", "word"],
+        Takes::Name | Takes::Id | Takes::Environment | Takes::File | Takes::Program => {
+            &["number", "yes", "word"]
+        }
         Takes::Flag => &["bare", "yes"],
         Takes::Condition => &["yes"],
         Takes::Addresses | Takes::Attributes => &["bare"],
@@ -105,7 +107,6 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         Takes::Text => &["number", "yes", "word", "expression", "reference"],
         Takes::Project => &["word"],
         Takes::Variable => &["yes", "word"],
-        Takes::Program => &["number", "yes", "word"],
         Takes::Version
         | Takes::OneOf(_)
         | Takes::Said
