@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::change::{Operation, ProjectOf, Remember, Step};
 use super::cost::Prices;
+use super::project::PROJECT;
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::ledger::entry::Owned;
@@ -12,8 +13,6 @@ use crate::model::expression::Expression;
 use crate::model::schema::{FinalCopy, Kind, Type};
 use crate::model::value::{Attributes, Value};
 
-/// The kind whose objects are projects.
-const PROJECT: &str = "project";
 /// Characters of a source's id in its copy's name.
 const TOLD: usize = 8;
 /// Characters of a source's own name in its copy's name, at most.

@@ -11,7 +11,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
 
 /// The kind whose objects are projects.
-const PROJECT: &str = "project";
+pub(super) const PROJECT: &str = "project";
 
 /// The project of resources that do not say one.
 pub(super) struct Projects {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::declared::{self, Declared};
 use super::generated;
 use super::make::Options;
+use super::project::PROJECT;
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
 use crate::model::address::Name;
@@ -12,9 +13,6 @@ use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Check, Kind, OnChange, Price, Registry, Scope, Type};
 use crate::model::snapshot::{ObjectKey, Wanted};
 use crate::model::value::Value;
-
-/// The kind whose objects are projects.
-const PROJECT: &str = "project";
 
 /// Returns what must be read from the live world, and the catalog tables, before `make`.
 ///
