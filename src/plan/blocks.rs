@@ -53,6 +53,16 @@ impl<'s, 'a> Blocks<'s, 'a> {
         self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
     }
 
+    /// Returns how many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Keeps only the first ones: what was found after them is looked for again.
+    pub fn keep(&mut self, count: usize) {
+        self.all.truncate(count);
+    }
+
     /// Returns them, by code and address.
     pub fn finish(mut self) -> Vec<Block> {
         self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));

@@ -1,5 +1,4 @@
-//! Names and networks that two objects cannot share: with objects of others, and in time with
-//! objects of this plan that are to go.
+//! Names and networks that two objects cannot share, where the other one is not this stack's.
 
 use std::collections::HashMap;
 
@@ -24,33 +23,6 @@ pub(super) enum Home {
 
 /// What cannot be shared: kind, where (project or parent), and the values.
 pub(super) type Taken<'a> = (&'a str, Home, String);
-
-/// Returns pairs of subjects: the first goes, and only then can the second be made, because the two
-/// cannot share a name.
-pub(super) fn successors(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(usize, usize)> {
-    let mut going: HashMap<Taken<'_>, usize> = HashMap::new();
-    for (n, subject) in survey.subjects.iter().enumerate().filter(|(n, _)| verdicts[*n].act == Act::Delete)
-    {
-        let Some(object) = subject.object() else { continue };
-        for attributes in unique(subject.kind) {
-            let values = attributes.iter().map(|name| object.attributes.get(*name));
-            going.extend(taken(subject.kind, place(subject.kind, object), values).map(|key| (key, n)));
-        }
-    }
-    let mut pairs = Vec::new();
-    if going.is_empty() {
-        return pairs;
-    }
-    for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.act == Act::Create) {
-        let subject = &survey.subjects[n];
-        for attributes in unique(subject.kind) {
-            let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
-            let key = taken(subject.kind, home(survey, subject, verdict), values);
-            pairs.extend(key.and_then(|key| going.get(&key)).map(|old| (*old, n)));
-        }
-    }
-    pairs
-}
 
 /// Blocks what would be made beside an object of the same name that nobody of this stack owns.
 pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
@@ -249,11 +221,8 @@ fn making<'s, 'a>(
     kind: &'static Kind,
     attributes: &'s [&str],
 ) -> impl Iterator<Item = (&'s Subject<'a>, &'s Verdict<'a>)> {
-    let changes = |verdict: &Verdict<'_>| {
-        verdict.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
-    };
     survey.subjects.iter().zip(verdicts).filter(move |(subject, verdict)| {
-        subject.kind.name == kind.name && (verdict.is_new() || changes(verdict))
+        subject.kind.name == kind.name && (verdict.is_new() || verdict.changes(attributes))
     })
 }
 

@@ -13,6 +13,7 @@ use super::project::Projects;
 use super::replace;
 use super::revive;
 use super::scope::Scope;
+use super::succession::Succession;
 use super::survey::{Adoption, Live, Subject, Survey, questioned};
 use super::verdict::{Act, Difference, Verdict, Want};
 use super::want;
@@ -27,30 +28,20 @@ pub(super) fn classify<'a>(
     survey: &Survey<'a>,
     scope: &Scope,
     projects: &Projects,
+    leftovers: &Leftovers<'a>,
     blocks: &mut Blocks<'_, 'a>,
 ) -> Vec<Verdict<'a>> {
-    let (asked, leftovers) = (questioned(survey), Leftovers::of(survey));
-    let mut judge = Judge { survey, scope, projects, asked, leftovers, verdicts: Vec::new() };
-    judge.verdicts.resize_with(survey.subjects.len(), || None);
-    for n in dependencies_first(survey, blocks) {
-        let verdict = judge.wanted(n, blocks);
-        judge.verdicts[n] = Some(verdict);
+    let (asked, succession) = (questioned(survey), Succession::default());
+    let mut judge = Judge { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
+    let before = blocks.count();
+    let verdicts = judge.all(blocks);
+    judge.succession = Succession::of(survey, &verdicts);
+    if judge.succession.waiting.is_empty() {
+        return verdicts;
     }
-    for (n, subject) in survey.subjects.iter().enumerate() {
-        if judge.verdicts[n].is_none() {
-            judge.verdicts[n] = Some(judge.removed(n, subject, blocks));
-        }
-    }
-    let mut verdicts: Vec<_> = judge
-        .verdicts
-        .into_iter()
-        .map(|v| v.unwrap_or_else(|| Verdict::plain(Act::Frozen, Cause::Config)))
-        .collect();
-    revive::bring_back_what_is_needed(survey, &mut verdicts);
-    finals::leave_their_projects(survey, &mut verdicts);
-    keep_what_is_held(survey, &mut verdicts);
-    leave_what_holds_the_kept(survey, &mut verdicts);
-    verdicts
+    // What waits, and what goes first, decides for everything that stands on it.
+    blocks.keep(before);
+    judge.all(blocks)
 }
 
 /// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
@@ -79,12 +70,36 @@ struct Judge<'s, 'a> {
     survey: &'s Survey<'a>,
     scope: &'s Scope,
     projects: &'s Projects,
+    leftovers: &'s Leftovers<'a>,
     asked: HashSet<&'a Address>,
-    leftovers: Leftovers<'a>,
+    /// Who takes whose place; not known yet when all are judged for the first time.
+    succession: Succession,
     verdicts: Vec<Option<Verdict<'a>>>,
 }
 
 impl<'a> Judge<'_, 'a> {
+    fn all(&mut self, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+        let survey = self.survey;
+        self.verdicts.clear();
+        self.verdicts.resize_with(survey.subjects.len(), || None);
+        for n in dependencies_first(survey, blocks) {
+            let verdict = self.wanted(n, blocks);
+            self.verdicts[n] = Some(verdict);
+        }
+        for (n, subject) in survey.subjects.iter().enumerate() {
+            if self.verdicts[n].is_none() {
+                self.verdicts[n] = Some(self.removed(n, subject, blocks));
+            }
+        }
+        let left_out = || Verdict::plain(Act::Frozen, Cause::Config);
+        let verdicts = self.verdicts.drain(..);
+        let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
+        revive::bring_back_what_is_needed(survey, &mut verdicts);
+        finals::leave_their_projects(survey, &mut verdicts);
+        keep_what_is_held(survey, &mut verdicts);
+        leave_what_holds_the_kept(survey, &mut verdicts);
+        verdicts
+    }
     fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
         let subject = &self.survey.subjects[n];
         let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
@@ -101,10 +116,12 @@ impl<'a> Judge<'_, 'a> {
         verdict.wants = wants;
         verdict.project = self.projects.of(self.survey, subject, &outlook);
         let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
-        verdict.downstream = needs.into_iter().any(|need| need.downstream || need.deletes_first());
+        verdict.downstream =
+            needs.into_iter().any(|need| need.downstream || need.waits || need.deletes_first());
+        verdict.waits = self.succession.waiting.contains(&n);
         verdict.crowded = verdict.is_new() && self.leftovers.crowd(self.survey, n, &verdict);
         if verdict.removes() {
-            self.order(subject, &mut verdict, blocks);
+            self.order(n, &mut verdict, blocks);
         }
         verdict
     }
@@ -225,17 +242,26 @@ impl<'a> Judge<'_, 'a> {
         })
     }
 
-    fn order(&self, subject: &Subject<'a>, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+    fn order(&self, n: usize, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+        let subject = &self.survey.subjects[n];
         if matches!(subject.live, Live::Leaving(_)) {
             return;
         }
-        let held_first = subject
-            .held
-            .iter()
-            .chain(&subject.needs)
-            .any(|n| self.verdicts[*n].as_ref().is_some_and(Verdict::deletes_first));
-        let (create_first, why) =
-            replace::order(subject, verdict, verdict.downstream && held_first, blocks);
+        // What has no block any more is judged later, and goes.
+        let goes_first = |n: &usize| {
+            let verdict = self.verdicts[*n].as_ref();
+            self.succession.leaving.contains(n)
+                || verdict.map_or(self.survey.subjects[*n].resource.is_none(), Verdict::deletes_first)
+        };
+        let held_first = subject.held.iter().chain(&subject.needs).any(goes_first);
+        let forced = if verdict.downstream && held_first {
+            Some("what it stands on is deleted before it is made anew")
+        } else if self.succession.circle.contains(&n) {
+            Some("it and others take each other's place")
+        } else {
+            None
+        };
+        let (create_first, why) = replace::order(subject, verdict, forced, blocks);
         verdict.act = Act::Replace { create_first };
         if let Some(why) = why {
             let reason = verdict.reason.take().unwrap_or_default();

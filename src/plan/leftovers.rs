@@ -1,26 +1,21 @@
 //! `Leftovers`: older objects that are still to go: a replacement left them, or someone said that they
 //! are one too many. What has no place beside them is made once they are gone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use ipnet::Ipv4Net;
-
-use super::clash::{Taken, home, place, taken, unique};
-use super::replace::network;
+use super::holdings::Holdings;
 use super::survey::{Survey, referred};
-use super::verdict::{Verdict, Want};
+use super::verdict::Verdict;
 use crate::model::address::Name;
-use crate::model::schema::{Check, Kind};
+use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
 
 /// All of a plan.
 #[derive(Default)]
 pub(super) struct Leftovers<'a> {
     all: Vec<Leftover<'a>>,
-    /// Which of them have what cannot be shared.
-    taken: HashMap<Taken<'a>, Vec<usize>>,
-    /// Which of them have networks of their own: by kind, in order. They do not overlap.
-    networks: HashMap<&'a str, Vec<(Ipv4Net, usize)>>,
+    /// What they have, by their numbers here.
+    holdings: Holdings<'a>,
     /// What objects of the stack refer to, or are in.
     used: HashSet<ObjectKey>,
 }
@@ -31,39 +26,27 @@ pub(super) struct Leftover<'a> {
     pub n: usize,
     /// Its id.
     pub id: &'a Name,
+    kind: &'static Kind,
     object: &'a Object,
 }
 
 impl<'a> Leftovers<'a> {
     /// Looks for them.
     pub fn of(survey: &Survey<'a>) -> Self {
-        let mut found = Self::default();
+        let mut all = Vec::new();
         for (n, subject) in survey.subjects.iter().enumerate() {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
                 let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name));
-                if let Some(object) = object {
-                    found.add(subject.kind, Leftover { n, id: &owned.id, object });
-                }
+                all.extend(object.map(|object| Leftover { n, id: &owned.id, kind: subject.kind, object }));
             }
         }
-        found.networks.values_mut().for_each(|networks| networks.sort_by_key(|(net, _)| net.network()));
-        if !found.all.is_empty() {
-            found.used = used(survey);
+        if all.is_empty() {
+            return Self::default();
         }
-        found
-    }
-
-    fn add(&mut self, kind: &'static Kind, leftover: Leftover<'a>) {
-        let (number, object) = (self.all.len(), leftover.object);
-        for attributes in unique(kind) {
-            let values = attributes.iter().map(|name| object.attributes.get(*name));
-            if let Some(key) = taken(kind, place(kind, object), values) {
-                self.taken.entry(key).or_default().push(number);
-            }
-        }
-        let nets = apart(kind).filter_map(|attribute| network(object.attributes.get(attribute)?));
-        self.networks.entry(kind.name).or_default().extend(nets.map(|net| (net, number)));
-        self.all.push(leftover);
+        let numbered = all.iter().enumerate().map(|(number, left)| (left.kind, left.object, number));
+        let holdings = Holdings::of(numbered, |_, _| true);
+        let used = used(survey, &all);
+        Self { all, holdings, used }
     }
 
     /// Returns those beside which the new object of a subject has no place.
@@ -71,22 +54,7 @@ impl<'a> Leftovers<'a> {
         if self.all.is_empty() {
             return Vec::new();
         }
-        let subject = &survey.subjects[n];
-        let mut numbers = Vec::new();
-        for attributes in unique(subject.kind) {
-            let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
-            let key = taken(subject.kind, home(survey, subject, verdict), values);
-            numbers.extend(key.and_then(|key| self.taken.get(&key)).into_iter().flatten());
-        }
-        for attribute in apart(subject.kind) {
-            let net = verdict.want(attribute).and_then(|want| network(&want.value));
-            let there = self.networks.get(subject.kind.name);
-            if let Some((net, there)) = net.zip(there) {
-                numbers.extend(overlapping(there, net));
-            }
-        }
-        numbers.sort_unstable();
-        numbers.dedup();
+        let numbers = self.holdings.beside(survey, n, verdict);
         numbers.into_iter().filter_map(|number| self.all.get(number)).collect()
     }
 
@@ -96,37 +64,20 @@ impl<'a> Leftovers<'a> {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
-    /// Tells whether a live object of the stack refers to an older one, or is in it.
+    /// Tells whether a live object of the stack, an older one too, refers to it, or is in it.
     pub fn is_used(&self, leftover: &Leftover<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }
 }
 
-/// Returns what the objects of a stack refer to, or are in.
-fn used(survey: &Survey<'_>) -> HashSet<ObjectKey> {
+/// Returns what the objects of a stack refer to, or are in; older ones, too.
+fn used(survey: &Survey<'_>, older: &[Leftover<'_>]) -> HashSet<ObjectKey> {
+    let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
     let mut used = HashSet::new();
-    for subject in &survey.subjects {
-        let Some(object) = subject.object() else { continue };
-        used.extend(referred(subject.kind, object));
-        let parent = subject.kind.child_of().zip(object.parent.clone());
+    for (kind, object) in current.chain(older.iter().map(|left| (left.kind, left.object))) {
+        used.extend(referred(kind, object));
+        let parent = kind.child_of().zip(object.parent.clone());
         used.extend(parent.map(|((of, _), id)| ObjectKey { kind: of.into(), parent: None, id }));
     }
     used
-}
-
-/// Returns the attributes of a kind whose networks must not overlap.
-fn apart(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
-    kind.rules.iter().filter_map(|rule| match rule.check {
-        Check::NoOverlap { attribute } => Some(attribute),
-        _ => None,
-    })
-}
-
-/// Returns which networks overlap one, of networks in order that do not overlap each other.
-fn overlapping(there: &[(Ipv4Net, usize)], net: Ipv4Net) -> impl Iterator<Item = usize> {
-    let next = there.partition_point(|(other, _)| other.network() < net.network());
-    let around = there[..next].last().filter(move |(other, _)| other.contains(&net));
-    let inside =
-        there[next..].iter().take_while(move |(other, _)| net.contains(other) || other.contains(&net));
-    around.into_iter().chain(inside).map(|(_, number)| *number)
 }

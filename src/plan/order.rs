@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::calls;
 use super::change::{CriticalPath, Operation, Remember, Step};
-use super::clash::successors;
 use super::classify::is_adopted;
 use super::leftovers::Leftovers;
-use super::survey::{Adoption, Live, Subject, Survey, is_leaving};
+use super::succession::successors;
+use super::survey::{Adoption, Live, Subject, Survey, is_leaving, referred};
 use super::verdict::{Act, Verdict, Want};
 use super::{finals, revive, rules};
 use crate::config::stack::OnRemove;
@@ -56,7 +56,11 @@ pub(super) struct Ordered {
 }
 
 /// Returns all steps in order.
-pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
+pub(super) fn order<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    leftovers: &Leftovers<'a>,
+) -> Ordered {
     let mut work =
         Work { survey, verdicts, graph: Graph::default(), drafts: Vec::new(), nodes: Vec::new() };
     work.nodes.resize(survey.subjects.len(), Nodes::default());
@@ -66,7 +70,7 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
     for n in 0..survey.subjects.len() {
         work.leave_with_parent(n);
     }
-    work.make_room();
+    work.make_room(leftovers);
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
@@ -76,7 +80,8 @@ pub(super) fn order(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Ordered {
     work.grow_before_shrinking();
     work.wait_for_the_end();
     for (old, new) in successors(survey, verdicts) {
-        work.follow(work.nodes[old].delete, work.nodes[new].create);
+        let (old, new) = (&work.nodes[old], &work.nodes[new]);
+        work.follow(old.delete.or(old.update), new.create.or(new.update));
     }
     work.number()
 }
@@ -215,8 +220,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// What an older object still has comes anew once that object has gone.
-    fn make_room(&mut self) {
-        let leftovers = Leftovers::of(self.survey);
+    fn make_room(&mut self, leftovers: &Leftovers<'a>) {
         let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
         for n in new {
             for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
@@ -313,15 +317,24 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
-    /// that is deleted before it is made again, or one that goes for good while the new other end waits for
-    /// another deletion.
+    /// that is deleted before it is made again, or one that goes while the new other end waits for another
+    /// deletion.
     fn releases(&self, n: usize, link: &Attribute, held: usize) -> bool {
         let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
-        let early = going.deletes_first() || going.act == Act::Delete && self.verdicts[n].downstream;
+        let early = going.deletes_first() || going.removes() && self.verdicts[n].downstream;
         let other = &self.survey.subjects[held];
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
         early && ids.any(|id| Some(id.as_str()) == calls::present(subject, link).as_text())
+    }
+
+    /// Tells whether the live object of one subject refers to an object of another.
+    fn refers(&self, n: usize, held: usize) -> bool {
+        let (subject, other) = (&self.survey.subjects[n], &self.survey.subjects[held]);
+        let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let ids: Vec<_> = other.owned().into_iter().chain(deposed).map(|owned| &owned.id).collect();
+        let mut keys = subject.object().into_iter().flat_map(|object| referred(subject.kind, object));
+        keys.any(|key| key.kind == other.kind.name && ids.contains(&&key.id))
     }
 
     fn create(&self, n: usize, deposes: bool) -> Operation {
@@ -394,8 +407,10 @@ impl<'a> Work<'_, 'a> {
         let own = self.nodes[n].clone();
         for held in &self.survey.subjects[n].held {
             let released = |link: &Attribute| self.releases(n, link, *held);
+            // What only remembers the other one, and waits itself for what goes, keeps nobody.
+            let remembers = self.verdicts[n].downstream && !self.refers(n, *held);
             let first = self.verdicts[*held].deletes_first()
-                || own.update.is_some() && self.changed_links(n).any(released);
+                || own.update.is_some() && (remembers || self.changed_links(n).any(released));
             let going = self.nodes[*held].delete;
             self.follow(own.delete, going);
             self.follow(own.release, going);
@@ -408,6 +423,7 @@ impl<'a> Work<'_, 'a> {
                 self.follow(own.delete, Some(deposed));
                 self.follow(own.release, Some(deposed));
                 self.follow(own.update.filter(|_| !first), Some(deposed));
+                own.deposed.iter().for_each(|older| self.follow(Some(older.node), Some(deposed)));
             }
         }
     }

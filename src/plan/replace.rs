@@ -11,11 +11,11 @@ use crate::model::value::Value;
 
 /// Returns whether the new one comes first, and if not, why not when a reader would ask.
 ///
-/// `forced`: what the old object holds must itself go before it comes anew.
+/// `forced`: why the old one must go first whatever it is itself.
 pub(super) fn order(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
-    forced: bool,
+    forced: Option<&str>,
     blocks: &mut Blocks<'_, '_>,
 ) -> (bool, Option<String>) {
     let written = subject.resource.and_then(|resource| resource.lifecycle.replace);
@@ -25,14 +25,11 @@ pub(super) fn order(
             (false, None)
         }
         ReplaceOrder::DeleteFirst => (false, None),
-        ReplaceOrder::CreateFirst if forced => {
-            (false, Some("what it stands on is deleted before it is made anew".to_owned()))
-        }
         ReplaceOrder::CreateFirst if verdict.crowded => {
             (false, Some("an older one has what it needs, is still in use, and goes first".to_owned()))
         }
         ReplaceOrder::CreateFirst => {
-            let clash = clash(subject, verdict);
+            let clash = forced.map(str::to_owned).or_else(|| clash(subject, verdict));
             (clash.is_none(), clash)
         }
     }

@@ -104,7 +104,9 @@ pub(super) struct Verdict<'a> {
     pub reason: Option<String>,
     /// Where a new object is made.
     pub project: ProjectOf,
-    /// It waits, directly or not, for something that is deleted before it is made anew.
+    /// Its new object waits until an object of another address has gone, because of a name or a network.
+    pub waits: bool,
+    /// It waits, directly or not, for something that is deleted before it is made anew, or that waits so.
     pub downstream: bool,
     /// The object is already in a state that it cannot leave.
     pub broken: bool,
@@ -126,6 +128,7 @@ impl<'a> Verdict<'a> {
             cause,
             reason: None,
             project: ProjectOf::None,
+            waits: false,
             downstream: false,
             broken: false,
             revival: None,
@@ -153,6 +156,11 @@ impl<'a> Verdict<'a> {
     /// Tells whether the present object goes.
     pub fn removes(&self) -> bool {
         matches!(self.act, Act::Delete | Act::Replace { .. })
+    }
+
+    /// Tells whether one of these attributes differs.
+    pub fn changes(&self, attributes: &[&str]) -> bool {
+        self.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
     }
 
     /// Tells whether the old object goes before the new one comes.

@@ -1,5 +1,6 @@
 //! Tests of the plan, over a pure model of the world.
 
+mod alone;
 mod bill;
 mod declared;
 mod diff;
@@ -14,6 +15,7 @@ mod prices;
 mod promises;
 mod recovery;
 mod revive;
+mod succession;
 mod words;
 mod world;
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
+use super::alone::assert_alone;
 use super::prices::catalog;
 use crate::config::declarations::Declarations;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
@@ -342,6 +343,7 @@ impl World {
                         live.attributes.insert(name.clone(), after);
                     }
                 }
+                assert_alone(&self.live, kind, &key);
                 let sent = self.evaluate(address, desired);
                 let entry = self.ledger.entries.get_mut(address).unwrap();
                 if entry.deposed.iter().all(|old| old.key(kind.name) != key) {
@@ -428,7 +430,9 @@ impl World {
             created_at: object.created_at.clone(),
             provisional: false,
         };
-        assert!(self.live.insert(object.key(), object).is_none(), "two of one name");
+        let key = object.key();
+        assert!(self.live.insert(key.clone(), object).is_none(), "two of one name");
+        assert_alone(&self.live, kind, &key);
         owned
     }
 
