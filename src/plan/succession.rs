@@ -46,7 +46,9 @@ impl Succession {
         }
         let mut graph = Graph::default();
         let nodes: Vec<_> = (0..verdicts.len()).map(|n| graph.add(n)).collect();
-        pairs.iter().for_each(|(old, new)| graph.order(nodes[*old], nodes[*new]));
+        for (old, new) in &pairs {
+            graph.order(nodes[*old], nodes[*new]);
+        }
         let knots = graph.sorted().err().unwrap_or_default();
         let members = knots.into_iter().flatten().filter_map(|node| graph.get(node).copied());
         let circle = members.filter(|n| verdicts[*n].act == Act::Replace { create_first: true }).collect();
