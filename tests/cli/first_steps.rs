@@ -41,7 +41,7 @@ fn a_password_that_is_shown_once_goes_to_its_file_and_nowhere_else() {
     let case = Case::new();
     case.ok("init --template shop my-stack");
     let run = case.ok("apply -C my-stack --cloud local --yes -v");
-    let path = case.path("my-stack/secrets/reporting");
+    let path = case.path("my-stack/secrets/reporting-staging");
     let password = std::fs::read_to_string(&path).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(password.trim().len() >= 8);
