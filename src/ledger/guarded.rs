@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -100,8 +100,18 @@ impl Folder {
     }
 
     fn step_or_make(&self, name: &Path) -> io::Result<Self> {
-        self.make_child(name)?;
-        self.step(name)
+        let made = self.make_child(name)?;
+        let child = self.step(name)?;
+        if made && name == Path::new(OURS) {
+            child.stay_out_of_git()?;
+        }
+        Ok(child)
+    }
+
+    /// Keeps what is in it, the keys of fingerprints among it, out of a commit. Whoever takes the file away
+    /// wants it so: it is written once.
+    fn stay_out_of_git(&self) -> io::Result<()> {
+        self.open(".gitignore", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.write_all(b"*\n")
     }
 
     fn child(&self, name: &Path) -> io::Result<Self> {
@@ -115,9 +125,11 @@ impl Folder {
         Ok(Self { handle, path: self.path.join(name) })
     }
 
-    fn make_child(&self, name: &Path) -> io::Result<()> {
+    /// Makes a directory in it unless it is there. Tells whether it was made.
+    fn make_child(&self, name: &Path) -> io::Result<bool> {
         match rustix::fs::mkdirat(&self.handle, name, PRIVATE_FOLDER) {
-            Err(rustix::io::Errno::EXIST) | Ok(()) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::EXIST) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -184,6 +184,11 @@ fn our_own_folders_are_no_links_and_nobody_elses() {
     for part in ["stack/.stead", "stack/.stead/ledger", "stack/.stead/ledger/prod"] {
         assert_eq!(mode(&root.path().join(part)), 0o700, "{part}");
     }
+    let ignored = root.path().join("stack/.stead/.gitignore");
+    assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
+    fs::remove_file(&ignored).unwrap();
+    Folder::make(&place).unwrap();
+    assert!(!ignored.exists(), "whoever takes it away wants it so");
     let ledger = root.path().join("stack/.stead/ledger");
     for (mode, fine) in [(0o777, false), (0o1777, true), (0o775, true), (0o755, true), (0o702, false)] {
         fs::set_permissions(&ledger, fs::Permissions::from_mode(mode)).unwrap();
