@@ -102,3 +102,18 @@ fn there_are_no_questions_until_there_are() {
     case.ok("resolve").says(&["no open questions"]);
     case.fails(1, "resolve 3f0e8c52-0000-4000-8000-000000000000 absent").says(&["no open question"]);
 }
+
+#[test]
+fn the_stack_and_the_test_of_the_readme_hold() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let blocks: Vec<&str> =
+        readme.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let one = |holds: &str| *blocks.iter().find(|block| block.contains(holds)).unwrap();
+    let case =
+        Case::new().file("shop.stead.yaml", one("stead: 1")).file("shop.test.yaml", one("\ntest:\n"));
+    case.ok("validate");
+    case.ok("test").says(&["1 passed"]);
+    for environment in ["staging", "prod"] {
+        case.ok(&format!("apply --cloud local --yes -e {environment}"));
+    }
+}
