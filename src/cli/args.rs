@@ -484,7 +484,7 @@ pub struct Emulator {
     /// Where its data is [default: .stead, the cloud that --cloud local uses]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Fill a new cloud: shop, objects=N, or an export's file
+    /// Fill a new cloud: shop (what examples/shop makes), objects=N, or an export's file
     #[arg(long, value_name = "SPEC")]
     pub seed: Option<String>,
     /// Inject failures: 'POST /vms=503:10%'; repeatable

@@ -1,5 +1,7 @@
 //! Seeds: a generated world of a given size, the same each time, and the world of the example `shop`.
 
+mod shop;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -12,6 +14,8 @@ use super::world::{
     DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World, handle,
 };
 use crate::model::schema::Method;
+
+pub use shop::seed_shop;
 
 /// What a new world is to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,37 +95,6 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
         filler.post("volumes", &json!({"name": format!("spare-{spare}"), "size": 10}))?;
     }
     Ok(())
-}
-
-/// Fills a world with what the example `shop` makes in its first environment.
-///
-/// # Errors
-/// When a request is refused, with its answer.
-pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
-    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: usize::MAX };
-    let project = json!({"name": "shop-staging", "description": "The shop, staging"});
-    filler.project = filler.post("projects", &project)?.unwrap_or(filler.project);
-    let key = filler.post("ssh-keys", &json!({"name": "deploy", "public_key": PUBLIC_KEY}))?;
-    let vpc = filler.post("vpcs", &json!({"name": "main", "cidr": "10.20.0.0/16"}))?;
-    let template = TEMPLATES.iter().find(|template| template.slug == "ubuntu-24.04");
-    let plan = VM_PLANS.iter().find(|plan| plan.slug == "std-1c-2g");
-    let machine = json!({
-        "name": "web-a", "template_id": template.map(|template| template.id),
-        "pricing_id": plan.map(|plan| plan.id), "vpc_id": vpc, "ssh_key_ids": [key],
-    });
-    let vm = filler.post("vms", &machine)?;
-    let plan = DATABASE_PLANS.iter().find(|plan| plan.slug == "pg-1c-2g");
-    let database = json!({
-        "name": "main", "engine": "postgres", "engine_version": "16", "plan_id": plan.map(|plan| plan.id),
-        "storage_gb": 40, "vpc_id": vpc, "public_access": true,
-        "public_allowlist": ["198.51.100.0/24", "203.0.113.0/24"],
-    });
-    let database = filler.post("databases", &database)?.unwrap_or_default();
-    filler.pass(jiff::SignedDuration::from_mins(3));
-    filler.post("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
-    let schedule = json!({"vm_id": vm, "frequency": "daily", "hour": 3, "retention": 7});
-    filler.post("backup-schedules", &schedule)?;
-    filler.send(&format!("databases/{database}/users"), &json!({"name": "reporting"})).map(|_| ())
 }
 
 /// Machines of each group of objects.
@@ -257,12 +230,5 @@ mod tests {
         }
         let text = |world: World| serde_json::to_string(&world).unwrap();
         assert_eq!(text(made(100)), text(made(100)));
-    }
-    #[test]
-    fn the_shop_is_there() {
-        let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
-        let mut world = World::new(&setup, Time::UNIX_EPOCH);
-        seed_shop(&mut world, "sk_test", Time::UNIX_EPOCH).unwrap();
-        assert_eq!(world.objects(), 7);
     }
 }

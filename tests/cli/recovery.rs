@@ -72,3 +72,21 @@ fn what_drifted_meanwhile_is_shown_by_the_next_plan() {
     assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["hour"], 3);
     case.ok("plan").says(&["No changes"]);
 }
+
+#[test]
+fn the_shop_that_the_emulator_begins_with_is_the_example() {
+    let case = Case::example("shop").emulator_with(&["--seed", "shop"]);
+    let recovered = case.ok("recover --yes --output json").json();
+    let found = recovered["found"].as_array().unwrap();
+    assert_eq!(found.len(), 18, "{recovered}");
+    // Everything is as the example wants it, but for what nobody can know: the secrets that it makes.
+    let plan = case.ok("plan --output json").json();
+    let changed: Vec<&str> = plan["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|change| change["action"] != "none")
+        .map(|change| change["address"].as_str().unwrap())
+        .collect();
+    assert_eq!(changed, ["app.web", "app.worker"], "{plan}");
+}

@@ -39,7 +39,7 @@ const DEFAULT: i64 = 842;
 
 impl Version {
     /// Returns the version as people write it.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         format!("1.{}.{}", self.minor, self.patch)
     }
 

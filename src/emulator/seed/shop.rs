@@ -1,0 +1,128 @@
+//! The world of the example `shop`: what its first environment makes, by requests like anyone's.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::Filler;
+use crate::emulator::world::{
+    DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, TEMPLATES, Time, VM_PLANS, World,
+};
+
+const PUBLIC_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5L deploy@shop";
+
+/// Fills a world with what the example `shop` makes in its first environment. Its secrets are others.
+///
+/// # Errors
+/// When a request is refused, with its answer.
+pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
+    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: usize::MAX };
+    let project = json!({"name": "shop-staging", "description": "The shop, staging"});
+    filler.project = filler.post("projects", &project)?.unwrap_or(filler.project);
+    filler.post("api-keys", &json!({"name": "ci-staging"}))?;
+    let vpc = filler.post("vpcs", &json!({"name": "main", "cidr": "10.20.0.0/16"}))?;
+    let vm = machine(&mut filler, vpc)?;
+    let database = database(&mut filler, vpc)?;
+    let cluster = cluster(&mut filler, vpc)?;
+    let web = apps(&mut filler)?;
+    // By then everything runs, so that things can be attached to it.
+    filler.pass(jiff::SignedDuration::from_mins(3));
+    filler.post("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
+    let schedule = json!({"vm_id": vm, "frequency": "daily", "hour": 3, "retention": 7});
+    filler.post("backup-schedules", &schedule)?;
+    filler.send(&format!("databases/{database}/users"), &json!({"name": "reporting"}))?;
+    pools(&mut filler, cluster)?;
+    filler.send(
+        &format!("apps/services/{}/domains", web[0]),
+        &json!({"domain": "staging.shop.example.com"}),
+    )?;
+    for app in &web {
+        filler.send(&format!("apps/services/{app}/database-links"), &json!({"database_id": database}))?;
+    }
+    Ok(())
+}
+
+fn machine(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+    let key = json!({"name": "deploy-staging", "public_key": PUBLIC_KEY});
+    let key = filler.post("ssh-keys", &key)?;
+    let template = TEMPLATES.iter().find(|template| template.slug == "ubuntu-24.04");
+    let plan = VM_PLANS.iter().find(|plan| plan.slug == "std-1c-2g");
+    let machine = json!({
+        "name": "web-a", "template_id": template.map(|template| template.id),
+        "pricing_id": plan.map(|plan| plan.id), "vpc_id": vpc, "ssh_key_ids": [key],
+        "user_data": "#cloud-config\npackages: [nginx]",
+    });
+    filler.post("vms", &machine)
+}
+
+fn database(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+    let plan = DATABASE_PLANS.iter().find(|plan| plan.slug == "pg-1c-2g");
+    let database = json!({
+        "name": "main", "engine": "postgres", "engine_version": "16", "plan_id": plan.map(|plan| plan.id),
+        "storage_gb": 40, "vpc_id": vpc, "public_access": true,
+        "public_allowlist": ["198.51.100.0/24", "203.0.113.0/24"],
+    });
+    Ok(filler.post("databases", &database)?.unwrap_or_default())
+}
+
+fn cluster(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+    let version = KUBERNETES_VERSIONS.iter().rfind(|version| version.text().starts_with("1.31."));
+    let cluster = json!({
+        "name": "jobs", "version_id": version.map(|version| version.id), "vpc_id": vpc,
+        "upgrade_mode": "auto_patch", "maintenance_day": 0, "maintenance_start": "02:00",
+    });
+    Ok(filler.post("k8s/clusters", &cluster)?.unwrap_or_default())
+}
+
+fn pools(filler: &mut Filler<'_>, cluster: Uuid) -> Result<(), String> {
+    for (name, plan, count) in [("general", "std-2c-4g", 2), ("batch", "cpu-4c-8g", 1)] {
+        let plan = NODE_PLANS.iter().find(|node| node.slug == plan).map(|node| node.id);
+        let pool = json!({"name": name, "plan_id": plan, "node_count": count});
+        filler.post(&format!("k8s/clusters/{cluster}/pools"), &pool)?;
+    }
+    Ok(())
+}
+
+/// Makes the apps, and returns those that use the database; the one that has a name in public comes first.
+fn apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
+    let app = |name: &str, more: Value| {
+        let mut app = json!({"name": name, "repo": "acme/shop", "branch": "main"});
+        if let (Value::Object(app), Value::Object(more)) = (&mut app, more) {
+            app.extend(more);
+        }
+        app
+    };
+    let web = json!({
+        "type": "web", "port": 8080, "health_check_path": "/healthz",
+        "min_replicas": 1, "max_replicas": 2, "autoscaling_metric": "concurrency", "autoscaling_target": 80,
+        "env_vars": {"APP_ENV": "staging", "PAYMENT_KEY": "made-up", "SESSION_KEY": "made-up"},
+    });
+    let worker =
+        json!({"type": "worker", "start_command": "bin/worker", "env_vars": {"SESSION_KEY": "made-up"}});
+    let digest = json!({
+        "type": "cron", "start_command": "bin/digest", "cron_schedule": "0 6 * * 1-5",
+        "cron_timezone": "Europe/Paris",
+    });
+    let web = filler.post("apps/services", &app("web", web))?;
+    let worker = filler.post("apps/services", &app("worker", worker))?;
+    filler.post("apps/services", &app("digest", digest))?;
+    Ok([web.unwrap_or_default(), worker.unwrap_or_default()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::world::{Setup, Tier};
+
+    #[test]
+    fn the_shop_is_there() {
+        let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
+        let mut world = World::new(&setup, Time::UNIX_EPOCH);
+        seed_shop(&mut world, "sk_test", Time::UNIX_EPOCH).unwrap();
+        let world = serde_json::to_value(&world).unwrap();
+        for (kind, count) in [("vms", 1), ("clusters", 1), ("node_pools", 2), ("apps", 3), ("databases", 1)]
+        {
+            assert_eq!(world[kind].as_array().unwrap().len(), count, "{kind}");
+        }
+    }
+}
