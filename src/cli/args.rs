@@ -7,6 +7,7 @@ mod catalog;
 mod import;
 mod list;
 mod refactor;
+mod report;
 mod rewrite;
 mod schema;
 mod test;
@@ -27,6 +28,7 @@ pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::import::Import;
 pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
+pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
 pub use self::test::Test;
@@ -318,6 +320,9 @@ pub struct PlanArgs {
     /// Exit with 2 when there are changes
     #[arg(long, alias = "detailed-exitcode")]
     pub exit_code: bool,
+    /// What it leaves in files besides.
+    #[command(flatten)]
+    pub reports: PlanReports,
     /// Plan the removal of everything that is not protected
     #[arg(long)]
     pub destroy: bool,
@@ -336,6 +341,9 @@ pub struct PlanArgs {
 pub struct Show {
     /// The saved plan
     pub file: PathBuf,
+    /// What it leaves in files besides.
+    #[command(flatten)]
+    pub reports: PlanReports,
 }
 
 /// `apply`.
@@ -426,6 +434,9 @@ pub struct DriftArgs {
     /// Exit with 3 when there is drift
     #[arg(long, alias = "detailed-exitcode")]
     pub exit_code: bool,
+    /// What it leaves in files besides.
+    #[command(flatten)]
+    pub reports: PlanReports,
     /// Write the live value of this path into the configuration; shows the change, and asks
     #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
     pub accept: Option<Name>,

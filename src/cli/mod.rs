@@ -30,6 +30,7 @@ mod project;
 mod pruning;
 mod questions;
 mod reading;
+mod reports;
 mod rescue;
 mod rewriting;
 pub mod scaffold;

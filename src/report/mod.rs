@@ -20,6 +20,7 @@ pub mod page;
 pub mod progress;
 pub mod recovery;
 pub mod resolved;
+pub mod review;
 pub mod style;
 pub mod table;
 pub mod takeover;
@@ -27,6 +28,7 @@ pub mod terminal;
 pub mod test_run;
 pub mod transitions;
 pub mod words;
+pub mod xml;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,6 +1,5 @@
 //! What tests of a stack came to: for people, for programs, and as JUnit for CI.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,6 +8,7 @@ use super::escape;
 use super::json;
 use super::page::{Line, Page};
 use super::style::{Role, Style};
+use super::xml::{self, Case, Suite};
 use crate::model::source::Place;
 
 /// What one test came to.
@@ -127,62 +127,21 @@ pub fn json(tests: &[Tested]) -> String {
 /// Returns the run as JUnit has it: a suite for each file.
 #[must_use]
 pub fn junit(tests: &[Tested]) -> String {
-    let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(text, "<testsuites name=\"stead\" tests=\"{}\" failures=\"{failed}\">", tests.len());
-    for suite in tests.chunk_by(|a, b| a.file == b.file) {
-        let failed = suite.iter().filter(|test| !test.missed.is_empty()).count();
-        let seconds: f64 = suite.iter().map(|test| test.took.as_secs_f64()).sum();
-        let file = suite.first().map(|test| xml(&test.file)).unwrap_or_default();
-        let count = suite.len();
-        let _ = writeln!(
-            text,
-            "  <testsuite name=\"{file}\" tests=\"{count}\" failures=\"{failed}\" time=\"{seconds:.3}\">"
-        );
-        for test in suite {
-            case(&mut text, test);
-        }
-        text.push_str("  </testsuite>\n");
-    }
-    text.push_str("</testsuites>\n");
-    text
+    let suites = tests.chunk_by(|a, b| a.file == b.file);
+    let suite = |tests: &[Tested]| Suite {
+        name: tests.first().map(|test| test.file.clone()).unwrap_or_default(),
+        cases: tests.iter().map(case).collect(),
+    };
+    xml::junit(&suites.map(suite).collect::<Vec<_>>())
 }
 
-fn case(text: &mut String, test: &Tested) {
-    let (name, file) = (xml(&test.name), xml(&test.file));
-    let line = test.place.as_ref().map(|place| format!(" line=\"{}\"", place.line)).unwrap_or_default();
-    let seconds = test.took.as_secs_f64();
-    let _ = write!(
-        text,
-        "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\"{line} time=\"{seconds:.3}\""
-    );
-    if test.missed.is_empty() {
-        text.push_str("/>\n");
-        return;
+fn case(test: &Tested) -> Case {
+    Case {
+        name: test.name.clone(),
+        place: test.place.as_ref().map(|place| (test.file.clone(), place.line)),
+        seconds: Some(test.took.as_secs_f64()),
+        failures: test.missed.iter().map(|miss| (miss.text.clone(), shown(miss.place.as_ref()))).collect(),
     }
-    text.push_str(">\n");
-    for miss in &test.missed {
-        let (said, place) = (xml(&miss.text), xml(&shown(miss.place.as_ref())));
-        let _ = writeln!(text, "      <failure message=\"{said}\">{place} {said}</failure>");
-    }
-    text.push_str("    </testcase>\n");
-}
-
-/// Returns a text as XML takes it, without the characters that XML has no form for.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -139,6 +139,7 @@ impl Browser {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
             "Escape" => (27, ""),
+            "j" => (74, "j"),
             _ => panic!("{key}"),
         };
         for kind in ["keyDown", "keyUp"] {

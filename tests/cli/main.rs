@@ -32,6 +32,7 @@ mod lying;
 mod questions;
 mod recovery;
 mod refactor;
+mod reports;
 mod reuse;
 mod rules;
 mod saved;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Format;
+use super::{Format, ProblemReports};
 
 /// `validate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -18,6 +18,9 @@ pub struct Validate {
     /// Do not ask
     #[arg(long, requires = "fix")]
     pub yes: bool,
+    /// What it leaves in files besides.
+    #[command(flatten)]
+    pub reports: ProblemReports,
 }
 
 /// `fmt`.

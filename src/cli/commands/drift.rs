@@ -9,6 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
 use crate::cli::reading;
+use crate::cli::reports;
 use crate::cli::session::Session;
 use crate::report::drift::{self, Found};
 use crate::report::json;
@@ -18,13 +19,14 @@ use crate::report::json;
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<Exit, Failure> {
-    let project = session.open()?;
+    let project = reports::opened(session, &args.reports.wanted)?;
     let options = session.looking();
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    reports::plan(session, &args.reports.wanted, &plan)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;

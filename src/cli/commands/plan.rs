@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::questions;
 use crate::cli::reading::{self, World};
+use crate::cli::reports;
 use crate::cli::session::Session;
 use crate::cli::waterline::Waterline;
 use crate::kinds::REGISTRY;
@@ -26,7 +27,7 @@ use crate::report::terminal::{self, Facts};
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
-    let project = session.open()?;
+    let project = reports::opened(session, &args.reports.wanted)?;
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
@@ -37,6 +38,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let start = clock.elapsed();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     show(session, &plan, &facts(&ledger, clock, start, &world));
+    reports::plan(session, &args.reports.wanted, &plan)?;
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
         let text = SavedPlan::new(plan.clone(), env!("CARGO_PKG_VERSION"))

@@ -5,6 +5,7 @@ use crate::cli::books;
 use crate::cli::commands::plan;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::reports;
 use crate::cli::session::Session;
 use crate::report::terminal::Facts;
 
@@ -15,5 +16,6 @@ use crate::report::terminal::Facts;
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
     let saved = books::saved_plan(&args.file)?;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
+    reports::plan(session, &args.reports.wanted, &saved.plan)?;
     Ok(Exit::Done)
 }

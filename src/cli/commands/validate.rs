@@ -7,6 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files::{self, StackFiles};
 use crate::cli::project::Project;
+use crate::cli::reports;
 use crate::cli::rewriting::{self, Rewrite};
 use crate::cli::session::Session;
 use crate::config::load::Rejected;
@@ -27,6 +28,17 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         fix(session, args).await?;
     }
     let opened = session.open().and_then(|project| judged(session, project));
+    match &opened {
+        Ok(project) => {
+            let found = (project.warnings.as_slice(), &project.stack.sources);
+            reports::problems(session, &args.reports.wanted, found)?;
+        }
+        Err(Failure { rejected: Some(rejected), .. }) => {
+            let found = (rejected.diagnostics.as_slice(), &rejected.sources);
+            reports::problems(session, &args.reports.wanted, found)?;
+        }
+        Err(_) => {}
+    }
     if session.ui.json {
         let (diagnostics, sources) = match &opened {
             Ok(project) => (&project.warnings, &project.stack.sources),

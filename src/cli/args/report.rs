@@ -1,0 +1,75 @@
+//! `--report`: what a run leaves in files, besides what it prints.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::report::review::Format;
+
+/// A report, and the file that it is written to.
+pub type Wanted = (Format, PathBuf);
+
+/// Reports of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct PlanReports {
+    /// Write a report too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality,
+    /// prom or mermaid; repeatable
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan)]
+    pub wanted: Vec<Wanted>,
+}
+
+/// Reports of a configuration's problems.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct ProblemReports {
+    /// Write a report too: sarif, junit, codequality or json; repeatable
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_problems)]
+    pub wanted: Vec<Wanted>,
+}
+
+fn of_plan(text: &str) -> Result<Wanted, String> {
+    wanted(text, Format::ALL)
+}
+
+fn of_problems(text: &str) -> Result<Wanted, String> {
+    wanted(text, Format::OF_PROBLEMS)
+}
+
+fn wanted(text: &str, legal: &[Format]) -> Result<Wanted, String> {
+    let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    let Some((name, path)) = text.split_once('=') else {
+        return Err(format!(
+            "write FORMAT=PATH, such as {}=report.{0}",
+            legal.first().map_or("md", |f| f.name())
+        ));
+    };
+    let format: Format = name.parse()?;
+    if !legal.contains(&format) {
+        return Err(format!("this command has no report {name}; it has {}", names()));
+    }
+    match path {
+        "" => Err(format!("{name}= needs a path: {name}=report.{name}")),
+        "-" => Err("reports go to files; --output says how the result itself is written".to_owned()),
+        path => Ok((format, PathBuf::from(path))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_form_and_a_path() {
+        assert_eq!(of_plan("md=a=b.md"), Ok((Format::Markdown, "a=b.md".into())));
+        for (text, says) in [
+            ("md", "FORMAT=PATH"),
+            ("md=", "needs a path"),
+            ("md=-", "go to files"),
+            ("mdd=x", "did you mean md?"),
+        ] {
+            let error = of_plan(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        let error = of_problems("html=x").unwrap_err();
+        assert!(error.contains("it has json, sarif, junit, codequality"), "{error}");
+    }
+}

@@ -1,0 +1,30 @@
+//! GitLab's code quality: findings beside the lines of a merge request.
+
+use serde_json::{Value as Json, json};
+
+use super::finding::{Finding, Level};
+use super::identity::identities;
+use crate::report::json::pretty;
+
+/// Returns the findings that have a place: the form has none for the others.
+pub(super) fn findings(findings: &[Finding]) -> String {
+    let entries: Vec<Json> = findings
+        .iter()
+        .zip(identities(findings))
+        .filter_map(|(finding, identity)| {
+            let place = finding.place.as_ref()?;
+            Some(json!({
+                "description": finding.text,
+                "check_name": finding.rule,
+                "fingerprint": identity,
+                "severity": match finding.level {
+                    Level::Error => "critical",
+                    Level::Warning => "major",
+                    Level::Note => "info",
+                },
+                "location": {"path": place.file, "lines": {"begin": place.line}},
+            }))
+        })
+        .collect();
+    pretty(&entries)
+}

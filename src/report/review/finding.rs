@@ -1,0 +1,164 @@
+//! `Finding`: one thing that someone should look at, with its place: what code scanning, test reports
+//! and code quality show.
+
+use super::format::Problems;
+use super::view::{self, Reviewed, Root};
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::source::Place;
+use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
+use crate::report::diagnostics::sorted;
+use crate::report::words;
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Error,
+    Warning,
+    Note,
+}
+
+/// One thing to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// What sort of thing: a diagnostic's code, `policy/budget`, `blocked/exists`, `drift`, `replace`.
+    pub(super) rule: String,
+    pub(super) level: Level,
+    pub(super) text: String,
+    /// What it is about, without places: the same finding of another run has the same.
+    pub(super) subject: String,
+    /// Where, in the repository.
+    pub(super) place: Option<Spot>,
+}
+
+/// A place in a file of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) file: String,
+    pub(super) line: u32,
+    pub(super) column: u32,
+    /// Line and column behind its end.
+    pub(super) end: Option<(u32, u32)>,
+}
+
+impl Spot {
+    fn of(place: Option<&Place>, root: &Root) -> Option<Self> {
+        let place = place?;
+        let file = root.path(&place.file);
+        Some(Self { file, line: place.line, column: place.column, end: None })
+    }
+}
+
+impl Reviewed<'_> {
+    /// Returns what a reviewer should look at, the worst first.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut found = self.troubles();
+        let dangerous = self.plan.changes.iter().filter(|change| view::is_dangerous(change));
+        found.extend(dangerous.map(|change| self.change(change)));
+        found
+    }
+
+    /// Returns what is not as it should be: what blocks the plan, policies, drift.
+    pub(super) fn troubles(&self) -> Vec<Finding> {
+        let blocks = self.plan.blocks.iter().map(|block| self.block(block));
+        let denials = self.denials().map(|ruling| self.denial(ruling));
+        let drift =
+            self.plan.drift.iter().filter(|drift| view::is_open(drift)).map(|drift| self.drifted(drift));
+        blocks.chain(denials).chain(drift).collect()
+    }
+
+    fn block(&self, block: &Block) -> Finding {
+        let subject = block.address.as_ref().map(ToString::to_string).unwrap_or_default();
+        Finding {
+            rule: format!("blocked/{}", block.code),
+            level: if block.only_freezes() { Level::Warning } else { Level::Error },
+            text: sentences(&[&named(&subject, &block.text), &block.help]),
+            subject,
+            place: Spot::of(block.source.as_ref(), self.root),
+        }
+    }
+
+    fn denial(&self, ruling: &Ruling) -> Finding {
+        let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
+        let denies = ruling.verdict == RulingVerdict::Deny;
+        Finding {
+            rule: format!("policy/{}", ruling.name),
+            level: if denies { Level::Error } else { Level::Warning },
+            text: named(&subject, &ruling.message),
+            subject,
+            place: Spot::of(ruling.source.as_ref(), self.root),
+        }
+    }
+
+    fn drifted(&self, drift: &Drift) -> Finding {
+        let subject = view::drifted(drift);
+        let text = match view::drift_values(drift) {
+            Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
+            None => format!("{subject} is gone: it was deleted outside stead"),
+        };
+        let place = Spot::of(drift.source.as_ref(), self.root);
+        Finding { rule: "drift".to_owned(), level: Level::Warning, text, subject, place }
+    }
+
+    fn change(&self, change: &Change) -> Finding {
+        let effects: Vec<&str> = view::effects(change).map(|effect| effect.text.as_str()).collect();
+        let what = format!("{}: {}", change.address, view::headline(change));
+        let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
+        let place = forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref());
+        Finding {
+            rule: words::action(change.action).to_owned(),
+            level: match change.action {
+                Action::Replace | Action::Delete => Level::Warning,
+                _ => Level::Note,
+            },
+            text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
+            subject: change.address.to_string(),
+            place: Spot::of(place, self.root),
+        }
+    }
+}
+
+impl Problems<'_> {
+    /// Returns the problems in the order of their places.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        sorted(self.diagnostics, self.sources).into_iter().map(|problem| self.finding(problem)).collect()
+    }
+
+    fn finding(&self, problem: &Diagnostic) -> Finding {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (detail, help) = (text(&problem.detail), text(&problem.help));
+        Finding {
+            rule: problem.code.to_owned(),
+            level: match problem.severity {
+                Severity::Error => Level::Error,
+                Severity::Warning => Level::Warning,
+            },
+            text: sentences(&[&problem.summary, &detail, &help]),
+            subject: problem.summary.clone(),
+            place: self.spot(problem),
+        }
+    }
+
+    fn spot(&self, problem: &Diagnostic) -> Option<Spot> {
+        let span = problem.span()?;
+        let source = self.sources.get(span.source)?;
+        let (line, column) = source.line_column(span.start);
+        let file = self.root.path(&source.path);
+        Some(Spot { file, line, column, end: Some(source.line_column(span.end)) })
+    }
+}
+
+fn named(subject: &str, text: &str) -> String {
+    if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
+}
+
+/// Joins what is said, each with one full stop.
+fn sentences(parts: &[&str]) -> String {
+    let mut text = String::new();
+    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+        if !text.is_empty() {
+            text.push_str(if text.ends_with(['.', '!', '?']) { " " } else { ". " });
+        }
+        text.push_str(part);
+    }
+    text
+}

@@ -1,0 +1,141 @@
+//! The forms of reports: their names, what each can be of, and how each is made.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::view::{Reviewed, Root};
+use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::source::Sources;
+use crate::report::json::{self, PlanOptions};
+
+/// A form of report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Markdown for a comment of a pull request: at most what GitHub takes.
+    Markdown,
+    /// One page that needs no network.
+    Html,
+    /// The plan's document, `schemas/plan.schema.json`, with places.
+    Json,
+    /// The plan in the shape of Terraform's JSON, for tools that read that.
+    Tfjson,
+    /// Findings for code scanning.
+    Sarif,
+    /// Findings as failed tests.
+    Junit,
+    /// The counts that GitLab shows on a merge request.
+    Gitlab,
+    /// Findings as GitLab's code quality.
+    CodeQuality,
+    /// Metrics for a text-file collector.
+    Prometheus,
+    /// The order of what is done, as a flow chart.
+    Mermaid,
+}
+
+/// The problems of a configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct Problems<'a> {
+    /// What was found.
+    pub diagnostics: &'a [Diagnostic],
+    /// The texts that it is about.
+    pub sources: &'a Sources,
+    /// Where they are in their repository.
+    pub root: &'a Root,
+}
+
+impl Format {
+    /// All forms, in the order in which they are named to people.
+    pub const ALL: &'static [Self] = &[
+        Self::Markdown,
+        Self::Html,
+        Self::Json,
+        Self::Tfjson,
+        Self::Sarif,
+        Self::Junit,
+        Self::Gitlab,
+        Self::CodeQuality,
+        Self::Prometheus,
+        Self::Mermaid,
+    ];
+
+    /// The forms that the problems of a configuration can have.
+    pub const OF_PROBLEMS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
+
+    /// Returns the form's name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::Json => "json",
+            Self::Tfjson => "tfjson",
+            Self::Sarif => "sarif",
+            Self::Junit => "junit",
+            Self::Gitlab => "gitlab",
+            Self::CodeQuality => "codequality",
+            Self::Prometheus => "prom",
+            Self::Mermaid => "mermaid",
+        }
+    }
+
+    /// Returns the report of a plan.
+    #[must_use]
+    pub fn plan(self, of: &Reviewed<'_>) -> String {
+        match self {
+            Self::Markdown => markdown::plan(of),
+            Self::Html => html::plan(of),
+            Self::Json => json::plan(of.plan, of.registry, PlanOptions { details: true }),
+            Self::Tfjson => tfjson::plan(of),
+            Self::Sarif => sarif::findings(&of.findings()),
+            Self::Junit => junit::plan(of),
+            Self::Gitlab => gitlab::plan(of.plan),
+            Self::CodeQuality => codequality::findings(&of.findings()),
+            Self::Prometheus => prometheus::plan(of.plan),
+            Self::Mermaid => mermaid::plan(of.plan),
+        }
+    }
+
+    /// Returns the report of a configuration's problems; `None` where the form has no place for them.
+    #[must_use]
+    pub fn problems(self, of: &Problems<'_>) -> Option<String> {
+        match self {
+            Self::Json => Some(json::diagnostics(of.diagnostics, of.sources)),
+            Self::Sarif => Some(sarif::findings(&of.findings())),
+            Self::Junit => Some(junit::problems(of)),
+            Self::CodeQuality => Some(codequality::findings(&of.findings())),
+            Self::Markdown
+            | Self::Html
+            | Self::Tfjson
+            | Self::Gitlab
+            | Self::Prometheus
+            | Self::Mermaid => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.iter().map(|format| format.name());
+        Self::ALL.iter().copied().find(|format| format.name() == text).ok_or_else(|| {
+            match nearest(text, names()) {
+                Some(near) => format!("there is no report `{text}`; did you mean {near}?"),
+                None => {
+                    format!(
+                        "there is no report `{text}`; there are {}",
+                        names().collect::<Vec<_>>().join(", ")
+                    )
+                }
+            }
+        })
+    }
+}

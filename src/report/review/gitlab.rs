@@ -1,0 +1,22 @@
+//! GitLab's report of infrastructure changes: three counts on a merge request.
+
+use serde_json::json;
+
+use super::view::counts;
+use crate::plan::change::{Action, Plan};
+use crate::report::json::compact;
+
+/// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
+pub(super) fn plan(plan: &Plan) -> String {
+    let (mut create, mut update, mut delete) = (0, 0, 0);
+    for (action, count) in counts(plan) {
+        match action {
+            Action::Create => create += count,
+            Action::Replace => (create, delete) = (create + count, delete + count),
+            Action::Delete => delete += count,
+            Action::Update | Action::Adopt => update += count,
+            Action::Move | Action::Forget | Action::Read => {}
+        }
+    }
+    compact(&json!({"create": create, "update": update, "delete": delete})) + "\n"
+}

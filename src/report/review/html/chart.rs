@@ -1,0 +1,192 @@
+//! The drawings beside the changes: what hangs together, when what runs, and what it costs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+use crate::plan::change::{Action, Operation, Plan, Step};
+use crate::report::words;
+
+/// Nodes of a map that can still be read.
+const MOST_NODES: usize = 60;
+
+/// Bars of a chart.
+const MOST_BARS: usize = 25;
+
+const COLUMN: usize = 190;
+const ROW: usize = 30;
+const BOX: (usize, usize) = (170, 22);
+
+/// Characters of a name that fit into a box.
+const NAME: usize = 26;
+
+/// What the changed resources are to each other and to those that feel them.
+pub(super) fn map(plan: &Plan) -> Markup {
+    let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut nodes: BTreeSet<&str> = plan.changes.iter().map(|change| change.address.as_str()).collect();
+    for change in &plan.changes {
+        for hit in &change.hits {
+            nodes.insert(hit.as_str());
+            edges.insert((change.address.as_str(), hit.as_str()));
+        }
+    }
+    // What a replacement leaves goes last: with its own box, everything would be in a loop.
+    let stays = |step: &&Step| !matches!(step.operation, Operation::Delete { deposed: true, .. });
+    for step in plan.steps.iter().filter(stays) {
+        for before in step.after.iter().filter_map(|number| plan.steps.get(*number)).filter(stays) {
+            if before.address != step.address {
+                edges.insert((before.address.as_str(), step.address.as_str()));
+            }
+        }
+    }
+    edges.retain(|(from, to)| nodes.contains(from) && nodes.contains(to));
+    html! {
+        @if nodes.len() > MOST_NODES {
+            figure { figcaption { "Map" } p.quiet { (nodes.len()) " resources are too many to draw." } }
+        } @else if nodes.len() > 1 {
+            figure { figcaption { "Map" } div.scroll { (drawn(plan, &nodes, &edges)) } }
+        }
+    }
+}
+
+fn drawn(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) -> Markup {
+    let spots = spots(nodes, edges);
+    let columns = spots.values().map(|(column, _)| column + 1).max().unwrap_or(1);
+    let rows = spots.values().map(|(_, row)| row + 1).max().unwrap_or(1);
+    let (width, height) = (columns * COLUMN, rows * ROW);
+    let action =
+        |name: &str| plan.changes.iter().find(|change| change.address.as_str() == name).map(|c| c.action);
+    html! {
+        svg.map viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label="Map of changes" {
+            @for (from, to) in edges {
+                @let (x1, y1) = spots.get(from).map_or((0, 0), |at| (at.0 * COLUMN + BOX.0, at.1 * ROW + BOX.1 / 2));
+                @let (x2, y2) = spots.get(to).map_or((0, 0), |at| (at.0 * COLUMN, at.1 * ROW + BOX.1 / 2));
+                path data-from=(from) data-to=(to) d=(format!("M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}", x1 + 20, x2.saturating_sub(20))) {}
+            }
+            @for (name, (column, row)) in &spots {
+                a href=(format!("#{name}")) data-node=(name) class=(action(name).map_or("felt", class)) {
+                    rect x=(column * COLUMN) y=(row * ROW) width=(BOX.0) height=(BOX.1) rx="4" {}
+                    text x=(column * COLUMN + 7) y=(row * ROW + 15) { (short(name)) }
+                    title { (name) }
+                }
+            }
+        }
+    }
+}
+
+const fn class(action: Action) -> &'static str {
+    match action {
+        Action::Replace | Action::Delete => "danger",
+        Action::Create | Action::Adopt => "new",
+        Action::Update | Action::Move | Action::Forget | Action::Read => "change",
+    }
+}
+
+/// Gives each node a column behind those it comes after, and a row of its own there.
+fn spots<'a>(
+    nodes: &BTreeSet<&'a str>,
+    edges: &BTreeSet<(&'a str, &'a str)>,
+) -> BTreeMap<&'a str, (usize, usize)> {
+    let mut column: BTreeMap<&str, usize> = nodes.iter().map(|name| (*name, 0)).collect();
+    // As many rounds as there are nodes settle every chain; a loop stays where it is then.
+    for _ in 0..nodes.len() {
+        let mut moved = false;
+        for (from, to) in edges {
+            let least = column.get(from).map_or(0, |at| at + 1).min(nodes.len());
+            if let Some(at) = column.get_mut(to)
+                && *at < least
+            {
+                (*at, moved) = (least, true);
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    let used: BTreeSet<usize> = column.values().copied().collect();
+    let place: BTreeMap<usize, usize> = used.into_iter().zip(0..).collect();
+    let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
+    column
+        .into_iter()
+        .map(|(name, at)| {
+            let at = place.get(&at).copied().unwrap_or_default();
+            let row = rows.entry(at).or_default();
+            *row += 1;
+            (name, (at, *row - 1))
+        })
+        .collect()
+}
+
+fn short(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name.to_owned(),
+    }
+}
+
+/// When each step runs, if each takes its usual time.
+pub(super) fn time(plan: &Plan) -> Markup {
+    let mut ends: Vec<u64> = Vec::with_capacity(plan.steps.len());
+    let mut bars: Vec<(u64, u64, usize)> = Vec::new();
+    for (number, step) in plan.steps.iter().enumerate() {
+        let start = step.after.iter().filter_map(|before| ends.get(*before)).max().copied().unwrap_or(0);
+        let end = start + u64::from(step.seconds);
+        ends.push(end);
+        bars.push((start, end, number));
+    }
+    let all = ends.iter().max().copied().unwrap_or(0);
+    let critical: BTreeSet<usize> = plan.critical_path.steps.iter().copied().collect();
+    bars.sort_by_key(|(start, end, number)| (!critical.contains(number), *start, *end));
+    let share = |seconds: u64| seconds * 100 / all.max(1);
+    html! {
+        @if all > 0 {
+            figure {
+                figcaption { "Time, about " (words::estimate(all)) }
+                @for (start, end, number) in bars.iter().take(MOST_BARS) {
+                    @if let Some(step) = plan.steps.get(*number) {
+                        div.bar.critical[critical.contains(number)] {
+                            span { (step.address) } em { (words::estimate(end - start)) }
+                            i style=(format!("margin-left:{}%;width:{}%", share(*start), share(end - start).max(1))) {}
+                        }
+                    }
+                }
+                @if bars.len() > MOST_BARS { p.quiet { "and " (bars.len() - MOST_BARS) " more steps" } }
+            }
+        }
+    }
+}
+
+/// What each change does to the monthly bill, the largest first.
+pub(super) fn cost(plan: &Plan) -> Markup {
+    let delta = |at: usize| -> Decimal {
+        let cost = plan.changes.get(at).map(|change| &change.cost);
+        cost.map(|cost| cost.monthly_after.unwrap_or_default() - cost.monthly_before.unwrap_or_default())
+            .unwrap_or_default()
+    };
+    let mut moved: Vec<(usize, Decimal)> =
+        (0..plan.changes.len()).map(|at| (at, delta(at))).filter(|(_, delta)| !delta.is_zero()).collect();
+    moved.sort_by_key(|(_, delta)| std::cmp::Reverse(delta.abs()));
+    let largest = moved.first().map_or(Decimal::ONE, |(_, delta)| delta.abs());
+    let share =
+        |delta: Decimal| (delta.abs() * Decimal::ONE_HUNDRED / largest).to_u32().unwrap_or(0).max(1);
+    let bill = &plan.cost;
+    html! {
+        figure {
+            figcaption {
+                "Cost, " (words::money(bill.monthly_before)) " → " (words::money(bill.monthly_after)) " a month"
+            }
+            @for (at, delta) in moved.iter().take(MOST_BARS) {
+                @if let Some(change) = plan.changes.get(*at) {
+                    div.bar.less[delta.is_sign_negative()] {
+                        span { (change.address) } em { (words::money_change(*delta)) }
+                        i style=(format!("width:{}%", share(*delta))) {}
+                    }
+                }
+            }
+            @if moved.len() > MOST_BARS { p.quiet { "and " (moved.len() - MOST_BARS) " more" } }
+            @if bill.unpriced > 0 { p.quiet { (words::counted(bill.unpriced, "resource")) " without a known price" } }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Identities of findings: the same in every run, wherever the lines of a file move.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use super::finding::Finding;
+
+/// Bytes of a digest that are kept.
+const KEPT: usize = 16;
+
+/// Returns an identity for each finding: of its rule, file and subject, and of how many like it stand before.
+pub(super) fn identities(findings: &[Finding]) -> Vec<String> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    findings
+        .iter()
+        .map(|finding| {
+            let file = finding.place.as_ref().map_or("", |place| place.file.as_str());
+            let what = format!("{}\0{file}\0{}", finding.rule, finding.subject);
+            let before = seen.entry(what.clone()).or_default();
+            let digest = Sha256::digest(format!("{what}\0{before}"));
+            *before += 1;
+            digest.iter().take(KEPT).fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,341 @@
+//! Markdown for a comment of a pull request: what a reviewer must know first, and at most what GitHub
+//! takes. Text that others wrote stands in fences, or in `<code>` with everything written out that
+//! Markdown, HTML or a forge would read.
+
+use std::fmt::Write as _;
+
+use super::mermaid;
+use super::view::{self, Reviewed};
+use crate::plan::change::{Action, AttributeChange, Change, Drift};
+use crate::report::escape;
+use crate::report::style::Style;
+use crate::report::words;
+
+/// Bytes of a comment. GitHub takes 65,536 characters.
+const MOST: usize = 65_000;
+
+/// Bytes up to which the table of changes grows: the rest is for their attributes.
+const MOST_OF_TABLE: usize = 24_000;
+
+/// Warnings above the table.
+const MOST_ALERTS: usize = 20;
+
+/// Attributes in a row of the table.
+const MOST_IN_ROW: usize = 3;
+
+/// Characters of a value in the table, and of one in a sentence.
+const MOST_OF_VALUE: usize = 60;
+
+/// Characters of a text that others wrote.
+const MOST_OF_TEXT: usize = 600;
+
+/// Characters of a value in a difference.
+const MOST_IN_DIFF: usize = 2_000;
+
+/// Steps of a flow chart that can still be read.
+const MOST_STEPS: usize = 60;
+
+/// Returns the comment.
+pub(super) fn plan(of: &Reviewed<'_>) -> String {
+    let foot = foot(of);
+    let mut page = Page { text: head(of), room: MOST - foot.len() };
+    alerts(&mut page, of);
+    table(&mut page, of);
+    fields(&mut page, of);
+    drift(&mut page, of);
+    order(&mut page, of);
+    page.text + &foot
+}
+
+/// A text that grows while there is room.
+struct Page {
+    text: String,
+    room: usize,
+}
+
+impl Page {
+    /// Adds a piece as a whole or, where it has no room, not at all.
+    fn add(&mut self, piece: &str) -> bool {
+        let fits = self.text.len() + piece.len() <= self.room;
+        if fits {
+            self.text.push_str(piece);
+        }
+        fits
+    }
+}
+
+fn head(of: &Reviewed<'_>) -> String {
+    let title = of.title();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
+    let marker: String = title.chars().map(|c| if plain(c) || c == '_' { c } else { '_' }).collect();
+    // Two dashes could end a comment, or keep it from being one.
+    let marker = marker.replace("--", "-_");
+    let shown = if title.chars().all(plain) { title } else { code(&title) };
+    let mut facts = of.facts();
+    if of.plan.base.destroy {
+        facts.insert(0, "destroys everything unprotected".to_owned());
+    }
+    let sign = of.verdict().sign();
+    format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
+}
+
+/// What keeps the plan from being applied, and what is dangerous in it.
+fn alerts(page: &mut Page, of: &Reviewed<'_>) {
+    let mut alerts: Vec<String> = Vec::new();
+    for block in &of.plan.blocks {
+        let subject = block.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
+        let place = block.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
+        alerts.push(format!(
+            "> ⛔ **{}**{}: {}{} {}\n",
+            prose(&block.code),
+            subject.unwrap_or_default(),
+            prose(&block.text),
+            place.unwrap_or_default(),
+            prose(&block.help)
+        ));
+    }
+    for ruling in of.denials() {
+        let sign = if ruling.verdict == crate::plan::change::RulingVerdict::Deny { "⛔" } else { "❗" };
+        let subject = ruling.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
+        let place = ruling.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
+        alerts.push(format!(
+            "> {sign} **policy {}**{}: {}{}\n",
+            prose(&ruling.name),
+            subject.unwrap_or_default(),
+            prose(&ruling.message),
+            place.unwrap_or_default()
+        ));
+    }
+    let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change));
+    alerts.extend(dangerous.map(|change| danger(of, change)));
+    let count = alerts.len();
+    let shown =
+        alerts.iter().take(MOST_ALERTS).take_while(|alert| page.add(&format!("{alert}>\n"))).count();
+    if count > shown {
+        page.add(&format!("> and {} more, in the table\n", count - shown));
+    }
+    if count > 0 {
+        page.add("\n");
+    }
+}
+
+fn danger(of: &Reviewed<'_>, change: &Change) -> String {
+    let verb = match change.action {
+        Action::Replace => "is replaced",
+        Action::Delete => "is deleted",
+        _ => "is touched",
+    };
+    let mut said: Vec<String> = change.reason.iter().map(|reason| prose(reason)).collect();
+    said.extend(view::effects(change).map(|effect| prose(&effect.text)));
+    if !change.hits.is_empty() {
+        said.push(format!("felt by {}", code(&view::hits(change, 8))));
+    }
+    let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
+    let place = forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref());
+    let place = place.map(|place| format!(" {}", code(&of.place(place)))).unwrap_or_default();
+    format!("> ❗ **{} {verb}**{place} {}\n", code(change.address.as_str()), said.join("; "))
+}
+
+fn table(page: &mut Page, of: &Reviewed<'_>) {
+    let changes = &of.plan.changes;
+    if changes.is_empty() || !page.add("| | resource | change | $/mo |\n|---|---|---|---:|\n") {
+        return;
+    }
+    let mut shown = 0;
+    for change in changes {
+        let row = format!(
+            "| {} | {} | {} | {} |\n",
+            words::sign(change.action, Style::plain(80)),
+            code(change.address.as_str()),
+            brief(change),
+            view::price(change)
+        );
+        if page.text.len() + row.len() > MOST_OF_TABLE || !page.add(&row) {
+            break;
+        }
+        shown += 1;
+    }
+    if shown < changes.len() {
+        let rest = words::counted(changes.len() - shown, "resource");
+        page.add(&format!("| … | **{rest} more** | left out here, the dangerous ones come first | |\n"));
+    }
+    page.add("\n");
+}
+
+/// Says in a cell what changes.
+fn brief(change: &Change) -> String {
+    if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
+        return prose(&view::headline(change));
+    }
+    let mut said: Vec<String> = change.attributes.iter().take(MOST_IN_ROW).map(cell).collect();
+    let rest = change.attributes.len().saturating_sub(MOST_IN_ROW);
+    if rest > 0 {
+        said.push(format!("{rest} more"));
+    }
+    if said.is_empty() { words::action(change.action).to_owned() } else { said.join(", ") }
+}
+
+fn cell(attribute: &AttributeChange) -> String {
+    let short = |text: String| code(&words::shortened(text, MOST_OF_VALUE, Style::plain(80)));
+    let path = prose(&attribute.path);
+    match view::sides(attribute) {
+        (None, Some(new)) => format!("{path} {}", short(new)),
+        (Some(old), Some(new)) => format!("{path} {} → {}", short(old), short(new)),
+        (Some(old), None) => format!("{path} {} → not set", short(old)),
+        (None, None) => path,
+    }
+}
+
+/// Everything, attribute by attribute, in fences.
+fn fields(page: &mut Page, of: &Reviewed<'_>) {
+    let changes = &of.plan.changes;
+    if changes.is_empty() {
+        return;
+    }
+    let all = words::counted(changes.len(), "resource");
+    let opening = format!("<details><summary>{all}, attribute by attribute</summary>\n\n");
+    let closing = "\n</details>\n\n";
+    let room = page.room.saturating_sub(page.text.len() + opening.len() + closing.len() + 200);
+    let mut text = String::new();
+    let fits = |piece: &String| text.len() + piece.len() < room && push(&mut text, piece);
+    let shown = changes.iter().map(|change| difference(of, change)).take_while(fits).count();
+    if shown == 0 {
+        return;
+    }
+    let mut piece = opening + &fenced(&text);
+    if shown < changes.len() {
+        let rest = words::counted(changes.len() - shown, "resource");
+        let _ = writeln!(piece, "{rest} more did not fit; the reports `html` and `json` have them all.");
+    }
+    page.add(&(piece + closing));
+}
+
+fn difference(of: &Reviewed<'_>, change: &Change) -> String {
+    let place = change.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
+    let mut text = format!(
+        "{} {}  {}   {}",
+        words::sign(change.action, Style::plain(80)),
+        change.address,
+        escape::line(&view::headline(change)),
+        escape::line(&place)
+    );
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    for attribute in &change.attributes {
+        let (old, new) = view::sides(attribute);
+        for (sign, side) in [('-', old), ('+', new)] {
+            let Some(side) = side else { continue };
+            let side = words::shortened(side, MOST_IN_DIFF, Style::plain(80));
+            for (at, line) in side.split('\n').enumerate() {
+                let lead = if at == 0 { format!("{}: ", attribute.path) } else { "    ".to_owned() };
+                let _ = writeln!(text, "{sign}   {}{}", escape::line(&lead), escape::line(line));
+            }
+        }
+    }
+    text
+}
+
+fn drift(page: &mut Page, of: &Reviewed<'_>) {
+    let (open, settled) = of.drift();
+    if open.is_empty() && settled.is_empty() {
+        return;
+    }
+    let line = |drift: &&Drift| {
+        let values = view::drift_values(drift)
+            .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
+        let values = words::shortened(values, MOST_IN_DIFF, Style::plain(80));
+        let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
+        let said = format!("{}{values}   {place}", view::drifted(drift));
+        format!("{}\n", escape::line(said.trim_end()))
+    };
+    let said = format!("{} to decide, {} left alone", open.len(), settled.len());
+    let mut piece = format!("<details><summary>Drift: {said}</summary>\n\n");
+    let lines: Vec<String> = open.iter().chain(&settled).map(line).collect();
+    let room = page.room.saturating_sub(page.text.len() + 200);
+    let mut shown = String::new();
+    let count =
+        lines.iter().take_while(|line| shown.len() + line.len() < room && push(&mut shown, line)).count();
+    piece.push_str(&fenced(&shown));
+    if count < lines.len() {
+        let _ = writeln!(piece, "{} more did not fit.", lines.len() - count);
+    }
+    page.add(&(piece + "\n</details>\n\n"));
+}
+
+fn push(text: &mut String, line: &str) -> bool {
+    text.push_str(line);
+    true
+}
+
+fn order(page: &mut Page, of: &Reviewed<'_>) {
+    if of.plan.steps.is_empty() || of.plan.steps.len() > MOST_STEPS {
+        return;
+    }
+    let chart = mermaid::plan(of.plan);
+    page.add(&format!("<details><summary>Order</summary>\n\n```mermaid\n{chart}```\n\n</details>\n\n"));
+}
+
+fn foot(of: &Reviewed<'_>) -> String {
+    let commit = of.commit.map(|commit| format!(" · commit {}", code(&commit[..commit.len().min(7)])));
+    let cost = &of.plan.cost;
+    let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
+        String::new()
+    } else {
+        format!(" · {} → {} a month", words::money(cost.monthly_before), words::money(cost.monthly_after))
+    };
+    let fingerprint = code(&of.plan.fingerprint);
+    let next = if of.plan.steps.is_empty() || of.verdict() == view::Verdict::Blocked {
+        String::new()
+    } else {
+        format!(" · after the merge: {}", code(&of.command()))
+    };
+    format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
+}
+
+/// Returns text in a fence that nothing in it can end.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}diff\n{text}{fence}\n")
+}
+
+/// Returns a short text as code: nothing in it is read as anything else.
+fn code(text: &str) -> String {
+    let safe = escape::line(text);
+    if safe.contains(['`', '|']) || safe.trim() != safe || safe.is_empty() {
+        return format!("<code>{}</code>", literal(&safe));
+    }
+    format!("`{safe}`")
+}
+
+/// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
+fn prose(text: &str) -> String {
+    let text = words::shortened(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
+    let calls = text.contains(['@', '#', '!']) || text.contains("GH-") || text.contains("://");
+    if calls { code(&text) } else { literal(&text) }
+}
+
+/// Returns text in one line with every sign that Markdown or HTML could read written by its number.
+fn literal(text: &str) -> String {
+    let safe = escape::line(text);
+    let mut out = String::with_capacity(safe.len());
+    for (at, c) in safe.char_indices() {
+        let before = safe[..at].chars().next_back();
+        let after = safe[at + c.len_utf8()..].chars().next();
+        let plain = match c {
+            // A link begins at `www.`, whatever stands around it.
+            '.' => {
+                !safe[..at].get(at.saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("www"))
+            }
+            '_' => before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric),
+            ':' => after == Some(' '),
+            c => c.is_alphanumeric() || !c.is_ascii() || " ,-%+;()".contains(c),
+        };
+        if plain {
+            out.push(c);
+        } else {
+            let _ = write!(out, "&#{};", u32::from(c));
+        }
+    }
+    out
+}

@@ -1,0 +1,69 @@
+//! The order of what a plan does, as a flow chart.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::plan::change::{Action, Operation, Plan, Step};
+
+/// Returns the chart; empty lines for a plan that does nothing.
+pub(super) fn plan(plan: &Plan) -> String {
+    let mut numbers: BTreeMap<Node<'_>, usize> = BTreeMap::new();
+    for step in &plan.steps {
+        let next = numbers.len();
+        numbers.entry(node(step)).or_insert(next);
+    }
+    let mut text = String::from("flowchart LR\n");
+    let mut nodes: Vec<_> = numbers.iter().collect();
+    nodes.sort_by_key(|(_, number)| **number);
+    for ((address, goes), number) in nodes {
+        let change = plan.changes.iter().find(|change| change.address.as_str() == *address);
+        let class = change.map_or("", |change| class_of(change.action));
+        let old = if *goes { ", the old one" } else { "" };
+        let _ = writeln!(text, "  n{number}[\"{}{old}\"]{class}", quoted(address));
+    }
+    let mut edges = BTreeSet::new();
+    for step in &plan.steps {
+        for before in step.after.iter().filter_map(|number| plan.steps.get(*number)) {
+            let ends = (numbers.get(&node(before)), numbers.get(&node(step)));
+            if let (Some(from), Some(to)) = ends
+                && from != to
+                && edges.insert((*from, *to))
+            {
+                let _ = writeln!(text, "  n{from} --> n{to}");
+            }
+        }
+    }
+    text.push_str("  classDef danger stroke:#c33,stroke-width:2px\n");
+    text
+}
+
+/// A resource, or the object that a replacement leaves.
+type Node<'a> = (&'a str, bool);
+
+const fn is_left(operation: &Operation) -> bool {
+    matches!(operation, Operation::Delete { deposed: true, .. })
+}
+
+fn node(step: &Step) -> Node<'_> {
+    (step.address.as_str(), is_left(&step.operation))
+}
+
+const fn class_of(action: Action) -> &'static str {
+    match action {
+        Action::Replace | Action::Delete => ":::danger",
+        _ => "",
+    }
+}
+
+/// Returns a text as it may stand between quotes.
+fn quoted(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_alphanumeric() || " ._-/".contains(c) {
+                c.to_string()
+            } else {
+                format!("#{};", u32::from(c))
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,23 @@
+//! Reports for reviews: one plan, or the problems of a configuration, in the forms that other programs
+//! and people read. Each form is one file, over the shared views of `view` and `finding`.
+
+mod codequality;
+mod finding;
+mod format;
+mod gitlab;
+mod html;
+mod identity;
+mod junit;
+
+mod markdown;
+mod mermaid;
+mod prometheus;
+mod sarif;
+mod tfjson;
+mod view;
+
+pub use format::{Format, Problems};
+pub use view::{Reviewed, Root};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! SARIF 2.1.0: findings for code scanning.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::finding::{Finding, Level, Spot};
+use super::identity::identities;
+use crate::report::json::pretty;
+
+/// Returns the findings as a log of one run.
+pub(super) fn findings(findings: &[Finding]) -> String {
+    let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
+    for finding in findings {
+        rules.entry(&finding.rule).or_insert(finding);
+    }
+    let numbers: BTreeMap<&str, usize> =
+        rules.keys().zip(0..).map(|(rule, number)| (*rule, number)).collect();
+    let results: Vec<Json> = findings
+        .iter()
+        .zip(identities(findings))
+        .map(|(finding, identity)| {
+            json!({
+                "ruleId": finding.rule,
+                "ruleIndex": numbers.get(finding.rule.as_str()),
+                "level": level(finding.level),
+                "message": {"text": finding.text},
+                "locations": finding.place.iter().map(location).collect::<Vec<_>>(),
+                "partialFingerprints": {"stead/v1": identity},
+            })
+        })
+        .collect();
+    pretty(&json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "stead",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.values().map(|finding| rule(finding)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    }))
+}
+
+/// Returns a rule's entry. What it says is of the sort, not of one finding.
+fn rule(first: &Finding) -> Json {
+    let text = match first.rule.split_once('/') {
+        Some(("policy", name)) => format!("The stack's policy {name}"),
+        Some(("blocked", code)) => format!("What keeps a plan from being applied: {code}"),
+        _ => match first.rule.as_str() {
+            "drift" => "A live object was changed outside stead".to_owned(),
+            "replace" => "An object is replaced by a new one".to_owned(),
+            "delete" => "An object is deleted".to_owned(),
+            code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
+                format!("{code}; `stead explain {code}` says more")
+            }
+            action => format!("A change that is felt: {action}"),
+        },
+    };
+    json!({
+        "id": first.rule,
+        "shortDescription": {"text": text},
+        "defaultConfiguration": {"level": level(first.level)},
+    })
+}
+
+fn location(spot: &Spot) -> Json {
+    let mut region = json!({"startLine": spot.line, "startColumn": spot.column});
+    if let (Some((line, column)), Json::Object(region)) = (spot.end, &mut region) {
+        region.insert("endLine".to_owned(), line.into());
+        region.insert("endColumn".to_owned(), column.into());
+    }
+    json!({"physicalLocation": {"artifactLocation": {"uri": uri(&spot.file)}, "region": region}})
+}
+
+/// Returns a path as a relative reference: what is no plain character of one is written by its bytes.
+fn uri(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+@,=".contains(&byte);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {
+        if plain(byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+const fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    }
+}

@@ -1,0 +1,357 @@
+//! Each form once, whole.
+
+use serde_json::Value as Json;
+
+use super::{judged, reviewed};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Sources, Span};
+use crate::report::review::{Format, Problems};
+use crate::report::tests::plans;
+
+fn parsed(text: &str) -> Json {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn markdown_says_the_worst_first() {
+    insta::assert_snapshot!(Format::Markdown.plan(&reviewed(&judged())), @r#"
+    <!-- stead:shop/prod -->
+    ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
+
+    > ⛔ **protected** `volume.old`: It is protected and would be deleted. `infra/shop.stead.yaml:60` Write &#96;protect: false&#96;, apply, then remove the block.
+    >
+    > ⛔ **deletion_budget**: 14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.
+    >
+    > ⛔ **policy budget**: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
+    >
+    > ❗ **`vm.web.a` is replaced** `infra/shop.stead.yaml:22` the API cannot change template in place; its address changes; felt by `volume.media, backup_schedule.nightly.a`
+    >
+    > ❗ **`volume.old` is deleted** `infra/shop.stead.yaml:20` it is no longer in the configuration; its data is lost for good
+    >
+
+    | | resource | change | $/mo |
+    |---|---|---|---:|
+    | ± | `vm.web.a` | template `ubuntu-22.04` → `ubuntu-24.04`, public_ipv4_address `203.0.113.20` → `(known once vm.web.a exists)` | $0.00 |
+    | - | `volume.old` | delete: it is no longer in the configuration | -$8.00 |
+    | ~ | `database.main` | replica_count `1` → `2`, public_allowlist `[203.0.113.0/24]` → `[203.0.113.0/24, 198.51.100.7/32]`, password `(secret 9a41)` → `(secret c07d)`, 1 more | +$48.00 |
+    | ~ | `volume.media` | vm `5b1e09c2` → `(known once vm.web.a exists)` |  |
+    | + | `vm.web.b` | name `web-b`, plan `cpu-4c-8g`, template `ubuntu-24.04`, 2 more | +$24.00 |
+    | ⇐ | `ssh_key.ops` | adopt |  |
+    | ⇒ | `vm.front` | move: was vm.frontend |  |
+    | ∅ | `vm.legacy` | forget | $0.00 |
+
+    <details><summary>8 resources, attribute by attribute</summary>
+
+    ```diff
+    ± vm.web.a  replace, new one first: the API cannot change template in place   infra/shop.stead.yaml:20
+    -   template: ubuntu-22.04
+    +   template: ubuntu-24.04
+    -   public_ipv4_address: 203.0.113.20
+    +   public_ipv4_address: (known once vm.web.a exists)
+    - volume.old  delete: it is no longer in the configuration   infra/shop.stead.yaml:20
+    ~ database.main  update   infra/shop.stead.yaml:20
+    -   replica_count: 1
+    +   replica_count: 2
+    -   public_allowlist: [203.0.113.0/24]
+    +   public_allowlist: [203.0.113.0/24, 198.51.100.7/32]
+    -   password: (secret 9a41)
+    +   password: (secret c07d)
+    -   vpc: vpc-1
+    ~ volume.media  update   infra/shop.stead.yaml:20
+    -   vm: 5b1e09c2
+    +   vm: (known once vm.web.a exists)
+    + vm.web.b  create   infra/shop.stead.yaml:20
+    +   name: web-b
+    +   plan: cpu-4c-8g
+    +   template: ubuntu-24.04
+    +   user_data: (secret 11)
+    +   vpc: (known once vpc.main exists)
+    ⇐ ssh_key.ops  adopt   infra/shop.stead.yaml:20
+    ⇒ vm.front  move: was vm.frontend   infra/shop.stead.yaml:20
+    ∅ vm.legacy  forget   infra/shop.stead.yaml:20
+    ```
+
+    </details>
+
+    <details><summary>Drift: 3 to decide, 1 left alone</summary>
+
+    ```diff
+    database.main.storage_gb: 40 → 60   infra/shop.stead.yaml:25
+    database.main.engine_version: "16" → 16   infra/shop.stead.yaml:25
+    vpc.main is gone
+    database.main.public_access: false → true   infra/shop.stead.yaml:25
+    ```
+
+    </details>
+
+    <details><summary>Order</summary>
+
+    ```mermaid
+    flowchart LR
+      n0["vm.web.a"]:::danger
+      n1["database.main"]
+      n2["volume.media"]
+      n3["vm.web.a, the old one"]:::danger
+      n4["vm.web.b"]
+      n0 --> n2
+      n2 --> n3
+      classDef danger stroke:#c33,stroke-width:2px
+    ```
+
+    </details>
+
+    <sub>`7f3a-c91e` · commit `3f9c2e1` · $339.40 → $412.40 a month</sub>
+    "#);
+}
+
+#[test]
+fn markdown_of_a_plan_without_changes_is_three_lines() {
+    insta::assert_snapshot!(Format::Markdown.plan(&reviewed(&plans::empty())), @"
+    <!-- stead:shop/prod -->
+    ### ✅ stead · shop/prod · no changes, 41 resources as configured
+
+    <sub>`7f3a-c91e` · commit `3f9c2e1`</sub>
+    ");
+}
+
+#[test]
+fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
+    let mut plan = plans::many(500);
+    plan.changes.insert(0, plans::full().changes.remove(0));
+    let text = Format::Markdown.plan(&reviewed(&plan));
+    assert!(text.len() < 65_536, "{}", text.len());
+    assert!(text.contains("resources more** | left out here"), "{text}");
+    assert!(text.contains("more did not fit; the reports `html` and `json` have them all"));
+    let first = text.lines().find(|line| line.starts_with("> ")).unwrap();
+    assert!(first.contains("`vm.web.a` is replaced"), "{first}");
+    assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+}
+
+#[test]
+fn code_scanning_gets_rules_places_and_lasting_fingerprints() {
+    let plan = judged();
+    let before = parsed(&Format::Sarif.plan(&reviewed(&plan)));
+    let mut moved = judged();
+    for place in moved.changes.iter_mut().filter_map(|change| change.source.as_mut()) {
+        place.line += 40;
+    }
+    for place in moved.policy.iter_mut().filter_map(|ruling| ruling.source.as_mut()) {
+        place.line += 40;
+    }
+    let after = parsed(&Format::Sarif.plan(&reviewed(&moved)));
+    let results = |log: &Json| log["runs"][0]["results"].as_array().unwrap().clone();
+    let prints = |log: &Json| -> Vec<String> {
+        let prints = results(log);
+        prints.iter().map(|result| result["partialFingerprints"]["stead/v1"].to_string()).collect()
+    };
+    assert_eq!(prints(&before), prints(&after));
+    let distinct: std::collections::BTreeSet<String> = prints(&before).into_iter().collect();
+    assert_eq!(distinct.len(), prints(&before).len(), "no two findings are one");
+    let rules = before["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in results(&before) {
+        let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+        assert_eq!(rule["id"], result["ruleId"]);
+    }
+    let budget = results(&before).into_iter().find(|result| result["ruleId"] == "policy/budget").unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&budget).unwrap(), @r#"
+    {
+      "level": "error",
+      "locations": [
+        {
+          "physicalLocation": {
+            "artifactLocation": {
+              "uri": "infra/shop.stead.yaml"
+            },
+            "region": {
+              "startColumn": 5,
+              "startLine": 70
+            }
+          }
+        }
+      ],
+      "message": {
+        "text": "Over the 400 USD budget: 412.40 > 400."
+      },
+      "partialFingerprints": {
+        "stead/v1": "0f56103ee3f939d903a4a2b43c0cd734"
+      },
+      "ruleId": "policy/budget",
+      "ruleIndex": 4
+    }
+    "#);
+}
+
+#[test]
+fn problems_of_a_configuration_point_at_their_columns() {
+    let mut sources = Sources::default();
+    let text = "vm:\n  wéb: { plan: 1 }\n";
+    sources.add(Source::new("shop #1.stead.yaml", text));
+    let at = u32::try_from(text.find("1 }").unwrap()).unwrap();
+    let span = Span { source: SourceId(0), start: at, end: at + 1 };
+    let diagnostics = [
+        Diagnostic::error("S0301", "a plan is a name").at(span, "a number"),
+        Diagnostic::warning("S0302", "nothing has a place"),
+    ];
+    let problems = Problems { diagnostics: &diagnostics, sources: &sources, root: &super::ROOT };
+    let log = parsed(&Format::Sarif.problems(&problems).unwrap());
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let found = results.iter().find(|result| result["ruleId"] == "S0301").unwrap();
+    let place = &found["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "infra/shop%20%231.stead.yaml");
+    assert_eq!(
+        place["region"],
+        serde_json::json!({"startLine": 2, "startColumn": 16, "endLine": 2, "endColumn": 17})
+    );
+    let quality = parsed(&Format::CodeQuality.problems(&problems).unwrap());
+    assert_eq!(quality.as_array().unwrap().len(), 1, "only what has a place");
+    assert_eq!(quality[0]["location"]["lines"]["begin"], 2);
+    insta::assert_snapshot!(Format::Junit.problems(&problems).unwrap(), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="stead" tests="1" failures="1">
+      <testsuite name="stead validate" tests="1" failures="1">
+        <testcase name="S0301 a plan is a name" classname="stead validate" file="infra/shop #1.stead.yaml" line="2">
+          <failure message="a plan is a name">infra/shop #1.stead.yaml:2 a plan is a name</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    "#);
+    for format in Format::ALL {
+        assert_eq!(format.problems(&problems).is_some(), Format::OF_PROBLEMS.contains(format), "{format}");
+    }
+}
+
+#[test]
+fn a_plan_is_tests_counts_metrics_and_a_chart() {
+    let plan = judged();
+    let of = reviewed(&plan);
+    insta::assert_snapshot!(Format::Junit.plan(&of), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="stead" tests="7" failures="6">
+      <testsuite name="stead shop/prod" tests="7" failures="6">
+        <testcase name="blocked/protected volume.old" classname="stead shop/prod" file="infra/shop.stead.yaml" line="60">
+          <failure message="volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.">infra/shop.stead.yaml:60 volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.</failure>
+        </testcase>
+        <testcase name="blocked/deletion_budget" classname="stead shop/prod">
+          <failure message="14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.">14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.</failure>
+        </testcase>
+        <testcase name="policy/budget" classname="stead shop/prod" file="infra/shop.stead.yaml" line="70">
+          <failure message="Over the 400 USD budget: 412.40 &gt; 400.">infra/shop.stead.yaml:70 Over the 400 USD budget: 412.40 &gt; 400.</failure>
+        </testcase>
+        <testcase name="drift database.main.storage_gb" classname="stead shop/prod" file="infra/shop.stead.yaml" line="25">
+          <failure message="database.main.storage_gb was changed outside stead: 40 → 60">infra/shop.stead.yaml:25 database.main.storage_gb was changed outside stead: 40 → 60</failure>
+        </testcase>
+        <testcase name="drift database.main.engine_version" classname="stead shop/prod" file="infra/shop.stead.yaml" line="25">
+          <failure message="database.main.engine_version was changed outside stead: &quot;16&quot; → 16">infra/shop.stead.yaml:25 database.main.engine_version was changed outside stead: &quot;16&quot; → 16</failure>
+        </testcase>
+        <testcase name="drift vpc.main" classname="stead shop/prod">
+          <failure message="vpc.main is gone: it was deleted outside stead">vpc.main is gone: it was deleted outside stead</failure>
+        </testcase>
+        <testcase name="policy/closed_db" classname="stead shop/prod"/>
+      </testsuite>
+    </testsuites>
+    "#);
+    insta::assert_snapshot!(Format::Gitlab.plan(&of), @r#"{"create":2,"delete":2,"update":3}"#);
+    insta::assert_snapshot!(Format::Prometheus.plan(&of), @r#"
+    # HELP stead_changes Changes that an apply would make, by action.
+    # TYPE stead_changes gauge
+    stead_changes{stack="shop",env="prod",action="replace"} 1
+    stead_changes{stack="shop",env="prod",action="delete"} 1
+    stead_changes{stack="shop",env="prod",action="update"} 2
+    stead_changes{stack="shop",env="prod",action="create"} 1
+    stead_changes{stack="shop",env="prod",action="adopt"} 1
+    stead_changes{stack="shop",env="prod",action="move"} 1
+    stead_changes{stack="shop",env="prod",action="forget"} 1
+    stead_changes{stack="shop",env="prod",action="read"} 0
+    # HELP stead_unchanged_resources Resources that are as configured.
+    # TYPE stead_unchanged_resources gauge
+    stead_unchanged_resources{stack="shop",env="prod"} 41
+    # HELP stead_drift Live differences from what was last applied, by class.
+    # TYPE stead_drift gauge
+    stead_drift{stack="shop",env="prod",class="reverted"} 1
+    stead_drift{stack="shop",env="prod",class="accept_only"} 1
+    stead_drift{stack="shop",env="prod",class="accepted"} 0
+    stead_drift{stack="shop",env="prod",class="ignored"} 1
+    stead_drift{stack="shop",env="prod",class="gone"} 1
+    stead_drift{stack="shop",env="prod",class="replaced"} 0
+    # HELP stead_blocks Reasons why the plan cannot be applied.
+    # TYPE stead_blocks gauge
+    stead_blocks{stack="shop",env="prod"} 2
+    # HELP stead_policies_denied Policies that say no.
+    # TYPE stead_policies_denied gauge
+    stead_policies_denied{stack="shop",env="prod"} 1
+    # HELP stead_monthly_dollars The monthly bill of what is managed, now and after an apply.
+    # TYPE stead_monthly_dollars gauge
+    stead_monthly_dollars{stack="shop",env="prod",when="before"} 339.4
+    stead_monthly_dollars{stack="shop",env="prod",when="after"} 412.4
+    # HELP stead_planned_timestamp_seconds When the live world was last read.
+    # TYPE stead_planned_timestamp_seconds gauge
+    stead_planned_timestamp_seconds{stack="shop",env="prod"} 1792000000
+    "#);
+    insta::assert_snapshot!(Format::Mermaid.plan(&of), @r#"
+    flowchart LR
+      n0["vm.web.a"]:::danger
+      n1["database.main"]
+      n2["volume.media"]
+      n3["vm.web.a, the old one"]:::danger
+      n4["vm.web.b"]
+      n0 --> n2
+      n2 --> n3
+      classDef danger stroke:#c33,stroke-width:2px
+    "#);
+}
+
+#[test]
+fn tools_for_terraform_read_the_changes() {
+    let document = parsed(&Format::Tfjson.plan(&reviewed(&judged())));
+    assert_eq!(document["format_version"], "1.2");
+    assert_eq!(document["applyable"], false);
+    let changes = document["resource_changes"].as_array().unwrap();
+    let of = |address: &str| changes.iter().find(|change| change["address"] == address).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(of("vm.web.a")).unwrap(), @r#"
+    {
+      "action_reason": "replace_because_cannot_update",
+      "address": "vm.web.a",
+      "change": {
+        "actions": [
+          "create",
+          "delete"
+        ],
+        "after": {
+          "template": "ubuntu-24.04"
+        },
+        "after_sensitive": {},
+        "after_unknown": {
+          "public_ipv4_address": true
+        },
+        "before": {
+          "public_ipv4_address": "203.0.113.20",
+          "template": "ubuntu-22.04"
+        },
+        "before_sensitive": {},
+        "replace_paths": [
+          [
+            "template"
+          ]
+        ]
+      },
+      "mode": "managed",
+      "name": "web.a",
+      "provider_name": "stead",
+      "type": "vm"
+    }
+    "#);
+    assert_eq!(of("volume.old")["change"]["actions"], serde_json::json!(["delete"]));
+    assert_eq!(of("volume.old")["change"]["after"], Json::Null);
+    assert_eq!(of("database.main")["change"]["after_sensitive"]["password"], true);
+    assert_eq!(of("vm.legacy")["change"]["actions"], serde_json::json!(["forget"]));
+    assert_eq!(of("ssh_key.ops")["change"]["importing"]["id"], "k-1");
+}
+
+#[test]
+fn a_name_that_is_no_form_is_told_the_nearest() {
+    assert_eq!("md".parse(), Ok(Format::Markdown));
+    assert_eq!("sarf".parse::<Format>(), Err("there is no report `sarf`; did you mean sarif?".to_owned()));
+    for format in Format::ALL {
+        assert_eq!(format.name().parse(), Ok(*format));
+    }
+}

@@ -1,0 +1,38 @@
+//! Reports, read as those who get them read them: a Markdown reader, a browser's rules, a schema's keys.
+
+mod forms;
+mod hostile;
+
+use crate::plan::change::{Plan, Ruling, RulingVerdict};
+use crate::report::review::{Reviewed, Root};
+use crate::report::tests::plans;
+
+static ROOT: std::sync::LazyLock<Root> =
+    std::sync::LazyLock::new(|| Root { repository: "/src/repo".into(), here: "infra".into() });
+
+/// A plan under review, in a repository where its stack is not at the root.
+fn reviewed(plan: &Plan) -> Reviewed<'_> {
+    Reviewed {
+        plan,
+        registry: crate::kinds::REGISTRY,
+        root: &ROOT,
+        commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
+        flags: "-C infra -e prod",
+    }
+}
+
+/// A full plan, and what a policy says of it.
+fn judged() -> Plan {
+    let ruling = |name: &str, verdict, message: &str| Ruling {
+        name: name.into(),
+        address: None,
+        verdict,
+        message: message.into(),
+        source: Some(plans::at(70)),
+    };
+    let policy = vec![
+        ruling("budget", RulingVerdict::Deny, "Over the 400 USD budget: 412.40 > 400."),
+        ruling("closed_db", RulingVerdict::Pass, "Public databases need an allowlist."),
+    ];
+    Plan { policy, ..plans::full() }
+}

@@ -1,0 +1,163 @@
+//! The plan in the shape of Terraform's JSON, for tools that read that: policy checks, review bots.
+//!
+//! `before` and `after` hold the attributes that differ, and no others. A resource of a child kind or of
+//! `for_each` has the address that stead gives it.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::view::Reviewed;
+use crate::model::value::Value;
+use crate::plan::change::{Action, AttributeChange, Change, Drift};
+use crate::report::json::{Shown, pretty};
+use crate::report::words;
+
+/// The version of the format that the document is made after.
+const FORMAT: &str = "1.2";
+
+/// Returns the document.
+pub(super) fn plan(of: &Reviewed<'_>) -> String {
+    let plan = of.plan;
+    let blocked = plan.is_blocked(&std::collections::BTreeSet::new());
+    pretty(&json!({
+        "format_version": FORMAT,
+        "applyable": !blocked && !plan.steps.is_empty(),
+        "complete": true,
+        "errored": false,
+        "timestamp": plan.base.made_at.to_string(),
+        "resource_changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
+        "resource_drift": plan.drift.iter().map(drift).collect::<Vec<_>>(),
+        "output_changes": {},
+        "checks": of.plan.policy.iter().map(|ruling| json!({
+            "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
+            "status": match ruling.verdict {
+                crate::plan::change::RulingVerdict::Pass => "pass",
+                crate::plan::change::RulingVerdict::Unknown => "unknown",
+                _ => "fail",
+            },
+            "instances": ruling.address.iter().map(|address| json!({
+                "address": {"to_display": address}, "problems": [{"message": ruling.message}],
+            })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    }))
+}
+
+fn change(change: &Change) -> Json {
+    let (mut before, mut after, mut unknown) = (Tree::default(), Tree::default(), Tree::default());
+    let (mut hidden_before, mut hidden_after) = (Tree::default(), Tree::default());
+    for attribute in &change.attributes {
+        before.put(&attribute.path, shown(&attribute.before));
+        if attribute.after.waits_for().is_empty() {
+            after.put(&attribute.path, shown(&attribute.after));
+        } else {
+            unknown.put(&attribute.path, true.into());
+        }
+        hidden_before.put_if(attribute.before.is_secret(), &attribute.path);
+        hidden_after.put_if(attribute.after.is_secret(), &attribute.path);
+    }
+    let made = matches!(change.action, Action::Create);
+    let gone = matches!(change.action, Action::Delete | Action::Forget);
+    let mut entry = json!({
+        "address": change.address,
+        "mode": "managed",
+        "type": change.kind,
+        "name": name(change),
+        "provider_name": "stead",
+        "change": {
+            "actions": actions(change),
+            "before": if made { Json::Null } else { before.into() },
+            "after": if gone { Json::Null } else { after.into() },
+            "after_unknown": Json::from(unknown),
+            "before_sensitive": Json::from(hidden_before),
+            "after_sensitive": Json::from(hidden_after),
+        },
+    });
+    if let Some(was) = &change.was {
+        entry["previous_address"] = was.address.as_str().into();
+    }
+    if change.action == Action::Adopt {
+        entry["change"]["importing"] = json!({"id": change.id});
+    }
+    let forced: Vec<&AttributeChange> =
+        change.attributes.iter().filter(|one| one.forces_replacement).collect();
+    if !forced.is_empty() {
+        let paths: Vec<Vec<&str>> = forced.iter().map(|one| one.path.split('.').collect()).collect();
+        entry["change"]["replace_paths"] = json!(paths);
+        entry["action_reason"] = "replace_because_cannot_update".into();
+    }
+    entry
+}
+
+fn actions(change: &Change) -> &'static [&'static str] {
+    match (change.action, change.create_first) {
+        (Action::Create, _) => &["create"],
+        (Action::Update, _) => &["update"],
+        (Action::Replace, Some(true)) => &["create", "delete"],
+        (Action::Replace, _) => &["delete", "create"],
+        (Action::Delete, _) => &["delete"],
+        (Action::Forget, _) => &["forget"],
+        (Action::Read, _) => &["read"],
+        (Action::Adopt, _) if !change.steps.is_empty() => &["update"],
+        (Action::Adopt | Action::Move, _) => &["no-op"],
+    }
+}
+
+fn name(change: &Change) -> &str {
+    change.address.as_str().split_once('.').map_or(change.address.as_str(), |(_, name)| name)
+}
+
+fn drift(drift: &Drift) -> Json {
+    let (mut before, mut after) = (Tree::default(), Tree::default());
+    if let Some(path) = &drift.path {
+        before.put(path, shown(&drift.last_applied));
+        after.put(path, shown(&drift.live));
+    }
+    let gone = drift.path.is_none();
+    json!({
+        "address": drift.address,
+        "mode": "managed",
+        "type": drift.address.root(),
+        "provider_name": "stead",
+        "change": {
+            "actions": [if gone { "delete" } else { "update" }],
+            "before": Json::from(before),
+            "after": if gone { Json::Null } else { after.into() },
+        },
+        "class": words::drift_class(drift.class),
+    })
+}
+
+fn shown(value: &Value) -> Json {
+    serde_json::to_value(Shown(value)).unwrap_or(Json::Null)
+}
+
+/// Attributes by path, as nested objects.
+#[derive(Default)]
+struct Tree(Map<String, Json>);
+
+impl Tree {
+    fn put(&mut self, path: &str, value: Json) {
+        let mut at = &mut self.0;
+        let mut rest = path;
+        while let Some((first, behind)) = rest.split_once('.') {
+            let next = at.entry(first).or_insert_with(|| Json::Object(Map::new()));
+            if !next.is_object() {
+                *next = Json::Object(Map::new());
+            }
+            let Json::Object(inner) = next else { return };
+            (at, rest) = (inner, behind);
+        }
+        at.insert(rest.to_owned(), value);
+    }
+
+    fn put_if(&mut self, wanted: bool, path: &str) {
+        if wanted {
+            self.put(path, true.into());
+        }
+    }
+}
+
+impl From<Tree> for Json {
+    fn from(tree: Tree) -> Self {
+        Self::Object(tree.0)
+    }
+}

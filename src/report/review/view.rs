@@ -1,0 +1,261 @@
+//! What the reports of a plan share: counts, a headline, what is dangerous, and how a difference reads.
+
+use crate::model::address::Address;
+use crate::model::schema::{Effect, Registry};
+use crate::model::source::Place;
+use crate::model::value::Value;
+use crate::plan::change::{
+    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Plan, RulingVerdict,
+};
+use crate::report::words;
+
+/// A plan under review, and what is known around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Reviewed<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The kinds, for the requests of steps.
+    pub registry: Registry,
+    /// Where its files are in their repository.
+    pub root: &'a Root,
+    /// The commit that was checked out.
+    pub commit: Option<&'a str>,
+    /// The flags that name the stack and its environment: `-C infra/shop -e prod`.
+    pub flags: &'a str,
+}
+
+/// Where this process is in its repository: reports name files as seen from there, wherever stead ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Root {
+    /// The repository's directory; empty where there is none.
+    pub repository: String,
+    /// The directory that paths are relative to, below the repository's: `infra/ci`; or empty.
+    pub here: String,
+}
+
+impl Root {
+    /// Returns a path as seen from the repository: parts that lead nowhere are gone.
+    #[must_use]
+    pub fn path(&self, path: &str) -> String {
+        let below = |path: &str| {
+            let rest = path.strip_prefix(self.repository.as_str())?.strip_prefix('/')?;
+            (!self.repository.is_empty()).then(|| rest.to_owned())
+        };
+        if path.starts_with('/') {
+            return below(path).unwrap_or_else(|| path.to_owned());
+        }
+        let mut parts: Vec<&str> = Vec::new();
+        for part in self.here.split('/').chain(path.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        parts.join("/")
+    }
+}
+
+/// What a plan comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Blocked,
+    Dangerous,
+    Changes,
+    Drifted,
+    Nothing,
+}
+
+impl Verdict {
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Blocked => "⛔",
+            Self::Dangerous | Self::Drifted => "❗",
+            Self::Changes => "🔷",
+            Self::Nothing => "✅",
+        }
+    }
+}
+
+impl Reviewed<'_> {
+    /// Returns where a place is in the repository, with its line.
+    pub(super) fn place(&self, place: &Place) -> String {
+        format!("{}:{}", self.root.path(&place.file), place.line)
+    }
+
+    /// Returns the stack and the environment: `shop/prod`.
+    pub(super) fn title(&self) -> String {
+        format!("{}/{}", self.plan.base.stack, self.plan.base.environment)
+    }
+
+    /// Returns the command that applies just this plan.
+    pub(super) fn command(&self) -> String {
+        let blank = if self.flags.is_empty() { "" } else { " " };
+        format!("stead apply{blank}{} --expect {} --yes", self.flags, self.plan.fingerprint)
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        let plan = self.plan;
+        if plan.is_blocked(&std::collections::BTreeSet::new()) {
+            Verdict::Blocked
+        } else if plan.changes.iter().any(is_dangerous) {
+            Verdict::Dangerous
+        } else if !plan.changes.is_empty() || !plan.steps.is_empty() {
+            Verdict::Changes
+        } else if plan.drift.iter().any(is_open) {
+            Verdict::Drifted
+        } else {
+            Verdict::Nothing
+        }
+    }
+
+    /// Returns the facts of the headline, the most important first: `1 replace`, `+$73.00/mo`, `~7 min`.
+    pub(super) fn facts(&self) -> Vec<String> {
+        let counts: Vec<_> = counts(self.plan).into_iter().filter(|(_, count)| *count > 0).collect();
+        let mut facts: Vec<String> = match counts.as_slice() {
+            [] => vec![format!(
+                "no changes, {} as configured",
+                words::counted(self.plan.unchanged, "resource")
+            )],
+            counts => {
+                let said =
+                    counts.iter().map(|(action, count)| format!("{count} {}", words::action(*action)));
+                vec![said.collect::<Vec<_>>().join(", ")]
+            }
+        };
+        let cost = &self.plan.cost;
+        let delta = cost.monthly_after - cost.monthly_before;
+        if !delta.is_zero() {
+            facts.push(format!("{}/mo", words::money_change(delta)));
+        }
+        if self.plan.critical_path.seconds > 0 {
+            facts.push(format!("~{}", words::estimate(self.plan.critical_path.seconds.into())));
+        }
+        facts
+    }
+
+    /// Returns the drift that needs a decision, and that which is left alone.
+    pub(super) fn drift(&self) -> (Vec<&Drift>, Vec<&Drift>) {
+        self.plan.drift.iter().partition(|drift| is_open(drift))
+    }
+
+    /// Returns the verdicts of policies that count against the plan.
+    pub(super) fn denials(&self) -> impl Iterator<Item = &crate::plan::change::Ruling> {
+        self.plan.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Unknown)
+    }
+}
+
+/// Returns how many changes there are of each action, the dangerous first.
+pub(super) fn counts(plan: &Plan) -> Vec<(Action, usize)> {
+    const ORDER: [Action; 8] = [
+        Action::Replace,
+        Action::Delete,
+        Action::Update,
+        Action::Create,
+        Action::Adopt,
+        Action::Move,
+        Action::Forget,
+        Action::Read,
+    ];
+    let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
+    ORDER.into_iter().map(|action| (action, of(action))).collect()
+}
+
+/// Tells whether a reviewer must look: something goes away, or is felt by whoever uses it.
+pub(super) fn is_dangerous(change: &Change) -> bool {
+    matches!(change.action, Action::Replace | Action::Delete)
+        || change.effects.iter().any(|effect| weighs(effect.code))
+}
+
+/// Tells whether an effect is felt by whoever uses the object.
+pub(super) fn weighs(effect: Effect) -> bool {
+    effect.disrupts() || effect == Effect::LeftBehind
+}
+
+/// Tells whether something is to be decided about a difference.
+pub(super) fn is_open(drift: &Drift) -> bool {
+    !matches!(drift.class, DriftClass::Ignored | DriftClass::Accepted)
+}
+
+/// Returns what becomes of a resource in one line, and why.
+pub(super) fn headline(change: &Change) -> String {
+    let order = match change.create_first {
+        Some(true) => ", new one first",
+        Some(false) => ", old one goes first",
+        None => "",
+    };
+    match &change.reason {
+        Some(reason) => format!("{}{order}: {reason}", words::action(change.action)),
+        None => format!("{}{order}", words::action(change.action)),
+    }
+}
+
+/// Returns the effects that a reviewer must know, then the others.
+pub(super) fn effects(change: &Change) -> impl Iterator<Item = &Consequence> {
+    let (heavy, light): (Vec<_>, Vec<_>) = change.effects.iter().partition(|effect| weighs(effect.code));
+    heavy.into_iter().chain(light)
+}
+
+/// Returns the attribute that a difference is in: `database.main.storage_gb`.
+pub(super) fn drifted(drift: &Drift) -> String {
+    match &drift.path {
+        Some(path) => format!("{}.{path}", drift.address),
+        None => drift.address.to_string(),
+    }
+}
+
+/// Returns before and after as people read them; `None` where there is nothing.
+pub(super) fn sides(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
+    let (before, after) = (&attribute.before, &attribute.after);
+    let same = words::value(before) == words::value(after) && before != after;
+    let side = |value: &Value| match value {
+        Value::Null => None,
+        value if same => Some(words::typed(value)),
+        value => Some(words::value(value)),
+    };
+    (side(before), side(after))
+}
+
+/// Returns the price of a change a month: `+$24.00`; empty where nothing is billed.
+pub(super) fn price(change: &Change) -> String {
+    words::cost_change(&change.cost)
+}
+
+/// Returns addresses that feel a change, joined.
+pub(super) fn hits(change: &Change, most: usize) -> String {
+    words::list(change.hits.iter().map(Address::as_str), most)
+}
+
+/// Returns what was last applied and what is live; `None` where the object is gone.
+pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
+    drift.path.as_ref()?;
+    let (old, new) = (words::value(&drift.last_applied), words::value(&drift.live));
+    Some(if old == new {
+        (words::typed(&drift.last_applied), words::typed(&drift.live))
+    } else {
+        (old, new)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_seen_from_the_repository() {
+        let root = Root { repository: "/src/repo".into(), here: "infra/ci".into() };
+        let table = [
+            ("shop.yaml", "infra/ci/shop.yaml"),
+            ("./shop/../shop.yaml", "infra/ci/shop.yaml"),
+            ("../shop/shop.yaml", "infra/shop/shop.yaml"),
+            ("../../../out.yaml", "../out.yaml"),
+            ("/src/repo/a/b.yaml", "a/b.yaml"),
+            ("/src/repository/b.yaml", "/src/repository/b.yaml"),
+        ];
+        for (path, seen) in table {
+            assert_eq!(root.path(path), seen);
+        }
+        assert_eq!(Root::default().path("shop/a.yaml"), "shop/a.yaml");
+        assert_eq!(Root::default().path("/shop/a.yaml"), "/shop/a.yaml");
+    }
+}

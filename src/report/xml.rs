@@ -1,0 +1,103 @@
+//! JUnit's XML, as CI systems read it.
+
+use std::fmt::Write as _;
+
+/// Tests that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// What they are of: a file, or a stack.
+    pub name: String,
+    /// The tests.
+    pub cases: Vec<Case>,
+}
+
+/// One test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// What is tested.
+    pub name: String,
+    /// File and line.
+    pub place: Option<(String, u32)>,
+    /// How long it took, where that was measured.
+    pub seconds: Option<f64>,
+    /// Why it failed: what was wrong, and where, if that is known. None: it passed.
+    pub failures: Vec<(String, String)>,
+}
+
+impl Case {
+    /// Returns a test that passed.
+    #[must_use]
+    pub fn passed(name: &str) -> Self {
+        Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new() }
+    }
+
+    const fn failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+}
+
+/// Returns the document of some suites.
+#[must_use]
+pub fn junit(suites: &[Suite]) -> String {
+    let failed = |suite: &Suite| suite.cases.iter().filter(|case| case.failed()).count();
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let failures: usize = suites.iter().map(failed).sum();
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(text, "<testsuites name=\"stead\" tests=\"{tests}\" failures=\"{failures}\">");
+    for suite in suites {
+        let (name, count) = (escaped(&suite.name), suite.cases.len());
+        let took: Option<f64> = suite.cases.iter().map(|case| case.seconds).sum();
+        let took = time(took);
+        let _ = writeln!(
+            text,
+            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\"{took}>",
+            failed(suite)
+        );
+        for case in &suite.cases {
+            one(&mut text, &name, case);
+        }
+        text.push_str("  </testsuite>\n");
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+fn one(text: &mut String, suite: &str, case: &Case) {
+    let name = escaped(&case.name);
+    let place = case.place.as_ref();
+    let place = place.map(|(file, line)| format!(" file=\"{}\" line=\"{line}\"", escaped(file)));
+    let (place, took) = (place.unwrap_or_default(), time(case.seconds));
+    let _ = write!(text, "    <testcase name=\"{name}\" classname=\"{suite}\"{place}{took}");
+    if !case.failed() {
+        text.push_str("/>\n");
+        return;
+    }
+    text.push_str(">\n");
+    for (said, at) in &case.failures {
+        let (said, at) = (escaped(said), escaped(at));
+        let blank = if at.is_empty() { "" } else { " " };
+        let _ = writeln!(text, "      <failure message=\"{said}\">{at}{blank}{said}</failure>");
+    }
+    text.push_str("    </testcase>\n");
+}
+
+fn time(seconds: Option<f64>) -> String {
+    seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
+}
+
+/// Returns a text as XML takes it, without the characters that XML has no form for.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

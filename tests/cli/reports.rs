@@ -1,0 +1,140 @@
+//! Reports that a run leaves in files besides what it prints.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that commands leave")]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::case::Case;
+
+/// Every form of a plan's report.
+const FORMS: &[&str] =
+    &["md", "html", "json", "tfjson", "sarif", "junit", "gitlab", "codequality", "prom", "mermaid"];
+
+fn all() -> String {
+    FORMS.iter().map(|form| format!(" --report {form}=out/report.{form}")).collect()
+}
+
+/// The example, changed after its apply: one machine is made anew and a volume grows.
+fn changed() -> Case {
+    let case = Case::example("shop").emulator();
+    case.ok("apply --yes");
+    case.edit("shop.stead.yaml", "template: ubuntu-24.04", "template: debian-12");
+    case.edit(
+        "shop.stead.yaml",
+        "media_gb: { type: int, default: 100",
+        "media_gb: { type: int, default: 150",
+    );
+    case
+}
+
+#[test]
+fn one_run_writes_every_report_and_reads_once() {
+    let case = changed();
+    let start = case.cloud().last();
+    let plain = case.ok("plan");
+    let middle = case.cloud().last();
+    let reported = case.ok(&format!("plan{}", all()));
+    assert_eq!(case.cloud().last() - middle, middle - start, "one set of reads");
+    let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(body(&plain.stdout), body(&reported.stdout), "the text stays on standard output");
+    let read = |form: &str| fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
+    assert!(read("md").contains("`vm.web.a` is replaced"));
+    assert!(read("html").starts_with("<!DOCTYPE html>"));
+    for form in ["json", "tfjson", "sarif", "gitlab", "codequality"] {
+        serde_json::from_str::<Value>(&read(form)).unwrap_or_else(|error| panic!("{form}: {error}"));
+    }
+    let log: Value = serde_json::from_str(&read("sarif")).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let replaced =
+        results.iter().find(|result| result["message"]["text"].as_str().unwrap().starts_with("vm.web.a"));
+    let place = &replaced.unwrap()["locations"][0]["physicalLocation"];
+    let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
+    let line = place["region"]["startLine"].as_u64().unwrap() as usize;
+    assert!(text.lines().nth(line - 1).unwrap().contains("template: debian-12"), "{place}");
+    assert!(read("prom").contains("stead_changes{stack=\"shop\",env=\"staging\",action=\"replace\"} 2"));
+    case.ok("plan -o out/saved.plan");
+    case.ok("show out/saved.plan --report md=out/saved.md").says(&["REPLACE"]);
+    assert!(fs::read_to_string(case.path("out/saved.md")).unwrap().contains("`vm.web.a` is replaced"));
+}
+
+#[test]
+fn no_changes_is_one_line_with_every_report_too() {
+    let case = Case::example("minimal").emulator();
+    case.ok("apply --yes");
+    let run = case.ok(&format!("plan{}", all()));
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    run.says(&["No changes"]);
+}
+
+#[test]
+fn secrets_are_in_no_report() {
+    let case = changed();
+    case.write("payment-key.example", "canary-in-the-mine");
+    case.ok(&format!("plan{}", all()));
+    for form in FORMS {
+        let text = fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
+        assert!(!text.contains("canary"), "{form}");
+    }
+}
+
+#[test]
+fn problems_of_a_configuration_are_reported_too() {
+    let case = Case::example("shop").emulator();
+    case.edit("shop.stead.yaml", "vpc: $vpc.main\n    ssh_keys", "vpc: $vpc.mian\n    ssh_keys");
+    for (command, code) in [("validate", 1), ("plan", 1)] {
+        case.fails(
+            code,
+            &format!("{command} --report sarif=out/{command}.sarif --report junit=out/{command}.xml"),
+        );
+        let log = fs::read_to_string(case.path(&format!("out/{command}.sarif"))).unwrap();
+        let log: Value = serde_json::from_str(&log).unwrap();
+        let result = &log["runs"][0]["results"][0];
+        assert_eq!((&result["ruleId"], &result["level"]), (&json!("S0201"), &json!("error")));
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("shop.stead.yaml"));
+        let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
+        let at = |key: &str| place["region"][key].as_u64().unwrap() as usize;
+        let line = text.lines().nth(at("startLine") - 1).unwrap();
+        assert_eq!(&line[at("startColumn") - 1..at("endColumn") - 1], "$vpc.mian");
+        let xml = fs::read_to_string(case.path(&format!("out/{command}.xml"))).unwrap();
+        assert!(xml.contains("S0201"), "{xml}");
+    }
+    case.fails(64, "validate --report html=x").says(&["this command has no report html", "junit"]);
+    case.fails(64, "plan --report mdd=x").says(&["did you mean md?"]);
+    case.fails(64, "plan --report md").says(&["FORMAT=PATH"]);
+    case.write("file", "");
+    case.fails(1, "plan --report md=file/x.md").says(&["file/x.md"]);
+}
+
+#[test]
+#[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
+fn the_page_filters_walks_and_loads_nothing() {
+    let case = changed();
+    case.ok("plan --report html=plan.html");
+    let mut browser = Browser::open(&format!("file://{}", case.path("plan.html").display()));
+    let shown = "[...document.querySelectorAll('.card')].filter((card) => !card.hidden).length";
+    browser.until(&format!("{shown} === 4"));
+    browser.value("document.querySelector('[data-filter=danger]').click()");
+    browser.until(&format!("{shown} === 3"));
+    browser.value("document.querySelector('[data-filter=all]').click()");
+    browser.press("j");
+    browser.until("document.querySelector('.card.at') !== null");
+    browser.value(
+        "(() => { const field = document.querySelector('nav input'); field.value = 'volume.media';
+         field.dispatchEvent(new Event('input', { bubbles: true })); })()",
+    );
+    browser.until(&format!("{shown} >= 1 && {shown} < 4"));
+    assert_eq!(
+        browser.value("JSON.parse(document.getElementById('plan').textContent).stack"),
+        json!("shop")
+    );
+    let asked = browser.told("Network.requestWillBeSent");
+    let elsewhere: Vec<_> = asked
+        .iter()
+        .filter_map(|request| request["request"]["url"].as_str())
+        .filter(|url| !url.starts_with("file:") && !url.starts_with("data:"))
+        .collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+}
