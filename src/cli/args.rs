@@ -327,7 +327,7 @@ pub struct PlanArgs {
     #[arg(long)]
     pub destroy: bool,
     /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
-    /// nothing, writes nothing, asks for no secret, and uses STEAD_READONLY_API_KEY if it is set
+    /// nothing, writes nothing but reports, asks for no secret, and uses STEAD_READONLY_API_KEY if it is set
     #[arg(long, conflicts_with = "out")]
     pub untrusted: bool,
     /// What it covers.
