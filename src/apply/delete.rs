@@ -45,7 +45,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Option<Intent>, StepError> {
         // An intent whose request may still be under way stays open: a later one says nothing of it.
         let mut open: Option<Armed> = None;
-        let mut refused = None;
+        let (mut refused, mut broken) = (None, None);
         for _ in 0..ATTEMPTS {
             match self.get(&target.key).await? {
                 None => return Ok(open.map(|armed| armed.intent)),
@@ -87,14 +87,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     self.not_sent(&armed.intent).await?;
                     self.progress(job, format!("{reason}; trying again"));
                 }
-                Mutation::Unknown { reason, .. } => {
+                Mutation::Unknown { reason, answer, .. } => {
                     self.progress(job, format!("{reason}; looking whether it is gone"));
+                    broken = answer;
                     open = Some(armed);
                 }
             }
         }
-        let silent =
-            || StepError::Unreachable(format!("the deletion got no answer in {ATTEMPTS} attempts"));
+        let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
+        let silent = || StepError::unanswered(text, broken);
         Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
     }
 
