@@ -32,6 +32,7 @@ mod questions;
 mod reading;
 mod rescue;
 mod rewriting;
+mod said;
 pub mod scaffold;
 mod session;
 pub mod settings;
