@@ -15,6 +15,8 @@ const MOST_NAMED: usize = 20;
 pub enum Occasion {
     /// A step of an apply.
     Step,
+    /// A step of a destruction.
+    Removal,
     /// A look at what is live: nothing was to be changed.
     Look,
     /// An action, once.
@@ -26,6 +28,7 @@ impl Occasion {
     const fn again(self) -> &'static str {
         match self {
             Self::Step => "apply again: it goes on where it stopped",
+            Self::Removal => "destroy again: it removes what stays",
             Self::Look => "run this again",
             Self::Act => "repeat it",
         }
@@ -43,20 +46,23 @@ pub struct InWords {
     pub next: String,
 }
 
-/// Returns a failure of a step in plain words.
+/// Returns a failure of a step of an apply in plain words.
 #[must_use]
 pub fn in_words(error: &StepError) -> InWords {
+    failed(error, Occasion::Step)
+}
+
+/// Returns a failure of a step in plain words.
+fn failed(error: &StepError, occasion: Occasion) -> InWords {
     let (means, next) = match error {
-        StepError::Refused(refusal) | StepError::Broken(refusal) => {
-            return refused(refusal, Occasion::Step);
-        }
+        StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
         StepError::Moved(_) => (
             "The object is not as the plan saw it, so it was left alone.",
             "Plan again and look at the difference.",
         ),
         StepError::Unsettled(_) => (
             "The service took the request, but the object did not reach a usable state.",
-            "Look at it with `stead get`; apply again goes on from there. lifecycle.timeouts gives it more time.",
+            "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
         ),
         StepError::Question(_) => (
             "Nobody can tell what became of the request, and guessing could make a second object.",
@@ -68,14 +74,14 @@ pub fn in_words(error: &StepError) -> InWords {
         ),
         StepError::Ledger(_) => (
             "The ledger could not be written, so nothing more was sent.",
-            "Make room or give access, then apply again: it first settles what was under way.",
+            "Make room or give access, then run it again: it first settles what was under way.",
         ),
         StepError::Failed(_) => {
-            ("stead could not go on with this resource.", "Mend the cause, then apply again.")
+            ("stead could not go on with this resource.", "Mend the cause, then run it again.")
         }
         StepError::Unreachable(_) => (
             "No usable answer came from the service.",
-            "Check the network and the service's address, then apply again: it first finds out what came of the request.",
+            "Check the network and the service's address, then run it again: it first finds out what came of the request.",
         ),
     };
     InWords { what: error.to_string(), means, next: next.to_owned() }
@@ -129,14 +135,16 @@ const fn meaning(status: u16, billing: bool) -> &'static str {
 fn advice(status: u16, billing: bool, occasion: Occasion) -> String {
     let again = occasion.again();
     let missing = match occasion {
-        Occasion::Step | Occasion::Look => "Plan again: it shows what is gone.",
+        Occasion::Step | Occasion::Removal | Occasion::Look => "Plan again: it shows what is gone.",
         Occasion::Act => "Check the id and the project: stead ls shows what there is.",
     };
     let wrong = match occasion {
         Occasion::Step => {
             "Correct the value that the message names; if `stead validate` should have said so, please report it."
         }
-        Occasion::Look => "If the message names nothing that you gave, please report it.",
+        Occasion::Removal | Occasion::Look => {
+            "If the message names nothing that you gave, please report it."
+        }
         Occasion::Act => "Correct the option that the message names, then repeat it.",
     };
     match (status, billing) {
@@ -146,14 +154,17 @@ fn advice(status: u16, billing: bool, occasion: Occasion) -> String {
         (403, true) => format!("Update the payment method, then {again}."),
         (403, false) => "Use a key with a role that may do it, or the right --project.".to_owned(),
         (404, _) => missing.to_owned(),
-        (409, _) => {
-            format!("Give it another name, or wait until the object is free, then {again}.")
+        (409, _) if occasion == Occasion::Removal => {
+            format!("Wait until nothing uses the object any more, or take away what does, then {again}.")
         }
+        (409, _) => format!("Give it another name, or wait until the object is free, then {again}."),
         (412, _) => format!("Do what the message says (raise or lift the cap), then {again}."),
         (429, _) => format!("Something else may use the same key: wait a minute, then {again}."),
         (501, _) => match occasion {
             Occasion::Step => "Take it out of the configuration.".to_owned(),
-            Occasion::Look | Occasion::Act => "There is nothing to do about it here.".to_owned(),
+            Occasion::Removal | Occasion::Look | Occasion::Act => {
+                "There is nothing to do about it here.".to_owned()
+            }
         },
         (503, _) => format!("Wait a few minutes, then {again}."),
         (500..=599, _) => {
@@ -182,7 +193,8 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
     let mut page = Page::new(style);
     page.line(head(outcome, ending, style));
     for (address, error) in &outcome.failed {
-        failure(&mut page, address, error);
+        let occasion = if ending.destroys { Occasion::Removal } else { Occasion::Step };
+        failure(&mut page, address, error, occasion);
     }
     for question in &outcome.questions {
         page.line(
@@ -193,14 +205,19 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
         page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Bang)).say("  ").say(note).hanging(5));
     }
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
+        let failed = outcome.failed.iter().map(|(address, _)| address);
+        let stays = failed.filter(|_| ending.destroys).chain(&outcome.skipped).cloned().collect::<Vec<_>>();
         names(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
-        names(&mut page, if ending.destroys { "stays" } else { "skipped" }, &outcome.skipped);
+        names(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
     }
     outputs(&mut page, outcome);
+    let mut text = page.finish();
     if let (Some(next), false) = (next(outcome, ending), ending.quiet) {
-        page.line(Line::indent(0).put(Role::Faint, "next: ").say(next));
+        // A line to copy from stays one line.
+        text.push_str(&Line::indent(0).put(Role::Faint, "next: ").say(next).unwrapped(style));
+        text.push('\n');
     }
-    page.finish()
+    text
 }
 
 fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
@@ -230,8 +247,8 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
     }
 }
 
-fn failure(page: &mut Page, address: &Address, error: &StepError) {
-    let words = in_words(error);
+fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
+    let words = failed(error, occasion);
     let column = if page.style().unicode { 4 } else { 5 };
     page.line(
         Line::indent(2)
@@ -331,7 +348,7 @@ mod tests {
               Add funds or a card, then apply again: it goes on where it stopped.
           ✗ database.main  status failed: no room
               The service took the request, but the object did not reach a usable state.
-              Look at it with `stead get`; apply again goes on from there.
+              Look at it with `stead get`; the next run goes on from there.
               lifecycle.timeouts gives it more time.
           ?  Which of vm-1 and vm-2 is vm.api?
           done     vpc.main
@@ -351,7 +368,17 @@ mod tests {
             ..Outcome::default()
         };
         let ending = Ending { destroys: true, again: "stead -e prod destroy", ..Ending::default() };
-        insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @"");
+        insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @r"
+        Partly destroyed: 1 done, 1 failed, 1 skipped
+          ✗ volume.media  409 Insufficient\u{1b}[2J balance
+              It clashes with what the service names: a name is taken, or an object is
+              busy or in use.
+              Wait until nothing uses the object any more, or take away what does, then
+              destroy again: it removes what stays.
+          gone     vm.web
+          stays    volume.media, project.shop
+        next: mend what failed, then stead -e prod destroy: it removes what stays
+        ");
         let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
         assert_eq!(page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
     }

@@ -30,8 +30,8 @@ fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
 fn each_status_is_explained_for_what_it_is() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (fault, words) in [
-        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at the moment", "apply again"]),
-        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the service", "apply again"]),
+        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at the", "apply again"]),
+        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "apply again"]),
     ] {
         case.cloud().faults(&[fault]);
         let run = case.fails(1, &format!("apply --yes {BOUNDS}"));
@@ -116,7 +116,7 @@ fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
     // The service shows the new value, and yet it does not run.
     case.ok("plan").says(&["app.web", "did not see it come to rest"]);
     case.fails(1, "apply --yes").says(&[&id, "failed"]);
-    case.ok("do redeploy app.web --yes");
+    case.ok("do redeploy app.web");
     case.ok("apply --yes");
     case.ok("plan").says(&["No changes"]);
 }
@@ -202,6 +202,25 @@ fn a_program_that_asks_gets_a_document_whatever_happens() {
     case.edit("stead.yaml", "size: 20", "sise: 20");
     let json = case.fails(1, "apply --yes --output json").json();
     assert!(json["error"].is_object() && json["diagnostics"].is_array(), "{json}");
+}
+
+#[test]
+fn whoever_stops_at_once_is_told_what_becomes_of_it() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    case.cloud().faults(&["POST /volumes=delay-20s:1"]);
+    let apply = begun(&case, "apply --yes --output json");
+    let pid = rustix::process::Pid::from_raw(apply.id().try_into().unwrap()).unwrap();
+    while case.cloud().mutations_since(0).is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    let run = Run::of(&apply.wait_with_output().unwrap());
+    assert_eq!(run.code, 130, "{}", run.all());
+    assert_eq!(run.json()["error"]["exit"], 130);
+    run.says(&["the next run finds out", "Go on with: stead apply"]);
 }
 
 #[test]

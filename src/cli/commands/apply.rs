@@ -254,9 +254,7 @@ impl<'a> Apply<'a> {
     /// Plans, shows, asks and runs, under the open ledger.
     async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
         let Self { session, project, connection, journal, .. } = self;
-        if let Some(exit) = self.recover().await? {
-            return Ok(exit);
-        }
+        self.recover().await?;
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.names();
         let pinned = reading::pinned(&connection.lock_file)?;
@@ -277,7 +275,11 @@ impl<'a> Apply<'a> {
         expected(order, &plan)?;
         let asking = agreed(session, project, &plan, order);
         if !plan.changes.is_empty() && !books::while_kept(journal, asking).await? {
-            session.ui.say(if order.destroy { "Nothing was removed." } else { "Nothing was applied." });
+            let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
+            if session.ui.json || session.ui.ndjson {
+                return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
+            }
+            session.ui.say(text);
             return Ok(Exit::Failed);
         }
         let exit = self.run_whole(&plan, world.known).await?;
@@ -287,9 +289,7 @@ impl<'a> Apply<'a> {
 
     /// Checks a saved plan against the live world and runs it, under the open ledger.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
-        if let Some(exit) = self.recover().await? {
-            return Ok(exit);
-        }
+        self.recover().await?;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;
         let mut wanted = saved.wanted(REGISTRY);
@@ -344,21 +344,21 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// Settles what an earlier run left open; an exit code when it was interrupted.
-    async fn recover(&self) -> Result<Option<Exit>, Failure> {
+    /// Settles what an earlier run left open.
+    async fn recover(&self) -> Result<(), Failure> {
         self.check_waterline()?;
         self.put_in_what_was_kept().await?;
         questions::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let telling = self.session.telling(self.connection, None);
         match self
             .watched(&telling, &Origin::default(), async |context| run::recover(context).await)
             .await?
         {
-            Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
-            Ended::Abandoned => Ok(Some(self.leave().await)),
+            Ended::Finished(result) => result.map_err(Failure::from),
+            Ended::Abandoned => Err(self.leave().await),
         }
     }
 
@@ -397,11 +397,14 @@ impl<'a> Apply<'a> {
     }
 
     /// Gives the ledger back as far as that goes at once: someone wants this process to end.
-    async fn leave(&self) -> Exit {
+    async fn leave(&self) -> Failure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
-        Exit::Interrupted
+        let again = format!("Go on with: {}", self.session.line("apply"));
+        Failure::new(Exit::Interrupted, "stopped at once")
+            .help("What was under way stands in the ledger: the next run finds out what came of it.")
+            .help(again)
     }
 
     /// Runs a plan and tells how it ended.
@@ -417,7 +420,7 @@ impl<'a> Apply<'a> {
         }
         let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
-        let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };
+        let Ended::Finished(mut outcome) = ended else { return Err(self.leave().await) };
         self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done {

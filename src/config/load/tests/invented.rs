@@ -47,6 +47,7 @@ const fn kind(
         shown_once: None,
         final_copy: None,
         revival: None,
+        rollout: None,
         actions: &[],
     }
 }
