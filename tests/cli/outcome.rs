@@ -1,7 +1,7 @@
 //! How things end, and what is said of it: refusals, roll-outs, secrets on their way, lines to copy.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
 fn each_status_is_explained_for_what_it_is() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (fault, words) in [
-        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at the", "apply again"]),
+        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "apply again"]),
         ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "apply again"]),
     ] {
         case.cloud().faults(&[fault]);
@@ -209,12 +209,12 @@ fn whoever_stops_at_once_is_told_what_becomes_of_it() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     case.cloud().faults(&["POST /volumes=delay-20s:1"]);
     let apply = begun(&case, "apply --yes --output json");
-    let pid = rustix::process::Pid::from_raw(apply.id().try_into().unwrap()).unwrap();
+    let pid = apply.id().to_string();
     while case.cloud().mutations_since(0).is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     for _ in 0..2 {
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        Command::new("kill").args(["-INT", &pid]).status().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(300));
     }
     let run = Run::of(&apply.wait_with_output().unwrap());
