@@ -30,8 +30,8 @@ fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
 fn each_status_is_explained_for_what_it_is() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (fault, words) in [
-        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "apply again"]),
-        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "apply again"]),
+        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "then apply"]),
+        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "then apply"]),
     ] {
         case.cloud().faults(&[fault]);
         let run = case.fails(1, &format!("apply --yes {BOUNDS}"));
