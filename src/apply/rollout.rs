@@ -14,7 +14,7 @@ use crate::ledger::record::Record;
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Effect, Kind, Run};
+use crate::model::schema::{Action, Effect, Kind, Run, Until};
 use crate::model::snapshot::Object;
 use crate::plan::change::PlannedCall;
 
@@ -93,12 +93,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     return Err(StepError::Unsettled(self.why(job, target, run, record).await));
                 }
                 Some(record) if now >= job.until => {
-                    let text = format!("{} is still {}, and the time is up", record.id, record.status);
-                    return Err(StepError::Unsettled(format!("{}: {text}", name(job, target, run))));
+                    let (what, id, status) = (one(run), &record.id, &record.status);
+                    let text = format!("{what} {id} is still {status}, and the time is up");
+                    return Err(StepError::Unsettled(text));
                 }
                 Some(record) if told.as_ref() == Some(&record.status) => {}
                 Some(record) => {
-                    self.progress(job, format!("waiting, deployment {}", record.status));
+                    self.progress(job, format!("waiting, {} {}", one(run), record.status));
                     told = Some(record.status.clone());
                 }
             }
@@ -121,18 +122,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     async fn why(&self, job: &Job<'_>, target: &Target, run: &Run, record: &Running) -> String {
-        let text = format!("{}: {} is {}", name(job, target, run), record.id, record.status);
+        let mut text = format!("{} {} is {}", one(run), record.id, record.status);
         match &record.error {
-            Some(error) => format!("{text}: {error}"),
+            Some(error) => text = format!("{text}: {error}"),
             None => {
                 let tail =
                     self.context.client.run_tail(job.kind, &target.key, run).await.unwrap_or_default();
-                if tail.is_empty() {
-                    text
-                } else {
-                    format!("{text}; its last words: {}", tail.join(" · "))
+                if !tail.is_empty() {
+                    text = format!("{text}; the last that was told: {}", tail.join(" · "));
                 }
             }
+        }
+        let address = job.address;
+        if let Some((feed, _)) = run.told_by {
+            text = format!("{text}; `stead do {feed} {address}` shows what happened");
+        }
+        match again(job.kind, run) {
+            Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
+            None => text,
         }
     }
 
@@ -141,8 +148,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 }
 
-fn name(job: &Job<'_>, target: &Target, run: &Run) -> String {
-    format!("{} of {} {}", run.listed_by, job.kind.name, target.key.id)
+/// Returns what one record is called: `deployment`.
+fn one(run: &Run) -> &'static str {
+    run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
+}
+
+/// Returns the action that begins another such record.
+fn again(kind: &Kind, run: &Run) -> Option<&'static str> {
+    let begins = |action: &&Action| matches!(action.until, Until::Finished(other) if other == run);
+    kind.actions.iter().find(begins).map(|action| action.name)
 }
 
 /// Tells whether a call changes how an object runs.

@@ -112,6 +112,8 @@ fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
     case.cloud().mutate("deployment", &id, &json!({ "status": "failed" }));
     let run = Run::of(&apply.wait_with_output().unwrap());
     assert_eq!(run.code, 1, "{}", run.all());
+    let words: Vec<&str> = run.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("`stead do redeploy app.web` tries the same again"), "{}", run.all());
     run.says(&["app.web", &id, "failed"]);
     // The service shows the new value, and yet it does not run.
     case.ok("plan").says(&["app.web", "did not see it come to rest"]);
