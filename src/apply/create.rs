@@ -343,7 +343,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let target = Target::of(job.kind, owned);
         let object = match self.settle(job, &target, Some(object)).await {
             Ok(object) => object,
-            Err(error) => return Err(self.explained(job, &target, error).await),
+            Err(error) => return Err(Box::pin(self.explained(job, &target, error)).await),
         };
         if let Some(name) = wire::unlike(job.kind, &birth.expected, &object) {
             return Err(StepError::Failed(format!(

@@ -89,7 +89,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let target = Target::of(job.kind, &owned);
         let values = self.evaluate_stored(job.address, change.desired).await?;
-        let rollout = self.foresee_rollout(job, &target, change.calls).await?;
+        let rollout = Box::pin(self.foresee_rollout(job, &target, change.calls)).await?;
         let mut object = None;
         let mut reached = Attributes::new();
         for planned in change.calls {
@@ -104,10 +104,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         // What was to bring it back did not.
         if job.kind.revival.is_some() && has_failed(job.kind, &object) {
             let text = format!("{} {} has failed", job.kind.name, target.key.id);
-            return Err(self.explained(job, &target, StepError::Unsettled(text)).await);
+            return Err(Box::pin(self.explained(job, &target, StepError::Unsettled(text))).await);
         }
         if let Some(rollout) = rollout {
-            self.roll_out(job, &target, &object, &rollout).await?;
+            Box::pin(self.roll_out(job, &target, &object, &rollout)).await?;
         }
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());

@@ -103,7 +103,12 @@ impl Session {
     pub(super) fn line(&self, command: &str) -> String {
         let said = self.settings.said.iter().map(String::as_str);
         let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
-        escape::line(&words.join(" ")).into_owned()
+        escape::line(words.join(" ").trim_end()).into_owned()
+    }
+
+    /// Returns a text in which the lines that answer a question are ones to copy.
+    pub(super) fn to_copy(&self, text: &str) -> String {
+        text.replace("stead resolve ", &format!("{} ", self.line("resolve")))
     }
 
     /// Returns what a plan is told besides the stack.

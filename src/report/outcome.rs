@@ -181,8 +181,8 @@ pub struct Ending<'a> {
     pub took: Option<&'a str>,
     /// Everything was to go.
     pub destroys: bool,
-    /// The command line that goes on.
-    pub again: &'a str,
+    /// How a command line begins that is to be copied: `stead -e prod`.
+    pub stead: &'a str,
     /// Leave the hint about the next step out.
     pub quiet: bool,
 }
@@ -249,6 +249,8 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
 
 fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
     let words = failed(error, occasion);
+    // Some failures name the resource themselves.
+    let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
     let column = if page.style().unicode { 4 } else { 5 };
     page.line(
         Line::indent(2)
@@ -256,7 +258,7 @@ fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occa
             .to_column(column)
             .put(Role::Strong, address.as_str())
             .say("  ")
-            .say(words.what)
+            .say(what)
             .hanging(6),
     );
     page.line(Line::indent(6).say(words.means).hanging(6));
@@ -282,16 +284,25 @@ fn outputs(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-/// Returns what to do now. What only a human can answer goes first: an apply stops there again.
+/// Returns what to do now. What only a human can answer goes first: nothing is done there before.
 fn next(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
-    let again = if ending.again.is_empty() { "stead apply" } else { ending.again };
-    let rest = if ending.destroys { "it removes what stays" } else { "it does the rest only" };
-    match (outcome.interrupted, outcome.failed.is_empty() && outcome.skipped.is_empty()) {
-        (true, _) => Some(format!("{again} goes on where it stopped")),
-        (false, false) if outcome.failed.is_empty() => Some(format!("{again} {rest}")),
-        (false, false) => Some(format!("mend what failed, then {again}: {rest}")),
-        (false, true) => None,
+    let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
+    let (again, rest) = if ending.destroys {
+        (format!("{stead} destroy"), "it removes what stays")
+    } else {
+        (format!("{stead} apply"), "it does the rest only")
+    };
+    let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Question(_));
+    if outcome.interrupted {
+        return Some(format!("{again} goes on where it stopped"));
     }
+    if !outcome.questions.is_empty() {
+        return Some(format!("answer what is asked, {stead} resolve, then {again}: {rest}"));
+    }
+    if outcome.failed.iter().any(mended) {
+        return Some(format!("mend what failed, then {again}: {rest}"));
+    }
+    (!outcome.failed.is_empty() || !outcome.skipped.is_empty()).then(|| format!("{again}: {rest}"))
 }
 
 #[cfg(test)]
@@ -353,7 +364,7 @@ mod tests {
           ?  Which of vm-1 and vm-2 is vm.api?
           done     vpc.main
           skipped  volume.media
-        next: mend what failed, then stead apply: it does the rest only
+        next: answer what is asked, stead resolve, then stead apply: it does the rest only
         ");
         let quiet = page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
         assert!(!quiet.contains("next:"));
@@ -367,7 +378,7 @@ mod tests {
             skipped: vec![Address::new("project", "shop")],
             ..Outcome::default()
         };
-        let ending = Ending { destroys: true, again: "stead -e prod destroy", ..Ending::default() };
+        let ending = Ending { destroys: true, stead: "stead -e prod", ..Ending::default() };
         insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @r"
         Partly destroyed: 1 done, 1 failed, 1 skipped
           ✗ volume.media  409 Insufficient\u{1b}[2J balance
@@ -411,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_broke_inside_the_service_is_no_trouble_of_the_network() {
-        let StepError::Refused(no_room) = refusal(503, None) else { unreachable!() };
+        let no_room = Refusal { status: 503, error: "E".into(), message: "m".into(), reason: None };
         let words = in_words(&StepError::Broken(no_room));
         assert!(words.means.contains("no room") && words.next.contains("apply again"), "{words:?}");
         assert!(in_words(&StepError::Unreachable("reset".into())).next.contains("network"));

@@ -234,3 +234,19 @@ fn whoever_expects_a_plan_agrees_to_it() {
     case.ok(&format!("apply --expect {plain}"));
     case.fails(5, &format!("apply --expect {fingerprint}")).says(&["nothing is left to do"]);
 }
+
+#[test]
+fn a_question_is_answered_by_a_line_to_copy() {
+    let flags = ["--fail", "POST /volumes=reset-after:1"];
+    let case = Case::new().file("here/stead.yaml", VOLUME).emulator_with(&flags);
+    let run = case.fails(1, &format!("apply -C here --yes --strict {BOUNDS}"));
+    assert!(!run.stdout.contains("volume.data  volume.data"), "{}", run.stdout);
+    run.says(&["next: answer what is asked, stead -C here resolve, then stead -C here apply"]);
+    let listed = case.ok("resolve -C here --output json").json();
+    let (handle, id) = (&listed["questions"][0]["handle"], &listed["questions"][0]["candidates"][0]);
+    let answer = format!("resolve -C here {} adopt {}", handle.as_str().unwrap(), id.as_str().unwrap());
+    case.ok("resolve -C here")
+        .says(&[&format!("stead {}", answer.replace("resolve -C here", "-C here resolve"))]);
+    assert_eq!(case.ok(&format!("{answer} --output json")).json()["answer"], "adopt");
+    case.ok("apply -C here --yes");
+}

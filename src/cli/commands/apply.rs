@@ -434,8 +434,9 @@ impl<'a> Apply<'a> {
         } else if !plan.changes.is_empty() || exit != Exit::Done {
             let took = words::took(clock.elapsed().saturating_sub(start));
             let destroys = plan.base.destroy;
-            let again = self.session.line(if destroys { "destroy" } else { "apply" });
-            let ending = Ending { took: Some(&took), destroys, again: &again, quiet: ui.quiet };
+            let stead = self.session.line("");
+            let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
+            outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
             ui.out(&outcome::page(&outcome, ending, ui.style));
         }
         Ok(exit)

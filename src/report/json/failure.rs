@@ -29,7 +29,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Event<'a> {
+struct Line<'a> {
     time: Timestamp,
     event: &'static str,
     error: ErrorEntry<'a>,
@@ -65,6 +65,6 @@ impl<'a> Ended<'a> {
     #[must_use]
     pub fn event(&self, time: Timestamp) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        compact(&Event { time, event: "error", error, diagnostics })
+        compact(&Line { time, event: "error", error, diagnostics })
     }
 }
