@@ -135,13 +135,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Mutation::Done(Some(object), secret) => {
                 self.born(job, birth, (&intent, before), *object, secret).await
             }
-            Mutation::Done(None, _) => self.lost(job, &intent, "the answer names no object", true).await,
+            Mutation::Done(None, _) => {
+                let error = StepError::Unreachable("the answer names no object".to_owned());
+                self.lost(job, &intent, error, true).await
+            }
             Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,
             Mutation::NotSent(reason) => {
                 self.not_sent(&intent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason)))
             }
-            Mutation::Unknown { reason, settled } => self.lost(job, &intent, &reason, settled).await,
+            Mutation::Unknown { reason, settled, answer } => {
+                self.lost(job, &intent, StepError::unanswered(reason, answer), settled).await
+            }
         }
     }
 
@@ -158,7 +163,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
             return Err(self.contradicted(job, intent, &oddity).await);
         }
-        let delivered = self.hand_on(job, secret);
+        let delivered = self.hand_on(job, &object.id, secret);
         let object = match self.read_back(job, birth, intent, object).await? {
             Ok(object) => object,
             Err(oddity) => return Err(self.contradicted(job, intent, &oddity).await),
@@ -168,7 +173,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Err(self.contradicted(job, intent, &oddity).await);
         }
         let owned = owned(intent, &object, false);
-        self.bind(job, birth, intent, &owned, delivered.is_in_hand()).await?;
+        // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
+        let is_delivered = matches!(delivered, Delivery::Done);
+        self.bind(job, birth, intent, &owned, is_delivered).await?;
         match delivered {
             Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
             Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
@@ -213,19 +220,23 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
     }
 
-    /// Delivers a secret that nobody has, of a kind that shows it again. Tells whether still nobody has
-    /// it: then a plan makes another object.
+    /// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
+    /// whether nobody has it: then a plan makes another object.
     pub(super) async fn still_lacks_secret(
         &self,
         job: &Job<'_>,
         target: &Target,
     ) -> Result<bool, StepError> {
         let lost = self.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
-        if !lost || job.kind.reveal().is_none() {
-            return Ok(lost);
+        if !lost {
+            return Ok(false);
         }
-        let secret = self.context.client.reveal(job.kind, &target.key).await.map_err(read_failed)?;
-        match self.hand_on(job, secret) {
+        let secret = match (self.context.kept)(job.address, &target.key.id) {
+            Some(secret) => Some(ShownOnce(secret)),
+            None if job.kind.reveal().is_none() => return Ok(true),
+            None => self.context.client.reveal(job.kind, &target.key).await.map_err(read_failed)?,
+        };
+        match self.hand_on(job, &target.key.id, secret) {
             Delivery::Done => Ok(false),
             Delivery::Missing => Ok(true),
             Delivery::Kept(text) | Delivery::Lost(text) => {
@@ -235,15 +246,16 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Delivers the secret that an answer shows once, before anything else is done with the answer.
-    fn hand_on(&self, job: &Job<'_>, secret: Option<ShownOnce>) -> Delivery {
+    fn hand_on(&self, job: &Job<'_>, id: &str, secret: Option<ShownOnce>) -> Delivery {
         match (secret, job.kind.shown_once) {
             (None, None) => Delivery::Done,
             (None, Some(_)) => Delivery::Missing,
-            (Some(ShownOnce(secret)), _) => match (self.context.deliver)(job.address, &secret) {
+            (Some(ShownOnce(secret)), _) => match (self.context.deliver)(job.address, id, &secret) {
                 Ok(()) => Delivery::Done,
-                Err(Undelivered { reason, kept: Some(place) }) => {
-                    Delivery::Kept(format!("could not be delivered ({reason}); it is kept in {place}"))
-                }
+                Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
+                    "could not be delivered ({reason}); it is kept in {place}, from where the next \
+                         apply delivers it"
+                )),
                 Err(Undelivered { reason, kept: None }) => {
                     Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
                 }
@@ -283,10 +295,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         &self,
         job: &Job<'_>,
         intent: &Intent,
-        reason: &str,
+        error: StepError,
         settled: bool,
     ) -> Result<Attempt, StepError> {
-        self.progress(job, format!("{reason}; looking for what came of the request"));
+        self.progress(job, format!("{error}; looking for what came of the request"));
         self.outlast(settled).await;
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         self.baselines.forget(job.kind, &scope).await;
@@ -294,7 +306,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
             Found::Absent => {
                 self.close(intent, ClosedOutcome::PresumedAbsent).await?;
-                Ok(Attempt::Vain(StepError::Unreachable(reason.to_owned())))
+                Ok(Attempt::Vain(error))
             }
         }
     }
@@ -329,7 +341,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         object: Object,
     ) -> Result<(), StepError> {
         let target = Target::of(job.kind, owned);
-        let object = self.settle(job, &target, Some(object)).await?;
+        let object = match self.settle(job, &target, Some(object)).await {
+            Ok(object) => object,
+            Err(error) => return Err(Box::pin(self.explained(job, &target, error)).await),
+        };
         if let Some(name) = wire::unlike(job.kind, &birth.expected, &object) {
             return Err(StepError::Failed(format!(
                 "the service does not keep {name}: {} was sent, the object shows {}",
@@ -357,12 +372,6 @@ enum Delivery {
     Kept(String),
     /// Nobody has it; why.
     Lost(String),
-}
-
-impl Delivery {
-    fn is_in_hand(&self) -> bool {
-        matches!(self, Self::Done | Self::Kept(_))
-    }
 }
 
 /// Tells why an answered object cannot be what the request made.

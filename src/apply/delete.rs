@@ -4,7 +4,7 @@
 use super::event::StepError;
 use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
-use super::wait::is_leaving;
+use super::wait::{TICK, is_leaving};
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
@@ -16,7 +16,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Object;
 
 /// Requests of one deletion, at most: it has one effect at most, as ids are never used twice.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: u32 = 3;
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Deletes an object that the ledger owns.
@@ -45,8 +45,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Option<Intent>, StepError> {
         // An intent whose request may still be under way stays open: a later one says nothing of it.
         let mut open: Option<Armed> = None;
-        let mut refused = None;
-        for _ in 0..ATTEMPTS {
+        let (mut refused, mut broken) = (None, None);
+        for attempt in 0..ATTEMPTS {
+            if open.is_some() {
+                self.clock().sleep(TICK * 4_u32.pow(attempt.saturating_sub(1))).await;
+            }
             match self.get(&target.key).await? {
                 None => return Ok(open.map(|armed| armed.intent)),
                 Some(live) => check_certificate(object, &live)?,
@@ -87,14 +90,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     self.not_sent(&armed.intent).await?;
                     self.progress(job, format!("{reason}; trying again"));
                 }
-                Mutation::Unknown { reason, .. } => {
+                Mutation::Unknown { reason, answer, .. } => {
                     self.progress(job, format!("{reason}; looking whether it is gone"));
+                    broken = answer;
                     open = Some(armed);
                 }
             }
         }
-        let silent =
-            || StepError::Unreachable(format!("the deletion got no answer in {ATTEMPTS} attempts"));
+        let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
+        let silent = || StepError::unanswered(text, broken);
         Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
     }
 

@@ -81,6 +81,9 @@ pub enum StepError {
     /// The service said no.
     #[error("{0}")]
     Refused(Refusal),
+    /// The service answered with an error of its own, 5xx.
+    #[error("{0}")]
+    Broken(Refusal),
     /// The object is not as the plan saw it.
     #[error("{0}")]
     Moved(String),
@@ -102,6 +105,13 @@ pub enum StepError {
     /// The service could not be reached.
     #[error("{0}")]
     Unreachable(String),
+}
+
+impl StepError {
+    /// Returns what it means that no request came to a known end: the service broke, where it said so.
+    pub(super) fn unanswered(reason: impl Into<String>, answer: Option<Refusal>) -> Self {
+        answer.map_or_else(|| Self::Unreachable(reason.into()), Self::Broken)
+    }
 }
 
 /// How an apply ended.

@@ -96,8 +96,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             }
             Ok(())
         };
+        // Between the limiter's refusal and the next try nothing is under way.
+        let back = || {
+            if left.replace(false) {
+                self.fence.out.set(self.fence.out.get() - 1);
+            }
+        };
         let bound = self.context.bounds.sending;
-        let request = pin!(request(self.context.client.changes(&gate)));
+        let request = pin!(request(self.context.client.changes(&gate).telling_back(&back)));
         let time = pin!(self.clock().sleep(bound));
         let ended = select(request, time).await;
         if left.get() {
@@ -110,7 +116,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Either::Left((mutation, _)) => mutation,
             Either::Right(((), _)) if left.get() => {
                 let reason = format!("no answer within {} s", bound.as_secs());
-                Mutation::Unknown { reason, settled: false }
+                Mutation::Unknown { reason, settled: false, answer: None }
             }
             Either::Right(((), _)) => Mutation::NotSent(waited(bound)),
         })

@@ -10,6 +10,7 @@ mod fence;
 mod finish;
 mod recover;
 mod resolve;
+mod rollout;
 pub mod run;
 pub mod schedule;
 mod scribe;

@@ -38,9 +38,11 @@ pub struct Context<'a, C, K, R, S> {
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
     /// Packs directories of sources.
     pub sources: &'a dyn Pack,
-    /// Takes a secret that is shown once; durable on return. For a resource without a
+    /// Takes the secret of an object, which is shown once; durable on return. For a resource without a
     /// `deliver_secret` it drops the secret and says yes.
-    pub deliver: &'a dyn Fn(&Address, &Secret) -> Result<(), Undelivered>,
+    pub deliver: &'a dyn Fn(&Address, &str, &Secret) -> Result<(), Undelivered>,
+    /// Returns the secret of an object that its sink did not take and that was kept instead.
+    pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
     /// Keeps facts that the ledger does not take, somewhere else: the next run puts them in.
     pub rescue: &'a dyn Fn(&[Record]),
     /// Told what happens.

@@ -9,7 +9,7 @@ use super::event::StepError;
 use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::upload::begun_by;
-use super::wait::{at_rest, has_failed};
+use super::wait::{at_rest, has_failed, is_in_use};
 use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
@@ -89,6 +89,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let target = Target::of(job.kind, &owned);
         let values = self.evaluate_stored(job.address, change.desired).await?;
+        let rollout = Box::pin(self.foresee_rollout(job, &target, change.calls)).await?;
         let mut object = None;
         let mut reached = Attributes::new();
         for planned in change.calls {
@@ -103,7 +104,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         // What was to bring it back did not.
         if job.kind.revival.is_some() && has_failed(job.kind, &object) {
             let text = format!("{} {} has failed", job.kind.name, target.key.id);
-            return Err(StepError::Unsettled(text));
+            return Err(Box::pin(self.explained(job, &target, StepError::Unsettled(text))).await);
+        }
+        if let Some(rollout) = rollout {
+            Box::pin(self.roll_out(job, &target, &object, &rollout)).await?;
         }
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
@@ -182,7 +186,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let key = self.secret_key();
         let (to_send, until) = self.to_send(job, target, step).await?;
         let job = &Job { until, ..*job };
-        let mut open: Option<Intent> = None;
+        let (mut open, mut broken): (Option<Intent>, _) = (None, None);
         for _ in 0..ATTEMPTS {
             let object = self.rested(job, target).await?;
             match stand(job.kind, step, reached, &object, &key) {
@@ -218,15 +222,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     self.not_sent(&armed.intent).await?;
                     self.progress(job, format!("{reason}; trying again"));
                 }
-                Mutation::Unknown { reason, settled } => {
+                Mutation::Unknown { reason, settled, answer } => {
                     self.progress(job, format!("{reason}; looking whether the call had its effect"));
                     self.outlast(settled).await;
-                    open = Some(armed.intent);
+                    (open, broken) = (Some(armed.intent), answer);
                 }
             }
         }
         let text = format!("{} got no answer in {ATTEMPTS} attempts", step.call.name);
-        Err(StepError::Unreachable(text))
+        Err(StepError::unanswered(text, broken))
     }
 
     async fn intend_move(
@@ -423,7 +427,8 @@ pub(super) fn stand(
         };
         let live = step.veiled(name, object.attributes.get(name));
         let is = |value: &Value| wire::same_sealed(attribute, &live, value, key);
-        if is(target) || (!attribute.is_writable() && in_use(kind, object)) {
+        // What brings an object back has nothing left to do when it is in use.
+        if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
             continue;
         }
         let unlinked = matches!(attribute.change, OnChange::Link { .. }) && is(&Value::Null);
@@ -433,13 +438,6 @@ pub(super) fn stand(
         all_there = false;
     }
     if all_there { Stand::There } else { Stand::Before }
-}
-
-/// Tells whether an object is in use: what brings it back has nothing left to do then.
-fn in_use(kind: &Kind, object: &Object) -> bool {
-    kind.api.ready.is_some_and(|ready| {
-        object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
-    })
 }
 
 /// Tells whether the effect of a move can be seen.

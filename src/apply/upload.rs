@@ -115,14 +115,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         loop {
             self.standing()?;
             let changes = self.context.client.changes(&gate);
-            let reason = match changes.grant(grant, &target.key, target.project.as_ref()).await {
+            let (reason, answer) = match changes.grant(grant, &target.key, target.project.as_ref()).await {
                 Ok(granted) => return Ok(granted),
                 Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
-                Err(Mutation::NotSent(reason) | Mutation::Unknown { reason, .. }) => reason,
-                Err(Mutation::Done(..)) => "no address to upload to was signed".to_owned(),
+                Err(Mutation::NotSent(reason)) => (reason, None),
+                Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
+                Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
             };
             if attempts == ATTEMPTS {
-                return Err(StepError::Unreachable(reason));
+                return Err(StepError::unanswered(reason, answer));
             }
             attempts += 1;
             self.progress(job, format!("{reason}; trying again"));
@@ -164,10 +165,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let client = self.context.client;
             let status = client.run_status(job.kind, &target.key, run, id).await.map_err(read_failed)?;
             let now = self.clock().elapsed();
+            let why = status.as_ref().and_then(|record| record.error.clone());
+            let status = status.map(|record| record.status);
             match status.as_deref() {
                 Some(status) if run.done.contains(&status) => return Ok(()),
                 Some(status) if run.failed.contains(&status) => {
-                    return Err(StepError::Unsettled(format!("{} is {status}", name())));
+                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                    return Err(StepError::Unsettled(format!("{} is {status}{why}", name())));
                 }
                 // A service that keeps no such list: the object's own status must do.
                 None if now >= unlisted => return Ok(()),

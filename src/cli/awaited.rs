@@ -17,6 +17,7 @@ use crate::ledger::entry::{Generated, Ledger};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
+use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Snapshot;
 use crate::plan::change::{Operation, Plan};
@@ -142,12 +143,20 @@ pub(super) fn check_sinks(project: &Project) -> Result<(), Failure> {
         if let SecretSink::Program(name) = sink
             && !project.settings.sinks.contains_key(name)
         {
+            let sinks: Vec<&str> = project.settings.sinks.keys().map(Name::as_str).collect();
+            let profile = project.settings.profile.as_deref().unwrap_or("default");
+            let known = match (nearest(name, sinks.iter().copied()), &*sinks) {
+                (Some(near), _) => format!("Did you mean `{near}`?"),
+                (None, []) => format!("The profile {profile} has no sinks."),
+                (None, sinks) => format!("Those of the profile {profile} are: {}.", sinks.join(", ")),
+            };
             return Err(Failure::new(
                 Exit::Usage,
                 format!("{address}: your settings name no sink `{name}`; nothing was applied"),
             )
+            .help(known)
             .help(format!(
-                "Write it in your settings.toml: [profiles.default.sinks] {name} = [\"PROGRAM\", …];"
+                "Write it in your settings.toml: [profiles.{profile}.sinks] {name} = [\"PROGRAM\", …];"
             ))
             .help("it takes the secret by its standard input."));
         }

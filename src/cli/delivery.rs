@@ -1,5 +1,6 @@
 //! Delivers a secret that is shown once to the sink that its block names.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::apply::run::Undelivered;
@@ -9,6 +10,7 @@ use crate::cli::program::PATIENCE;
 use crate::cli::project::Project;
 use crate::cli::rescue::Rescue;
 use crate::config::stack::SecretSink;
+use crate::ledger::entry::{Entry, Ledger};
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 
@@ -17,8 +19,8 @@ use crate::model::secret::Secret;
 pub(super) fn to_sinks<'a>(
     project: &'a Project,
     rescue: &'a Rescue,
-) -> impl Fn(&Address, &Secret) -> Result<(), Undelivered> + 'a {
-    move |address, secret| {
+) -> impl Fn(&Address, &str, &Secret) -> Result<(), Undelivered> + 'a {
+    move |address, id, secret| {
         let Some(sink) = project.stack.resources.get(address).and_then(|r| r.deliver_secret.as_ref())
         else {
             return Ok(());
@@ -27,10 +29,34 @@ pub(super) fn to_sinks<'a>(
             reason: format!("{error:#}"),
             kept: secret
                 .expose()
-                .and_then(|text| rescue.keep_secret(address, text).ok())
+                .and_then(|text| rescue.keep_secret((address, id), text).ok())
                 .map(|path| files::shown(&path)),
-        })
+        })?;
+        // Its sink has it: a second copy is one too many.
+        rescue.drop_secret((address, id));
+        Ok(())
     }
+}
+
+/// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
+pub(super) fn kept<'a>(
+    project: &'a Project,
+    rescue: &'a Rescue,
+) -> impl Fn(&Address, &str) -> Option<Secret> + 'a {
+    move |address, id| {
+        project.stack.resources.get(address)?.deliver_secret.as_ref()?;
+        rescue.kept_secret((address, id))
+    }
+}
+
+/// Returns the resources whose secrets did not reach their sinks and are kept on this machine.
+pub(super) fn undelivered(project: &Project, ledger: &Ledger) -> BTreeSet<Address> {
+    let rescue = Rescue::new(project.settings.state.as_deref(), ledger.identity.lineage);
+    let kept = kept(project, &rescue);
+    let is_kept = |(address, entry): &(&Address, &Entry)| {
+        entry.secret_lost && entry.current.as_ref().is_some_and(|own| kept(address, &own.id).is_some())
+    };
+    ledger.entries.iter().filter(is_kept).map(|(address, _)| address.clone()).collect()
 }
 
 /// Puts a secret where it goes; durable on return.

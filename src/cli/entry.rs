@@ -1,5 +1,6 @@
 //! The way in: arguments, settings, one command, the exit code.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,7 +18,9 @@ use super::settings::{self, Settings, Variables};
 use super::term::Terminal;
 use super::ui::Ui;
 use super::who;
-use crate::report::escape;
+use crate::cloud::system::SystemClock;
+use crate::model::clock::Clock;
+use crate::report::{escape, json};
 
 /// Runs the command line of this process.
 #[must_use]
@@ -29,13 +32,21 @@ pub fn main() -> ExitCode {
 fn run() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => {
+            let exit = usage(&error);
+            if exit == Exit::Usage {
+                for_programs(error.render().to_string().trim_end(), &Terminal::look().variables);
+            }
+            return exit;
+        }
     };
     let terminal = Terminal::look();
     let (mut settings, slip) = match settings(&cli, &terminal.variables) {
         Ok(found) => found,
         Err(error) => {
-            Ui::complain(&format!("error: {}", escape::line(&error.to_string())));
+            let message = error.to_string();
+            Ui::complain(&format!("error: {}", escape::line(&message)));
+            for_programs(&message, &terminal.variables);
             return Exit::Usage;
         }
     };
@@ -63,6 +74,27 @@ fn run() -> Exit {
         Ok(exit) => exit,
         Err(failure) => session.complain(&failure),
     }
+}
+
+/// Tells a program, which reads standard output alone, why there is no result: the command line or the
+/// settings could not be used, so that the form it wants is only looked for.
+fn for_programs(message: &str, variables: &Variables) {
+    let mut form = variables.get("STEAD_OUTPUT").cloned();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--output") {
+            Some("") => form = words.next(),
+            Some(rest) => form = rest.strip_prefix('=').map(str::to_owned).or(form),
+            None => {}
+        }
+    }
+    let ended = json::Ended { message, help: &[], rejected: None, exit: Exit::Usage.code() };
+    // A reader that went away is no reason to fail.
+    let _ = match form.as_deref() {
+        Some("json") => write!(std::io::stdout(), "{}", ended.document()),
+        Some("ndjson") => writeln!(std::io::stdout(), "{}", ended.event(SystemClock.now())),
+        _ => Ok(()),
+    };
 }
 
 /// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is

@@ -155,7 +155,8 @@ impl Exit {
             StepError::Refused(refusal) => Self::of_refusal(refusal),
             StepError::Moved(_) => Self::OutOfDate,
             StepError::Displaced(_) => Self::Locked,
-            StepError::Unsettled(_)
+            StepError::Broken(_)
+            | StepError::Unsettled(_)
             | StepError::Question(_)
             | StepError::Ledger(_)
             | StepError::Failed(_)
@@ -177,7 +178,7 @@ impl Exit {
     pub const fn of_read(error: &ReadError) -> Self {
         match error {
             ReadError::Refused { refusal, .. } => Self::of_refusal(refusal),
-            ReadError::Failed { .. } => Self::Failed,
+            ReadError::Broken { .. } | ReadError::Failed { .. } => Self::Failed,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::apply::event::StepError;
 use crate::cloud::client::ReadError;
 use crate::config::load::Rejected;
 use crate::ledger::store::StoreError;
-use crate::report::outcome;
+use crate::report::outcome::{self, Occasion};
 
 /// Why a command ends badly.
 #[derive(Debug)]
@@ -97,13 +97,8 @@ impl From<ReadError> for Failure {
         let exit = Exit::of_read(&error);
         let failure = Self::new(exit, error.to_string());
         match &error {
-            ReadError::Refused { refusal, .. } => {
-                let words = outcome::refused(
-                    refusal.status,
-                    &refusal.error,
-                    &refusal.message,
-                    refusal.reason.as_deref(),
-                );
+            ReadError::Refused { refusal, .. } | ReadError::Broken { refusal, .. } => {
+                let words = outcome::refused(refusal, Occasion::Look);
                 failure.help(words.means).help(words.next)
             }
             ReadError::Failed { .. } => {

@@ -33,6 +33,7 @@ mod reading;
 mod reports;
 mod rescue;
 mod rewriting;
+mod said;
 pub mod scaffold;
 mod session;
 pub mod settings;

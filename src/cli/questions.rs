@@ -8,9 +8,9 @@ use crate::report::escape;
 /// Says each open question in one line, with the ways to answer it; and what may become one.
 pub(super) fn remind(session: &Session, ledger: &Ledger) {
     for text in ledger.questions.keys().filter_map(|op| question::told(ledger, *op)) {
-        session.ui.say(&format!("question: {}", escape::line(&text)));
+        session.ui.say(&format!("question: {}", session.to_copy(&escape::line(&text))));
     }
     for text in question::expected(ledger) {
-        session.ui.say(&format!("note: {}", escape::line(&text)));
+        session.ui.say(&format!("note: {}", session.to_copy(&escape::line(&text))));
     }
 }

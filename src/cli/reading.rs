@@ -9,6 +9,7 @@ use futures_util::try_join;
 use super::awaited::{self, Secrets};
 use super::books;
 use super::connect::Connection;
+use super::delivery;
 use super::elsewhere;
 use super::failure::Failure;
 use super::files;
@@ -78,11 +79,16 @@ pub(super) async fn plan(
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
     let adopts = !options.adopt.is_empty() || !project.stack.declarations.imports.is_empty();
+    let undelivered = delivery::undelivered(project, ledger);
     let options = &if adopts {
-        Options { foreign: books::foreign(project, &connection.place).await?, ..options.clone() }
+        let foreign = books::foreign(project, &connection.place).await?;
+        Options { foreign, undelivered, ..options.clone() }
     } else {
-        options.clone()
+        Options { undelivered, ..options.clone() }
     };
+    if !(options.destroy || options.only_looks || project.settings.untrusted) {
+        awaited::check_sinks(project)?;
+    }
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
     let mut world = world(connection, &wanted, &tables, pinned).await?;
     let mut whole = None;

@@ -10,6 +10,7 @@ use super::files;
 use super::ui::Ui;
 use crate::ledger::record::Record;
 use crate::model::address::Address;
+use crate::model::secret::Secret;
 
 /// Where things are kept for one ledger.
 #[derive(Debug, Clone)]
@@ -80,14 +81,27 @@ impl Rescue {
         }
     }
 
-    /// Keeps a secret; returns the file.
+    /// Keeps the secret of an object; returns the file.
     ///
     /// # Errors
     /// When there is no place for it.
-    pub(super) fn keep_secret(&self, address: &Address, text: &str) -> anyhow::Result<PathBuf> {
-        let path = self.file(&format!("secret-{address}"))?;
+    pub(super) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.file(&secret_of(of))?;
         files::write_private(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
+    }
+
+    /// Returns the secret of an object that was kept; one that cannot be read is none.
+    pub(super) fn kept_secret(&self, of: (&Address, &str)) -> Option<Secret> {
+        let text = files::read_optional(&self.place(&secret_of(of))?).ok()??;
+        Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
+    }
+
+    /// Drops a secret that was kept: it is where it should be.
+    pub(super) fn drop_secret(&self, of: (&Address, &str)) {
+        if let Some(path) = self.place(&secret_of(of)) {
+            files::remove(&path);
+        }
     }
 
     fn file(&self, what: &str) -> anyhow::Result<PathBuf> {
@@ -98,4 +112,16 @@ impl Rescue {
         files::make_private_directory(directory)?;
         Ok(directory.join(format!("{}-{what}", self.lineage)))
     }
+
+    /// Returns where something is kept, if it is; makes nothing.
+    fn place(&self, what: &str) -> Option<PathBuf> {
+        Some(self.directory.as_ref()?.join(format!("{}-{what}", self.lineage)))
+    }
+}
+
+/// Returns the name for the secret of an object. Ids are of the service: what is no part of a file's name
+/// in them is left out.
+fn secret_of((address, id): (&Address, &str)) -> String {
+    let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())
 }

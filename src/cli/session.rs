@@ -1,21 +1,32 @@
 //! `Session`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
 
+use std::cell::Cell;
+use std::time::Duration;
+
 use super::args::Scope;
 use super::backend;
 use super::connect::{Connection, Time};
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
 use super::project::Project;
-use super::settings::{Cloud, DEFAULT_DIR, Settings};
-use super::telling::Telling;
+use super::settings::Settings;
+use super::telling::{Telling, waiting};
 use super::ui::Ui;
+use crate::cloud::system::SystemClock;
 use crate::ledger::place::Place;
 use crate::model::address::Name;
+use crate::model::clock::Clock;
 use crate::model::expression::Expression;
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
-use crate::report::{diagnostics, escape, json};
+use crate::report::json::Ended;
+use crate::report::{diagnostics, escape};
+
+/// Waits before a further try of a read that are worth telling.
+const NOTABLE: Duration = Duration::from_secs(2);
+
+/// Time within which several of them are told once.
+const BURST: Duration = Duration::from_secs(5);
 
 /// One command's settings and doors.
 pub(super) struct Session {
@@ -35,10 +46,19 @@ impl Session {
     /// Tells why a command failed; returns its exit code.
     pub(super) fn complain(&self, failure: &Failure) -> Exit {
         let ui = &self.ui;
+        let ended = Ended {
+            message: &failure.message,
+            help: &failure.help,
+            rejected: failure.rejected.as_deref(),
+            exit: failure.exit.code(),
+        };
+        if ui.ndjson {
+            ui.out(&(ended.event(SystemClock.now()) + "\n"));
+        } else if ui.json {
+            ui.out(&ended.document());
+        }
         if let Some(rejected) = &failure.rejected {
-            if ui.json {
-                ui.out(&json::diagnostics(&rejected.diagnostics, &rejected.sources));
-            } else {
+            if !ui.json {
                 let page = diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style);
                 Ui::complain(page.trim_end());
             }
@@ -76,19 +96,19 @@ impl Session {
 
     /// Says which command comes next, with the flags that this one had; `why` follows it.
     pub(super) fn next(&self, command: &str, why: &str) {
-        let settings = &self.settings;
-        let mut words = vec!["stead".to_owned()];
-        if settings.dir.as_os_str() != DEFAULT_DIR {
-            words.extend(["-C".to_owned(), files::shown(&settings.dir)]);
-        }
-        if let Some(environment) = &settings.env {
-            words.extend(["-e".to_owned(), environment.to_string()]);
-        }
-        if settings.cloud == Cloud::Local {
-            words.push("--cloud local".to_owned());
-        }
-        words.push(command.to_owned());
-        self.ui.next(format!("{} {why}", words.join(" ")).trim_end());
+        self.ui.next(format!("{} {why}", self.line(command)).trim_end());
+    }
+
+    /// Returns a command line to copy, with the flags that this one had.
+    pub(super) fn line(&self, command: &str) -> String {
+        let said = self.settings.said.iter().map(String::as_str);
+        let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
+        escape::line(words.join(" ").trim_end()).into_owned()
+    }
+
+    /// Returns a text in which the lines that answer a question are ones to copy.
+    pub(super) fn to_copy(&self, text: &str) -> String {
+        text.replace("stead resolve ", &format!("{} ", self.line("resolve")))
     }
 
     /// Returns what a plan is told besides the stack.
@@ -142,7 +162,17 @@ impl Session {
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
     pub(super) fn connect(&self, project: &Project) -> Result<Connection, Failure> {
-        Connection::open(&self.settings, &project.stack, &project.directory)
+        let connection = Connection::open(&self.settings, &project.stack, &project.directory)?;
+        let (ui, last) = (self.ui, Cell::new(None::<Duration>));
+        connection.client.on_wait(move |wait| {
+            let now = SystemClock.elapsed();
+            let soon = last.get().is_some_and(|told| now.saturating_sub(told) < BURST);
+            if wait.pause >= NOTABLE && !soon {
+                last.set(Some(now));
+                ui.say(&escape::line(&waiting(wait)));
+            }
+        });
+        Ok(connection)
     }
 
     /// Returns what tells of an apply while it runs.

@@ -11,6 +11,7 @@ use super::args::{CloudChoice, ColorChoice, Global, Output};
 use super::credentials;
 use super::profile::{ProfileError, Profiles, Words};
 use super::program::{self, Program};
+use super::said;
 use crate::ledger::place::without_password;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
@@ -24,6 +25,8 @@ pub type Variables = BTreeMap<String, String>;
 /// What holds for a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// What was said by flag and decides: the next command says it, too.
+    pub said: Vec<String>,
     /// The profile in use.
     pub profile: Option<Name>,
     /// The environment asked for.
@@ -174,6 +177,7 @@ fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
 /// # Errors
 /// When a value is not one of those allowed, or there is no such profile.
 pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
+    let said = said::flags(&flags);
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
     let key = |name: &str| text(name).map(|key| Secret::new(key.trim()));
     let profile =
@@ -187,6 +191,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         }
     }
     Ok(Settings {
+        said,
         cloud: cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
         env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)).or(profile.env),
         dir: flags

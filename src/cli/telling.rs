@@ -2,21 +2,52 @@
 //! for each transition elsewhere, or one JSON event a line.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::ui::Ui;
 use crate::apply::event::Event;
-use crate::model::clock::Clock;
+use crate::cloud::client::{Client, Wait};
+use crate::cloud::exchange::Cloud;
+use crate::model::clock::{Clock, Random};
 use crate::plan::change::Plan;
 use crate::report::board::Board;
 use crate::report::ndjson;
 use crate::report::progress::Live;
 use crate::report::transitions::Transitions;
+use crate::report::words;
 
 /// Rows that the live table takes at most.
 const ROWS: usize = 16;
+
+/// Waits before requests that are sent again, or held back: the client tells of them while nobody else can
+/// speak, so they are taken down, and told in turn.
+pub(super) struct Waits(Rc<RefCell<Vec<Event>>>);
+
+impl Waits {
+    /// Begins to listen to a client.
+    pub(super) fn of<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let taken_down = Rc::clone(&heard);
+        client.on_wait(move |wait| {
+            let event = Event::Retrying { step: None, text: waiting(wait) };
+            taken_down.borrow_mut().push(event);
+        });
+        Self(heard)
+    }
+
+    /// Returns what was heard since the last time.
+    pub(super) fn heard(&self) -> Vec<Event> {
+        self.0.take()
+    }
+}
+
+/// Says that a request waits, why, and for how long.
+pub(super) fn waiting(wait: &Wait) -> String {
+    format!("{}: {}; goes on in {}", wait.request, wait.reason, words::took(wait.pause))
+}
 
 /// One apply's voice.
 pub(super) struct Telling<'a, K> {

@@ -116,7 +116,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
     /// Sends an action once; again only when the limiter refused it, for then it had no effect.
     pub async fn act(&self, ask: &Ask) -> Acted {
-        match self.client.send_mutation(&ask.request(), self.gate).await {
+        match self.client.send_mutation(&ask.request(), self.gate, self.back).await {
             Settled::Ended(mutation) => Acted::Ended(mutation),
             Settled::Success(json) => Acted::Done(json),
         }

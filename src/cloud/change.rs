@@ -25,9 +25,17 @@ pub type Gate<'g> = &'g dyn Fn(Duration) -> Result<(), String>;
 pub struct Changes<'c, C, K, R> {
     pub(super) client: &'c Client<C, K, R>,
     pub(super) gate: Gate<'c>,
+    /// Told when the limiter refused a request: it is not under way any more, and waits to be sent again.
+    pub(super) back: &'c dyn Fn(),
 }
 
-impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
+impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
+    /// Tells `back` whenever a request came back refused by the limiter, before it passes the gate again.
+    #[must_use]
+    pub fn telling_back(self, back: &'c dyn Fn()) -> Self {
+        Self { back, ..self }
+    }
+
     /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
     pub async fn create(
         &self,
@@ -98,6 +106,6 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
             body: (!empty).then_some(body),
             deadline: MUTATION_DEADLINE,
         };
-        self.client.send_mutation(&request, self.gate).await
+        self.client.send_mutation(&request, self.gate, self.back).await
     }
 }

@@ -73,6 +73,8 @@ pub enum Mutation {
         reason: String,
         /// The service answered, if only with an error: the request is not under way any more.
         settled: bool,
+        /// What it answered: a complete 5xx envelope.
+        answer: Option<Refusal>,
     },
 }
 
@@ -100,6 +102,14 @@ pub enum ReadError {
     /// The service said no, and will say so again.
     #[error("{request}: {refusal}")]
     Refused {
+        /// `GET /api/v1/vms`.
+        request: String,
+        /// What it said.
+        refusal: Refusal,
+    },
+    /// The service answered with an error of its own, 5xx, as often as it was asked.
+    #[error("{request}: {refusal}")]
+    Broken {
         /// `GET /api/v1/vms`.
         request: String,
         /// What it said.
@@ -284,7 +294,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Returns the way to send requests that change something: each passes `gate` first.
     pub fn changes<'c>(&'c self, gate: Gate<'c>) -> Changes<'c, C, K, R> {
-        Changes { client: self, gate }
+        Changes { client: self, gate, back: &|| () }
     }
 }
 

@@ -19,7 +19,7 @@ mod outcome;
 mod paging;
 mod refresh;
 mod retry;
-mod run;
+pub mod run;
 mod send;
 mod turnstile;
 

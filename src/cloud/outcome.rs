@@ -22,7 +22,7 @@ pub(super) enum Settled {
 }
 
 fn unknown(reason: impl Into<String>, settled: bool) -> Mutation {
-    Mutation::Unknown { reason: reason.into(), settled }
+    Mutation::Unknown { reason: reason.into(), settled, answer: None }
 }
 
 /// Returns the refusal of an answer with a complete error envelope.
@@ -45,7 +45,9 @@ pub(super) fn classify(result: Result<Answer, ExchangeError>) -> Settled {
         (200..=299, _) => return success(&answer),
         (408, _) => unknown("408, the service waited too long", false),
         (400..=499 | 501, Some(refusal)) => Mutation::Refused(refusal),
-        (500..=599, Some(refusal)) => unknown(refusal.to_string(), true),
+        (500..=599, Some(refusal)) => {
+            Mutation::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
+        }
         (status @ 300..=399, _) => {
             unknown(format!("{status} redirects, and no redirect is followed"), false)
         }

@@ -29,6 +29,7 @@ pub enum Failure {
 #[derive(Debug, Clone)]
 pub struct Retry {
     started: Duration,
+    longest: Duration,
     tries: u32,
     limited: u32,
 }
@@ -37,7 +38,13 @@ impl Retry {
     /// Returns a fresh count for a request that is first sent now.
     #[must_use]
     pub fn new(now: Duration) -> Self {
-        Self { started: now, tries: 0, limited: 0 }
+        Self { started: now, longest: LONGEST, tries: 0, limited: 0 }
+    }
+
+    /// Returns the same for a request that has less time.
+    #[must_use]
+    pub fn within(self, longest: Duration) -> Self {
+        Self { longest, ..self }
     }
 
     /// Returns how long to wait before the next sending; `None` when it is time to give up.
@@ -54,7 +61,7 @@ impl Retry {
                 (self.tries < MOST_TRIES).then_some(wait.max(asked.min(LONGEST_WAIT)))?
             }
         };
-        (now + wait <= self.started + LONGEST).then_some(wait)
+        (now + wait <= self.started + self.longest).then_some(wait)
     }
 }
 

@@ -23,6 +23,10 @@ pub(super) const READ_DEADLINE: Duration = Duration::from_secs(30);
 /// Most sendings of a request whose answer is only looked at.
 const MOST_LOOKS: u32 = 3;
 
+/// No sending of a change that the limiter refuses starts later than this after the first: whoever intends
+/// it knows then that it was refused, and does not have to look for what came of it.
+const CHANGE_LONGEST: Duration = Duration::from_secs(90);
+
 /// Waits for the limiter that are worth telling.
 const NOTABLE: Duration = Duration::from_secs(1);
 
@@ -30,8 +34,8 @@ const NOTABLE: Duration = Duration::from_secs(1);
 enum Trouble {
     /// It would be the same again.
     Final(ReadError),
-    /// Time can heal it.
-    Again(Failure, String),
+    /// Time can heal it. What the service said, if it did.
+    Again(Failure, String, Option<Refusal>),
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
@@ -58,19 +62,19 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     pub(super) async fn read_as(&self, request: &Request) -> Result<(Json, Option<Name>), ReadError> {
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
-            let (failure, reason) = match judge(self.send(request, None).await, request) {
+            let (failure, reason, said) = match judge(self.send(request, None).await, request) {
                 Ok((mut json, date)) => {
                     self.learned.borrow().unwrap(&mut json);
                     return Ok((json, date));
                 }
                 Err(Trouble::Final(error)) => return Err(error),
-                Err(Trouble::Again(failure, reason)) => (failure, reason),
+                Err(Trouble::Again(failure, reason, said)) => (failure, reason, said),
             };
             let held = self.turnstile(request).held(&self.clock);
             let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
             let pause = retry.after(failure, self.clock.elapsed(), self.random.fraction());
             let Some(pause) = pause else {
-                return Err(ReadError::Failed { request: name(request), reason });
+                return Err(given_up(name(request), reason, said));
             };
             self.tell(request, reason, pause);
             if !matches!(failure, Failure::Limited(_)) {
@@ -107,14 +111,20 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Sends a request that changes something, once; again only when the limiter refused it with a
     /// complete answer, for then it had no effect. The gate is asked before each.
-    pub(super) async fn send_mutation(&self, request: &Request, gate: Gate<'_>) -> Settled {
-        let mut retry = Retry::new(self.clock.elapsed());
+    pub(super) async fn send_mutation(
+        &self,
+        request: &Request,
+        gate: Gate<'_>,
+        back: &dyn Fn(),
+    ) -> Settled {
+        let mut retry = Retry::new(self.clock.elapsed()).within(CHANGE_LONGEST);
         loop {
             let settled = classify(self.send(request, Some(gate)).await);
             let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
             if refusal.status != 429 {
                 return settled;
             }
+            back();
             let held = self.turnstile(request).held(&self.clock);
             let pause = retry.after(Failure::Limited(held), self.clock.elapsed(), self.random.fraction());
             let Some(pause) = pause else { return settled };
@@ -172,7 +182,7 @@ fn judge(
     result: Result<Answer, ExchangeError>,
     request: &Request,
 ) -> Result<(Json, Option<Name>), Trouble> {
-    let again = |reason: String| Trouble::Again(Failure::Passing(None), reason);
+    let again = |reason: String| Trouble::Again(Failure::Passing(None), reason, None);
     let answer = result.map_err(|error| again(error.to_string()))?;
     let failed = |reason| Trouble::Final(ReadError::Failed { request: name(request), reason });
     match answer.status {
@@ -184,15 +194,26 @@ fn judge(
             Ok((json, answer.date))
         }
         300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
-        429 => Err(Trouble::Again(Failure::Limited(Duration::ZERO), "rate limited".to_owned())),
+        429 => {
+            let (limited, reason) = (Failure::Limited(Duration::ZERO), "rate limited".to_owned());
+            Err(Trouble::Again(limited, reason, refusal(&answer)))
+        }
         408 => Err(again("408, the service waited too long".to_owned())),
         400..=499 | 501 => Err(Trouble::Final(refused(&answer, request))),
         status => {
-            let text =
-                decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
-            let reason = format!("{status}{}", text.unwrap_or_default());
-            Err(Trouble::Again(Failure::Passing(answer.retry_after), reason))
+            let said = refusal(&answer);
+            let reason = said.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
+            Err(Trouble::Again(Failure::Passing(answer.retry_after), reason, said))
         }
+    }
+}
+
+/// Returns why a read was given up: in the service's own words, where it had some.
+fn given_up(request: String, reason: String, said: Option<Refusal>) -> ReadError {
+    match said {
+        Some(refusal) if refusal.status < 500 => ReadError::Refused { request, refusal },
+        Some(refusal) => ReadError::Broken { request, refusal },
+        None => ReadError::Failed { request, reason },
     }
 }
 

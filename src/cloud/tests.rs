@@ -89,7 +89,7 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
     let table: Vec<(Vec<Scripted>, &str, usize)> = vec![
         (vec![created()], "Done", 1),
         (vec![error(429), error(429), created()], "Done", 3),
-        (vec![error(429)], "Refused", 8),
+        (vec![error(429)], "Refused", 7),
         (vec![raw(429, "slow down"), created()], "Unknown", 1),
         (vec![error(409), created()], "Refused", 1),
         (vec![lost(), created()], "Unknown", 1),

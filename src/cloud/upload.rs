@@ -139,6 +139,7 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
             Settled::Success(json) => json.as_ref().and_then(granted).ok_or_else(|| Mutation::Unknown {
                 reason: "the answer holds no address to upload to".to_owned(),
                 settled: true,
+                answer: None,
             }),
         }
     }

@@ -63,6 +63,9 @@ impl<'d> Resolver<'d> {
         }
         self.not_written(block, &address, &overrides);
         self.complete(block, &written, frame, &mut resource);
+        if !written.contains(&"deliver_secret") {
+            self.secret_has_a_place(block, frame);
+        }
         self.ignored_for_nothing(&resource, frame);
         resource
     }

@@ -65,7 +65,7 @@ codes! {
     WHEN = "S0262", "`when` is not true or false.";
     LIFECYCLE = "S0270", "A `lifecycle` block is wrong.";
     DURATION = "S0271", "A duration is not of the form `90s`, `30m`, `1h`.";
-    DELIVER_SECRET = "S0272", "`deliver_secret` is wrong, or nothing is there to deliver.";
+    DELIVER_SECRET = "S0272", "`deliver_secret` is wrong or missing, or nothing is there to deliver.";
     CONFINED_PATH = "S0273", "A path leaves the stack's directory, or its file cannot be read.";
     DEPENDS_ON = "S0274", "`depends_on` names something that is no resource of this stack.";
     PROJECT = "S0275", "A resource's project is missing, or it has none.";

@@ -185,6 +185,22 @@ impl<'d> Resolver<'d> {
         self.sink(entry, frame)
     }
 
+    /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
+    pub(super) fn secret_has_a_place(&self, block: &Block<'d>, frame: Frame<'_, 'd>) {
+        let kind = block.kind;
+        if kind.shown_once.is_none() || kind.reveal().is_some() {
+            return;
+        }
+        let detail = format!("The service shows the secret of an {} once, when it makes it.", kind.name);
+        self.problem(
+            frame,
+            Diagnostic::error(codes::DELIVER_SECRET, "nothing says where its secret goes")
+                .at(block.entry.key_span, "")
+                .detail(detail)
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
+        );
+    }
+
     fn no_sink<T>(&self, span: Span, detail: String, frame: Frame<'_, 'd>) -> Option<T> {
         self.problem(
             frame,

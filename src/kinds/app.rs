@@ -169,6 +169,7 @@ pub(super) static APP: Kind = Kind {
         effect: Effect::Deploys,
         says: "its deployment failed, and it is deployed anew",
     }),
+    rollout: Some(&DEPLOYMENT),
     actions: ACTIONS,
     other_fields: &[
         "blob_key",
@@ -319,6 +320,7 @@ static JOB: Run = Run {
     failed: &["failed", "canceled"],
     exit_code: Some("exit_code"),
     error: Some("error"),
+    told_by: None,
 };
 
 /// How a deployment ends.
@@ -330,6 +332,7 @@ static DEPLOYMENT: Run = Run {
     failed: &["failed", "superseded"],
     exit_code: None,
     error: Some("error"),
+    told_by: Some(("events", "message")),
 };
 
 const PREVIEW: Parameter = Parameter::required("preview", SHORT_TEXT)

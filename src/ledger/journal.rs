@@ -69,10 +69,7 @@ impl<S: Store> Journal<S> {
         for record in records {
             trial.record(record)?;
         }
-        // Also a commit that is dropped half-way leaves nobody certain.
-        self.poisoned.set(true);
-        self.store.append(records).await?;
-        self.poisoned.set(false);
+        self.certain(self.store.append(records)).await?;
         {
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
@@ -80,6 +77,16 @@ impl<S: Store> Journal<S> {
             }
         }
         if self.is_long() { self.condense().await } else { Ok(()) }
+    }
+
+    /// Waits for a write of the store. One that fails, or is dropped half-way, leaves nobody certain:
+    /// nothing is written any more. While it is under way, what was durable before stays so, and what was
+    /// intended before may be sent: others do not wait for it.
+    async fn certain(&self, write: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
+        let poison = Poison(Some(&self.poisoned));
+        write.await?;
+        poison.spare();
+        Ok(())
     }
 
     fn is_long(&self) -> bool {
@@ -129,11 +136,26 @@ impl<S: Store> Journal<S> {
     async fn condense(&self) -> Result<(), StoreError> {
         // A copy, because a future may not hold the borrow while it waits.
         let ledger = self.ledger.borrow().clone();
-        self.poisoned.set(true);
-        self.store.condense(&ledger).await?;
-        self.poisoned.set(false);
+        self.certain(self.store.condense(&ledger)).await?;
         self.condensed.set(ledger.serial);
         Ok(())
+    }
+}
+
+/// Poisons a journal when it is dropped, unless it was spared.
+struct Poison<'j>(Option<&'j Cell<bool>>);
+
+impl Poison<'_> {
+    fn spare(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Poison<'_> {
+    fn drop(&mut self) {
+        if let Some(poisoned) = self.0 {
+            poisoned.set(true);
+        }
     }
 }
 

@@ -100,6 +100,15 @@ impl<'a> Judge<'_, 'a> {
         leave_what_holds_the_kept(survey, &mut verdicts);
         verdicts
     }
+
+    /// Returns why an object is made anew whose secret nobody has and nothing shows again.
+    fn lost_secret(&self, subject: &Subject<'_>, resource: &Resource) -> Option<String> {
+        let lost = has_lost_secret(subject) && resource.deliver_secret.is_some();
+        let again = subject.kind.reveal().is_some()
+            || self.survey.inputs.options.undelivered.contains(subject.address);
+        (lost && !again).then(|| "its secret was shown once and did not reach its sink".to_owned())
+    }
+
     fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
         let subject = &self.survey.subjects[n];
         let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
@@ -174,7 +183,7 @@ impl<'a> Judge<'_, 'a> {
         let mut differences = diff.differences(wants);
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
-        let forced = forced.or_else(|| lost_secret(subject, resource));
+        let forced = forced.or_else(|| self.lost_secret(subject, resource));
         let exchanged = revive::exchanged(subject, wants);
         let revival = revive::revival(subject);
         let broken = has_failed(subject) && revival.is_none();
@@ -362,17 +371,10 @@ fn left_to_do(
         return Some(revival.says);
     }
     if resource.deliver_secret.is_some() && has_lost_secret(subject) {
-        return Some("its secret did not reach its sink, and is read and delivered again");
+        return Some("its secret did not reach its sink, and is delivered again");
     }
     let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
     unfinished.then_some("an earlier apply did not see it come to rest")
-}
-
-/// Returns why an object is made anew whose secret nobody has and nothing shows again.
-fn lost_secret(subject: &Subject<'_>, resource: &Resource) -> Option<String> {
-    let lost = has_lost_secret(subject) && resource.deliver_secret.is_some();
-    (lost && subject.kind.reveal().is_none())
-        .then(|| "its secret was shown once and did not reach its sink".to_owned())
 }
 
 fn has_failed(subject: &Subject<'_>) -> bool {

@@ -79,6 +79,8 @@ pub struct Options {
     pub foreign: BTreeMap<ObjectKey, Name>,
     /// Policies whose no does not count.
     pub overrides: BTreeSet<Name>,
+    /// Resources whose secrets did not reach their sinks, and are kept: nothing has to be made anew.
+    pub undelivered: BTreeSet<Address>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
     /// Nothing is to be applied: what is looked up elsewhere may be missing.

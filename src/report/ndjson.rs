@@ -51,6 +51,7 @@ impl ErrorEntry {
     fn of(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
             StepError::Refused(refusal) => ("refused", Some(refusal.status), refusal.reason.clone()),
+            StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
             StepError::Moved(_) => ("moved", None, None),
             StepError::Unsettled(_) => ("unsettled", None, None),
             StepError::Question(_) => ("question", None, None),

@@ -4,10 +4,36 @@ use super::page::{Line, Page};
 use super::style::{Role, Sign, Style};
 use super::words;
 use crate::apply::event::{Outcome, StepError};
+use crate::cloud::client::Refusal;
 use crate::model::address::Address;
 
 /// Addresses that a list names before it counts.
 const MOST_NAMED: usize = 20;
+
+/// What someone was about when something went wrong: it decides what there is to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A step of an apply.
+    Step,
+    /// A step of a destruction.
+    Removal,
+    /// A look at what is live: nothing was to be changed.
+    Look,
+    /// An action, once.
+    Act,
+}
+
+impl Occasion {
+    /// Returns how one goes on, in the middle of a sentence.
+    const fn again(self) -> &'static str {
+        match self {
+            Self::Step => "apply again: it goes on where it stopped",
+            Self::Removal => "destroy again: it removes what stays",
+            Self::Look => "run this again",
+            Self::Act => "repeat it",
+        }
+    }
+}
 
 /// A failure in plain words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,23 +43,26 @@ pub struct InWords {
     /// What that means.
     pub means: &'static str,
     /// What to do.
-    pub next: &'static str,
+    pub next: String,
 }
 
-/// Returns a failure in plain words.
+/// Returns a failure of a step of an apply in plain words.
 #[must_use]
 pub fn in_words(error: &StepError) -> InWords {
+    failed(error, Occasion::Step)
+}
+
+/// Returns a failure of a step in plain words.
+fn failed(error: &StepError, occasion: Occasion) -> InWords {
     let (means, next) = match error {
-        StepError::Refused(refusal) => {
-            return refused(refusal.status, &refusal.error, &refusal.message, refusal.reason.as_deref());
-        }
+        StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
         StepError::Moved(_) => (
             "The object is not as the plan saw it, so it was left alone.",
             "Plan again and look at the difference.",
         ),
         StepError::Unsettled(_) => (
             "The service took the request, but the object did not reach a usable state.",
-            "Look at it with `stead get`; apply again goes on from there. lifecycle.timeouts gives it more time.",
+            "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
         ),
         StepError::Question(_) => (
             "Nobody can tell what became of the request, and guessing could make a second object.",
@@ -45,79 +74,103 @@ pub fn in_words(error: &StepError) -> InWords {
         ),
         StepError::Ledger(_) => (
             "The ledger could not be written, so nothing more was sent.",
-            "Make room or give access, then apply again: it first settles what was under way.",
+            "Make room or give access, then run it again: it first settles what was under way.",
         ),
         StepError::Failed(_) => {
-            ("stead could not go on with this resource.", "Mend the cause, then apply again.")
+            ("stead could not go on with this resource.", "Mend the cause, then run it again.")
         }
-        StepError::Unreachable(_) => {
-            ("The service could not be reached.", "Check the network and --api-url, then apply again.")
-        }
+        StepError::Unreachable(_) => (
+            "No usable answer came from the service.",
+            "Check the network and the service's address, then run it again: it first finds out what came of the request.",
+        ),
     };
-    InWords { what: error.to_string(), means, next }
+    InWords { what: error.to_string(), means, next: next.to_owned() }
 }
 
-/// Returns a refusal of the service in plain words.
+/// Returns what the service said no to, or broke at, in plain words.
 #[must_use]
-pub fn refused(status: u16, error: &str, message: &str, reason: Option<&str>) -> InWords {
-    let reason_text = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+pub fn refused(refusal: &Refusal, occasion: Occasion) -> InWords {
+    let Refusal { status, error, message, reason } = refusal;
     let own = match (error.is_empty(), message.is_empty()) {
         (_, false) => message,
         (false, true) => error,
         (true, true) => "no message",
     };
-    let (means, next) = advice(status, reason);
-    InWords { what: format!("{status} {own}{reason_text}"), means, next }
+    let reason_text = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    InWords {
+        what: format!("{status} {own}{reason_text}"),
+        means: meaning(*status, reason.is_some()),
+        next: advice(*status, reason.is_some(), occasion),
+    }
 }
 
-/// What a status means here, and what to do.
-const fn advice(status: u16, reason: Option<&str>) -> (&'static str, &'static str) {
-    match (status, reason) {
-        (400 | 422, _) => (
-            "The service finds the request wrong, and stead did not foresee it.",
-            "Correct the value that the message names; if `stead validate` should have said so, please report it.",
-        ),
-        (401, _) => (
-            "The service does not know this API key, or the key has expired or been revoked.",
-            "Set STEAD_API_KEY to a valid key.",
-        ),
-        (402, _) => (
-            "The account cannot pay for this: its balance is too low, or no card can be charged.",
-            "Add funds or a card, then apply again: it goes on where it stopped.",
-        ),
-        (403, Some(_)) => {
-            ("The account's billing details were refused.", "Update the payment method, then apply again.")
+/// What a status means here.
+const fn meaning(status: u16, billing: bool) -> &'static str {
+    match (status, billing) {
+        (400 | 422, _) => "The service finds the request wrong, and stead did not foresee it.",
+        (401, _) => "The service does not know this API key, or the key has expired or been revoked.",
+        (402, _) => "The account cannot pay for this: its balance is too low, or no card can be charged.",
+        (403, true) => "The account's billing details were refused.",
+        (403, false) => {
+            "This key's role does not allow the request, or the project is not one of the key's."
         }
-        (403, None) => (
-            "This key's role does not allow the request, or the project is not one of the key's.",
-            "Use a key with a role that may do it, or the right --project.",
-        ),
-        (404, _) => (
-            "The object is not there any more, or belongs to another project.",
-            "Plan again: it shows what is gone.",
-        ),
-        (409, _) => (
-            "It clashes with something that exists: a name is taken, or the object is busy.",
-            "Choose another name or wait for the other change, then plan again.",
-        ),
-        (412, _) => (
-            "The service asks for something else first, such as room under the spend cap.",
-            "Do what the message says (raise or lift the cap), then apply again.",
-        ),
-        (429, _) => (
-            "Requests came faster than the key's tier allows, for longer than stead waits.",
-            "Someone else uses the same account: wait, then apply again with a lower --parallel.",
-        ),
-        (501, _) => ("The service does not offer this.", "Take it out of the configuration."),
-        (503, _) => (
-            "The service has no room for this at the moment; it was asked more than once where that is safe.",
-            "Wait a few minutes, then apply again: it goes on where it stopped.",
-        ),
-        (500..=599, _) => (
-            "Something broke inside the service.",
-            "Apply again: stead first finds out whether the request had an effect.",
-        ),
-        _ => ("The service refused the request.", "See its message."),
+        (404, _) => {
+            "The object, or one that it refers to, is not there any more, or is in another project."
+        }
+        (409, _) => {
+            "It clashes with what the service names: a name is taken, or an object is busy or in use."
+        }
+        (412, _) => "The service asks for something else first, such as room under the spend cap.",
+        (429, _) => "Requests came faster than the key's tier allows, for longer than stead waits.",
+        (501, _) => "The service does not offer this.",
+        (503, _) => {
+            "The service has no room for this at the moment; it was asked more than once where that is safe."
+        }
+        (500..=599, _) => "Something broke inside the service: the request is not to blame.",
+        _ => "The service refused the request.",
+    }
+}
+
+/// What there is to do about a status.
+fn advice(status: u16, billing: bool, occasion: Occasion) -> String {
+    let again = occasion.again();
+    let missing = match occasion {
+        Occasion::Step | Occasion::Removal | Occasion::Look => "Plan again: it shows what is gone.",
+        Occasion::Act => "Check the id and the project: stead ls shows what there is.",
+    };
+    let wrong = match occasion {
+        Occasion::Step => {
+            "Correct the value that the message names; if `stead validate` should have said so, please report it."
+        }
+        Occasion::Removal | Occasion::Look => {
+            "If the message names nothing that you gave, please report it."
+        }
+        Occasion::Act => "Correct the option that the message names, then repeat it.",
+    };
+    match (status, billing) {
+        (400 | 422, _) => wrong.to_owned(),
+        (401, _) => "Give a valid key: stead login, or STEAD_API_KEY.".to_owned(),
+        (402, _) => format!("Add funds or a card, then {again}."),
+        (403, true) => format!("Update the payment method, then {again}."),
+        (403, false) => "Use a key with a role that may do it, or the right --project.".to_owned(),
+        (404, _) => missing.to_owned(),
+        (409, _) if occasion == Occasion::Removal => {
+            format!("Wait until nothing uses the object any more, or take away what does, then {again}.")
+        }
+        (409, _) => format!("Give it another name, or wait until the object is free, then {again}."),
+        (412, _) => format!("Do what the message says (raise or lift the cap), then {again}."),
+        (429, _) => format!("Something else may use the same key: wait a minute, then {again}."),
+        (501, _) => match occasion {
+            Occasion::Step => "Take it out of the configuration.".to_owned(),
+            Occasion::Removal | Occasion::Look | Occasion::Act => {
+                "There is nothing to do about it here.".to_owned()
+            }
+        },
+        (503, _) => format!("Wait a few minutes, then {again}."),
+        (500..=599, _) => {
+            format!("Wait a little, then {again}. If it stays so, only the service's support can help.")
+        }
+        _ => "See its message.".to_owned(),
     }
 }
 
@@ -126,6 +179,10 @@ const fn advice(status: u16, reason: Option<&str>) -> (&'static str, &'static st
 pub struct Ending<'a> {
     /// How long the apply took, in words.
     pub took: Option<&'a str>,
+    /// Everything was to go.
+    pub destroys: bool,
+    /// How a command line begins that is to be copied: `stead -e prod`.
+    pub stead: &'a str,
     /// Leave the hint about the next step out.
     pub quiet: bool,
 }
@@ -136,7 +193,8 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
     let mut page = Page::new(style);
     page.line(head(outcome, ending, style));
     for (address, error) in &outcome.failed {
-        failure(&mut page, address, error);
+        let occasion = if ending.destroys { Occasion::Removal } else { Occasion::Step };
+        failure(&mut page, address, error, occasion);
     }
     for question in &outcome.questions {
         page.line(
@@ -147,14 +205,19 @@ pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
         page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Bang)).say("  ").say(note).hanging(5));
     }
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
-        names(&mut page, "done", &outcome.done);
-        names(&mut page, "skipped", &outcome.skipped);
+        let failed = outcome.failed.iter().map(|(address, _)| address);
+        let stays = failed.filter(|_| ending.destroys).chain(&outcome.skipped).cloned().collect::<Vec<_>>();
+        names(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
+        names(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
     }
     outputs(&mut page, outcome);
-    if let (Some(next), false) = (next(outcome), ending.quiet) {
-        page.line(Line::indent(0).put(Role::Faint, "next: ").say(next));
+    let mut text = page.finish();
+    if let (Some(next), false) = (next(outcome, ending), ending.quiet) {
+        // A line to copy from stays one line.
+        text.push_str(&Line::indent(0).put(Role::Faint, "next: ").say(next).unwrapped(style));
+        text.push('\n');
     }
-    page.finish()
+    text
 }
 
 fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
@@ -162,7 +225,8 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
     let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
     let (role, word) = match (whole, outcome.interrupted, outcome.done.is_empty()) {
         (_, true, _) => (Role::Warn, "Interrupted"),
-        (true, false, _) => (Role::Good, "Applied"),
+        (true, false, _) => (Role::Good, if ending.destroys { "Destroyed" } else { "Applied" }),
+        (false, false, false) if ending.destroys => (Role::Danger, "Partly destroyed"),
         (false, false, false) => (Role::Danger, "Partly applied"),
         (false, false, true) => (Role::Danger, "Failed"),
     };
@@ -183,8 +247,10 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
     }
 }
 
-fn failure(page: &mut Page, address: &Address, error: &StepError) {
-    let words = in_words(error);
+fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
+    let words = failed(error, occasion);
+    // Some failures name the resource themselves.
+    let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
     let column = if page.style().unicode { 4 } else { 5 };
     page.line(
         Line::indent(2)
@@ -192,7 +258,7 @@ fn failure(page: &mut Page, address: &Address, error: &StepError) {
             .to_column(column)
             .put(Role::Strong, address.as_str())
             .say("  ")
-            .say(words.what)
+            .say(what)
             .hanging(6),
     );
     page.line(Line::indent(6).say(words.means).hanging(6));
@@ -218,20 +284,30 @@ fn outputs(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-fn next(outcome: &Outcome) -> Option<&'static str> {
-    match (outcome.interrupted, outcome.failed.is_empty(), outcome.skipped.is_empty()) {
-        (true, ..) => Some("stead apply goes on where it stopped"),
-        (false, false, _) | (false, _, false) => {
-            Some("mend what failed, then stead apply: it does the rest only")
-        }
-        (false, true, true) => None,
+/// Returns what to do now. What only a human can answer goes first: nothing is done there before.
+fn next(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
+    let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
+    let (again, rest) = if ending.destroys {
+        (format!("{stead} destroy"), "it removes what stays")
+    } else {
+        (format!("{stead} apply"), "it does the rest only")
+    };
+    let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Question(_));
+    if outcome.interrupted {
+        return Some(format!("{again} goes on where it stopped"));
     }
+    if !outcome.questions.is_empty() {
+        return Some(format!("answer what is asked, {stead} resolve, then {again}: {rest}"));
+    }
+    if outcome.failed.iter().any(mended) {
+        return Some(format!("mend what failed, then {again}: {rest}"));
+    }
+    (!outcome.failed.is_empty() || !outcome.skipped.is_empty()).then(|| format!("{again}: {rest}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloud::client::Refusal;
     use crate::model::secret::Secret;
     use crate::model::value::Value;
 
@@ -255,7 +331,7 @@ mod tests {
             .into(),
             ..Outcome::default()
         };
-        insta::assert_snapshot!(page(&outcome, Ending { took: Some("1m52s"), quiet: false }, Style::plain(80)), @r"
+        insta::assert_snapshot!(page(&outcome, Ending { took: Some("1m52s"), ..Ending::default() }, Style::plain(80)), @r"
         Applied: 2 done · 1m52s
         Outputs
           password  (secret)
@@ -283,31 +359,72 @@ mod tests {
               Add funds or a card, then apply again: it goes on where it stopped.
           ✗ database.main  status failed: no room
               The service took the request, but the object did not reach a usable state.
-              Look at it with `stead get`; apply again goes on from there.
+              Look at it with `stead get`; the next run goes on from there.
               lifecycle.timeouts gives it more time.
           ?  Which of vm-1 and vm-2 is vm.api?
           done     vpc.main
           skipped  volume.media
-        next: mend what failed, then stead apply: it does the rest only
+        next: answer what is asked, stead resolve, then stead apply: it does the rest only
         ");
         let quiet = page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
         assert!(!quiet.contains("next:"));
     }
 
     #[test]
-    fn every_refusal_says_what_it_means_and_what_to_do() {
+    fn a_destruction_speaks_of_what_goes_and_what_stays() {
+        let outcome = Outcome {
+            done: vec![Address::new("vm", "web")],
+            failed: vec![(Address::new("volume", "media"), refusal(409, None))],
+            skipped: vec![Address::new("project", "shop")],
+            ..Outcome::default()
+        };
+        let ending = Ending { destroys: true, stead: "stead -e prod", ..Ending::default() };
+        insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @r"
+        Partly destroyed: 1 done, 1 failed, 1 skipped
+          ✗ volume.media  409 Insufficient\u{1b}[2J balance
+              It clashes with what the service names: a name is taken, or an object is
+              busy or in use.
+              Wait until nothing uses the object any more, or take away what does, then
+              destroy again: it removes what stays.
+          gone     vm.web
+          stays    volume.media, project.shop
+        next: mend what failed, then stead -e prod destroy: it removes what stays
+        ");
+        let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
+        assert_eq!(page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
+    }
+
+    #[test]
+    fn every_status_says_what_it_means_and_what_to_do() {
         let mut seen = std::collections::BTreeSet::new();
+        let of = |status, reason: Option<&str>| Refusal {
+            status,
+            error: "payment required".into(),
+            message: "Insufficient\u{1b}[2J balance".into(),
+            reason: reason.map(Into::into),
+        };
         for status in [400, 401, 402, 403, 404, 409, 412, 429, 500, 501, 503] {
-            let words = in_words(&refusal(status, None));
-            assert!(words.what.starts_with(&status.to_string()) && words.what.contains("Insufficient"));
-            assert!(words.means.ends_with('.') && words.next.ends_with('.'));
-            assert!(seen.insert(words.means), "{status}");
+            for occasion in [Occasion::Step, Occasion::Look, Occasion::Act] {
+                let words = refused(&of(status, None), occasion);
+                assert!(words.what.starts_with(&status.to_string()) && words.what.contains("Insufficient"));
+                assert!(words.means.ends_with('.') && words.next.ends_with('.'));
+                let applies = words.next.contains("apply") || words.next.contains("configuration");
+                assert!(occasion == Occasion::Step || !applies, "{status} {occasion:?}: {}", words.next);
+                assert!(occasion != Occasion::Step || seen.insert(words.means), "{status}");
+            }
         }
-        assert_ne!(in_words(&refusal(403, Some("banned"))).next, in_words(&refusal(403, None)).next);
-        assert_eq!(
-            in_words(&refusal(403, Some("banned"))).what,
-            "403 Insufficient\u{1b}[2J balance (banned)"
-        );
-        assert_eq!(refused(418, "", "", None).what, "418 no message");
+        let billing = refused(&of(403, Some("banned")), Occasion::Step);
+        assert_ne!(billing.next, refused(&of(403, None), Occasion::Step).next);
+        assert_eq!(billing.what, "403 Insufficient\u{1b}[2J balance (banned)");
+        let silent = Refusal { error: String::new(), message: String::new(), ..of(418, None) };
+        assert_eq!(refused(&silent, Occasion::Look).what, "418 no message");
+    }
+
+    #[test]
+    fn what_broke_inside_the_service_is_no_trouble_of_the_network() {
+        let no_room = Refusal { status: 503, error: "E".into(), message: "m".into(), reason: None };
+        let words = in_words(&StepError::Broken(no_room));
+        assert!(words.means.contains("no room") && words.next.contains("apply again"), "{words:?}");
+        assert!(in_words(&StepError::Unreachable("reset".into())).next.contains("network"));
     }
 }

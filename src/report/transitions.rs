@@ -15,6 +15,9 @@ use crate::model::address::Address;
 /// Quiet time after which a sign of life is due.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
 
+/// Time within which waits before further tries are one burst, and told once.
+const BURST: SignedDuration = SignedDuration::from_secs(15);
+
 /// Running steps that a sign of life names.
 const MOST_NAMED: usize = 4;
 
@@ -26,7 +29,7 @@ pub struct Transitions {
     done: usize,
     running: BTreeMap<usize, Running>,
     last_line: Timestamp,
-    last_retry: Option<String>,
+    last_retry: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -90,9 +93,10 @@ impl Transitions {
             }
             Event::Retrying { text, .. } => {
                 // A burst of 429 is one line.
-                if self.last_retry.replace(text.clone()).is_some() {
+                if self.last_retry.is_some_and(|last| now.duration_since(last) < BURST) {
                     return None;
                 }
+                self.last_retry = Some(now);
                 Some(stamp(now).put(Role::Faint, text))
             }
             Event::Succeeded { step, address, done, id, took } => {

@@ -161,8 +161,15 @@ fn a_sink_of_the_users_settings_takes_a_secret_by_standard_input() {
     let key = "api_key: { ci: { deliver_secret: { sink: vault } } }\n";
     let case = Case::new().file("stead.yaml", format!("{APP}{key}")).emulator();
     let before = case.cloud().last();
-    case.fails(64, "apply --yes")
-        .says(&["api_key.ci: your settings name no sink `vault`", "nothing was applied"]);
+    for command in ["plan", "apply --yes"] {
+        case.fails(64, command).says(&[
+            "api_key.ci: your settings name no sink `vault`",
+            "nothing was applied",
+            "has no sinks",
+        ]);
+    }
+    settings(&case, "sinks", "vaults", "exit 7");
+    case.fails(64, "plan").says(&["no sink `vault`", "Did you mean `vaults`?"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     settings(&case, "sinks", "vault", "exit 7");
     let failed = case.fails(6, "apply --yes");
@@ -171,10 +178,26 @@ fn a_sink_of_the_users_settings_takes_a_secret_by_standard_input() {
         "the sink `vault` (/bin/sh): it failed: exit status: 7",
         "it is kept in",
     ]);
+    // What was not delivered is remembered, without its text: no other key is made, and nothing is done
+    // before its sink has it.
+    case.ok("plan").says(&["api_key.ci", "its secret did not reach its sink"]);
+    let made = case.cloud().list("/api/v1/api-keys").len();
+    case.fails(1, "apply --yes").says(&["could not be delivered", "it is kept in"]);
     let stored = case.path("stored");
-    // The step failed, and the secret is in a private file: the next apply goes on without another key.
-    case.ok("apply --yes");
+    settings(&case, "sinks", "vault", &format!("cat > {}", stored.display()));
+    let applied = case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/api-keys").len(), made);
+    let first = fs::read_to_string(&stored).unwrap();
+    let kept = case.path(".local/state/stead/rescue");
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 0, "its sink has it");
+    nowhere(&case, &first, &[applied]);
+    case.ok("plan").says(&["No changes"]);
+    // Where nobody kept it, another one is made.
     case.ok("destroy --yes --confirm shop");
+    settings(&case, "sinks", "vault", "exit 7");
+    case.fails(6, "apply --yes");
+    fs::remove_dir_all(case.path(".local/state/stead/rescue")).unwrap();
+    case.ok("plan").says(&["REPLACE", "its secret was shown once and did not reach its sink"]);
     settings(&case, "sinks", "vault", &format!("cat > {}", stored.display()));
     let applied = case.ok("apply --yes");
     let secret = fs::read_to_string(stored).unwrap();

@@ -171,7 +171,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
         },
-        deliver: &|address, _| {
+        kept: &|_, _| None,
+        deliver: &|address, _, _| {
             delivered.borrow_mut().push(address.clone());
             let full = || Undelivered { reason: "the disk is full".to_owned(), kept: None };
             if aim.sink_is_full { Err(full()) } else { Ok(()) }

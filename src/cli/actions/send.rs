@@ -19,7 +19,7 @@ use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Answer, Method};
-use crate::report::outcome;
+use crate::report::outcome::{self, Occasion};
 
 /// A lock must outlast a request by so much.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -88,7 +88,9 @@ async fn under_lock(
     let changes = client.changes(&gate);
     let acted = tokio::select! {
         acted = changes.act(&scene.order.ask) => acted,
-        lost = journal.keep() => Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false }),
+        lost = journal.keep() => {
+            Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false, answer: None })
+        }
     };
     let end = match &acted {
         Acted::Done(_) => End::Done,
@@ -121,20 +123,18 @@ fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Fail
     Err(match mutation {
         Mutation::Done(..) => return Ok(None),
         Mutation::Refused(refusal) => {
-            let words = outcome::refused(
-                refusal.status,
-                &refusal.error,
-                &refusal.message,
-                refusal.reason.as_deref(),
-            );
+            let words = outcome::refused(&refusal, Occasion::Act);
             Failure::new(Exit::of_refusal(&refusal), format!("{what}: {}", words.what))
                 .help(words.means)
-                .help("Nothing was changed.")
+                .help(format!("Nothing was changed. {}", words.next))
         }
         Mutation::NotSent(reason) => Failure::new(Exit::Failed, format!("{what}: {reason}"))
             .help("It was not sent. Check the network and --api-url, and try again."),
-        Mutation::Unknown { reason, settled } => {
+        Mutation::Unknown { reason, settled, answer } => {
+            let broken = answer.map(|answer| outcome::refused(&answer, Occasion::Act));
+            let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));
             let failure = Failure::new(Exit::Failed, format!("{what}: {reason}"))
+                .help(means)
                 .help("Whether it was done is not known, so it is not sent again.");
             let failure = failure.help(if settled {
                 "The service has answered: nothing is under way any more."
@@ -164,13 +164,20 @@ mod tests {
             Ok(_) => panic!("it did not end well"),
             Err(failure) => (failure.exit, failure.message, failure.help.join(" ")),
         };
-        let (exit, message, help) =
-            said(Mutation::Unknown { reason: "no answer from h: reset".into(), settled: false });
+        let (exit, message, help) = said(Mutation::Unknown {
+            reason: "no answer from h: reset".into(),
+            settled: false,
+            answer: None,
+        });
         assert_eq!((exit, message.as_str()), (Exit::Failed, "reboot vm.web: no answer from h: reset"));
         assert!(help.contains("not sent again") && help.contains("stead get vm.web"), "{help}");
         let refusal = |status| Refusal { status, error: "E".into(), message: "m".into(), reason: None };
         assert_eq!(said(Mutation::Refused(refusal(409))).0, Exit::Failed);
         assert_eq!(said(Mutation::Refused(refusal(412))).0, Exit::Refused);
+        let answer = Some(refusal(503));
+        let (_, message, help) =
+            said(Mutation::Unknown { reason: "503 E: m".into(), settled: true, answer });
+        assert!(message == "reboot vm.web: 503 m" && help.contains("has no room"), "{message} {help}");
         assert!(said(Mutation::NotSent("cannot reach h".into())).2.contains("not sent"));
     }
 }

@@ -290,6 +290,7 @@ mod tests {
         failed: &["failed", "canceled"],
         exit_code: Some("exit_code"),
         error: Some("error"),
+        told_by: None,
     };
 
     #[test]

@@ -50,8 +50,9 @@ fn flags_that_contradict_are_refused() {
     let table = [
         "stead apply p.plan --target vm.web",
         "stead apply p.plan --allow-deletes",
-        "stead apply p.plan --expect 7f3a",
-        "stead destroy --yes",
+        "stead apply p.plan --expect 7f3a-c91e",
+        "stead apply --expect 7f3a",
+        "stead apply --expect 7f3a-c91g",
         "stead -q -v plan",
         "stead --cloud local --api-url http://127.0.0.1 plan",
         "stead apply --parallel 0",

@@ -20,7 +20,7 @@ use crate::cli::project::Project;
 use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::sources::Sources;
-use crate::cli::telling::Telling;
+use crate::cli::telling::{Telling, Waits};
 use crate::cli::waterline::Waterline;
 use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
 use crate::config::stack::Confirm;
@@ -98,7 +98,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
     let order = Order {
         scope: &args.scope,
         running: &args.running,
-        yes: args.yes.clone(),
+        // Whoever names the plan has seen it.
+        yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| Consent::All)),
         expected: args.expect.clone(),
         overriding: Overriding { policies: args.overrides.clone(), reason: args.reason.clone() },
         destroy: false,
@@ -113,11 +114,17 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 /// As `run`.
 pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
     if order.yes.is_none() && !session.ui.interactive {
-        return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
-            .help("Say it beforehand: --yes, --yes=create,update, or a saved plan as FILE."));
+        let failure = Failure::new(Exit::Usage, "nobody is there to say yes");
+        return Err(if order.destroy {
+            failure.help(beforehand(session, &session.open()?))
+        } else {
+            failure
+                .help(format!("Say it beforehand: {}", session.line("apply --yes")))
+                .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
+        });
     }
     let project = session.open()?;
-    confirmed(order, &project)?;
+    confirmed(session, order, &project)?;
     order.overriding.check(&project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
@@ -138,12 +145,23 @@ async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit,
     books::close_after(journal, done).await
 }
 
-fn confirmed(order: &Order<'_>, project: &Project) -> Result<(), Failure> {
+/// Says how a destruction is agreed to without a question.
+fn beforehand(session: &Session, project: &Project) -> String {
+    let stack = &project.stack.name;
+    format!("Say it beforehand: {}", session.line(&format!("destroy --yes --confirm {stack}")))
+}
+
+fn confirmed(session: &Session, order: &Order<'_>, project: &Project) -> Result<(), Failure> {
     let stack = &project.stack.name;
     match order.stack {
+        None if order.destroy && order.yes.is_some() => Err(Failure::new(
+            Exit::Usage,
+            "--yes alone destroys nothing: the stack's name has to be said, too",
+        )
+        .help(beforehand(session, project))),
         Some(named) if named != stack => {
             Err(Failure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
-                .help("Check -C: nothing was removed."))
+                .help("Check -C and -e: nothing was removed."))
         }
         _ => Ok(()),
     }
@@ -151,14 +169,20 @@ fn confirmed(order: &Order<'_>, project: &Project) -> Result<(), Failure> {
 
 fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
     match &order.expected {
+        Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(Failure::new(
+            Exit::OutOfDate,
+            format!("nothing is left to do: the plan {expected} is not the plan any more"),
+        )
+        .help("It was applied already, or the live world became so by itself. Nothing was sent.")),
         Some(expected) if *expected != plan.fingerprint => Err(Failure::new(
             Exit::OutOfDate,
             format!(
-                "the plan is {} now, not {expected}: the configuration or the live world moved",
+                "the plan is {} now, not {expected}: the configuration, its variables, the ledger or the \
+                 live world moved since",
                 plan.fingerprint
             ),
         )
-        .help("Review the plan above, then expect its fingerprint.")),
+        .help("Nothing was sent. Review the plan as it is now, then expect its fingerprint.")),
         _ => Ok(()),
     }
 }
@@ -186,7 +210,8 @@ async fn agreed(
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    session.ui.agrees("Apply this plan?", typed).await
+    let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
+    session.ui.agrees(question, typed).await
 }
 
 const fn word(action: Action) -> &'static str {
@@ -229,9 +254,7 @@ impl<'a> Apply<'a> {
     /// Plans, shows, asks and runs, under the open ledger.
     async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
         let Self { session, project, connection, journal, .. } = self;
-        if let Some(exit) = self.recover().await? {
-            return Ok(exit);
-        }
+        self.recover().await?;
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.names();
         let pinned = reading::pinned(&connection.lock_file)?;
@@ -252,7 +275,11 @@ impl<'a> Apply<'a> {
         expected(order, &plan)?;
         let asking = agreed(session, project, &plan, order);
         if !plan.changes.is_empty() && !books::while_kept(journal, asking).await? {
-            session.ui.say("Nothing was applied.");
+            let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
+            if session.ui.json || session.ui.ndjson {
+                return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
+            }
+            session.ui.say(text);
             return Ok(Exit::Failed);
         }
         let exit = self.run_whole(&plan, world.known).await?;
@@ -262,9 +289,7 @@ impl<'a> Apply<'a> {
 
     /// Checks a saved plan against the live world and runs it, under the open ledger.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
-        if let Some(exit) = self.recover().await? {
-            return Ok(exit);
-        }
+        self.recover().await?;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;
         let mut wanted = saved.wanted(REGISTRY);
@@ -319,21 +344,21 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// Settles what an earlier run left open; an exit code when it was interrupted.
-    async fn recover(&self) -> Result<Option<Exit>, Failure> {
+    /// Settles what an earlier run left open.
+    async fn recover(&self) -> Result<(), Failure> {
         self.check_waterline()?;
         self.put_in_what_was_kept().await?;
         questions::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let telling = self.session.telling(self.connection, None);
         match self
             .watched(&telling, &Origin::default(), async |context| run::recover(context).await)
             .await?
         {
-            Ended::Finished(result) => result.map(|()| None).map_err(Failure::from),
-            Ended::Abandoned => Ok(Some(self.leave().await)),
+            Ended::Finished(result) => result.map_err(Failure::from),
+            Ended::Abandoned => Err(self.leave().await),
         }
     }
 
@@ -372,11 +397,14 @@ impl<'a> Apply<'a> {
     }
 
     /// Gives the ledger back as far as that goes at once: someone wants this process to end.
-    async fn leave(&self) -> Exit {
+    async fn leave(&self) -> Failure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
-        Exit::Interrupted
+        let again = format!("Go on with: {}", self.session.line("apply"));
+        Failure::new(Exit::Interrupted, "stopped at once")
+            .help("What was under way stands in the ledger: the next run finds out what came of it.")
+            .help(again)
     }
 
     /// Runs a plan and tells how it ended.
@@ -392,7 +420,7 @@ impl<'a> Apply<'a> {
         }
         let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
         let now = telling.finish();
-        let Ended::Finished(mut outcome) = ended else { return Ok(self.leave().await) };
+        let Ended::Finished(mut outcome) = ended else { return Err(self.leave().await) };
         self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done {
@@ -405,7 +433,11 @@ impl<'a> Apply<'a> {
             ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
         } else if !plan.changes.is_empty() || exit != Exit::Done {
             let took = words::took(clock.elapsed().saturating_sub(start));
-            ui.out(&outcome::page(&outcome, Ending { took: Some(&took), quiet: ui.quiet }, ui.style));
+            let destroys = plan.base.destroy;
+            let stead = self.session.line("");
+            let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
+            outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
+            ui.out(&outcome::page(&outcome, ending, ui.style));
         }
         Ok(exit)
     }
@@ -431,6 +463,9 @@ impl<'a> Apply<'a> {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
         let deliver = delivery::to_sinks(self.project, &self.rescue);
+        let kept = delivery::kept(self.project, &self.rescue);
+        let waits = Waits::of(&self.connection.client);
+        let told = || waits.heard().iter().for_each(|wait| telling.tell(wait));
         let sources = Sources::of(self.project);
         let context = Context {
             client: &self.connection.client,
@@ -441,8 +476,12 @@ impl<'a> Apply<'a> {
             secrets: &secrets,
             sources: &sources,
             deliver: &deliver,
+            kept: &kept,
             rescue: &|records| self.keep(records),
-            tell: &|event: Event| telling.tell(&event),
+            tell: &|event: Event| {
+                told();
+                telling.tell(&event);
+            },
             stop: &stop,
             parallel: self.running.parallel,
             bounds: Bounds {
@@ -451,7 +490,11 @@ impl<'a> Apply<'a> {
                 sending: self.connection.bounds.sending,
             },
         };
-        let watched = interrupt::watch(work(&context), &stop, || telling.stopping(), || telling.tick());
+        let tick = || {
+            told();
+            telling.tick();
+        };
+        let watched = interrupt::watch(work(&context), &stop, || telling.stopping(), tick);
         watched.await.map_err(|error| anyhow::Error::from(error).into())
     }
 }

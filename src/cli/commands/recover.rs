@@ -33,7 +33,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Recover) -> Result<Exi
     }
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let recovering = Recovering { session, project: &project, connection: &connection, journal: &journal };
-    let done = books::while_kept(&journal, recovering.run(args)).await;
+    let done = Box::pin(books::while_kept(&journal, recovering.run(args))).await;
     books::close_after(journal, done).await
 }
 

@@ -28,20 +28,39 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
     let Some(asked) = &args.operation else {
-        session.ui.out(&if session.ui.json { document(&ledger) } else { page(&ledger) });
+        session.ui.out(&if session.ui.json { document(&ledger) } else { session.to_copy(&page(&ledger)) });
         return Ok(Exit::Done);
     };
     let op = found(&ledger, asked)?;
     let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
-        session.ui.out(&told(&ledger, op));
+        session.ui.out(&session.to_copy(&told(&ledger, op)));
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let done = record(&connection, &journal, op, &answer).await;
     let address = books::close_after(journal, done).await?;
+    if session.ui.json || session.ui.ndjson {
+        let recorded = serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION,
+            "operation": op.to_string(),
+            "address": address,
+            "answer": word(&answer),
+        });
+        session.ui.out(&json::pretty(&recorded));
+    }
     session.ui.say(&format!("Recorded. {address} is no longer frozen."));
     session.next("plan", "");
     Ok(Exit::Done)
+}
+
+/// Returns an answer's word.
+const fn word(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Adopt { .. } => "adopt",
+        Answer::Absent => "absent",
+        Answer::Forget => "forget",
+        Answer::Surplus { .. } => "surplus",
+    }
 }
 
 /// Records an answer; returns for which resource the request was.

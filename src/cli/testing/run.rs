@@ -203,7 +203,8 @@ impl Stage {
             secrets: &secrets,
             sources: &Sources::of(project),
             // What is shown once is of no use to anyone here.
-            deliver: &|_, _| Ok(()),
+            deliver: &|_, _, _| Ok(()),
+            kept: &|_, _| None,
             rescue: &|_| {},
             tell: &|_| {},
             stop: &Cell::new(false),

@@ -69,6 +69,30 @@ fn a_commit_that_is_dropped_half_way_poisons() {
     assert!(journal.ledger().entries.is_empty());
 }
 
+#[test]
+fn a_commit_under_way_takes_the_place_from_nobody() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let one = [adopted(1, "x")];
+    let mut commit = std::pin::pin!(journal.commit(&one));
+    assert!((&mut commit).now_or_never().is_none());
+    assert_eq!(journal.held_for(), None, "another step's request may leave meanwhile");
+    now(commit).unwrap();
+}
+
+#[test]
+fn a_place_that_is_lost_during_a_commit_stays_lost() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let one = [adopted(1, "x")];
+    let mut commit = std::pin::pin!(journal.commit(&one));
+    assert!((&mut commit).now_or_never().is_none());
+    now(journal.abandon());
+    now(commit).unwrap();
+    assert_eq!(journal.held_for(), Some(Duration::ZERO), "its end takes nothing back");
+    assert!(matches!(now(journal.commit(&[adopted(2, "y")])), Err(StoreError::Poisoned)));
+}
+
 /// A place that is held for a while, lost at once when it is kept, and given back.
 #[derive(Default)]
 struct Borrowed {

@@ -178,6 +178,8 @@ pub struct Run {
     pub exit_code: Option<&'static str>,
     /// The field that says why.
     pub error: Option<&'static str>,
+    /// The action that lists what happened meanwhile, newest first, and the field of its words.
+    pub told_by: Option<(&'static str, &'static str)>,
 }
 
 impl Action {

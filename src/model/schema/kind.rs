@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule};
+use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule, Run};
 use crate::model::value::Attributes;
 
 /// To what an object belongs.
@@ -188,6 +188,8 @@ pub struct Kind {
     pub final_copy: Option<FinalCopy>,
     /// What brings an object back that rests or has failed.
     pub revival: Option<Revival>,
+    /// What a change that deploys begins: a record that must end well, while what ran before runs on.
+    pub rollout: Option<&'static Run>,
     /// Other operations and reads.
     pub actions: &'static [Action],
 }
@@ -217,6 +219,7 @@ impl Kind {
         shown_once: None,
         final_copy: None,
         revival: None,
+        rollout: None,
         actions: &[],
     };
 

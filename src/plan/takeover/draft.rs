@@ -270,7 +270,19 @@ impl Drafter<'_, '_> {
         if kind.scope == Scope::Project && self.says_project {
             entries.extend(self.project(object));
         }
+        if kind.shown_once.is_some() && kind.reveal().is_none() {
+            entries.push(self.secret_goes(object, address));
+        }
         entries
+    }
+
+    /// Says where a secret goes that is shown once. Whoever made the object has the one that is in use; if
+    /// it is ever made anew, another one comes.
+    fn secret_goes(&mut self, object: &Object, address: &Address) -> Entry {
+        let mark = self.mark(object, None);
+        let value = Printed::Text(format!("./secrets/{}", address.last()));
+        let file = Entry { key: "file".to_owned(), value, mark };
+        Entry { key: "deliver_secret".to_owned(), value: Printed::Map(vec![file]), mark }
     }
 
     fn project(&mut self, object: &Object) -> Option<Entry> {

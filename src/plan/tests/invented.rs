@@ -63,6 +63,7 @@ const BASE: Kind = Kind {
     shown_once: None,
     final_copy: None,
     revival: None,
+    rollout: None,
     actions: &[],
 };
 

@@ -198,7 +198,7 @@ fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
     let sink = || Some(SecretSink::File("x".to_owned()));
     world.stack.resources[user].deliver_secret = sink();
     insta::assert_snapshot!(show(&world.plan()), @"
-    ~ database.main.users.reporting unfinished: its secret did not reach its sink, and is read and delivered again
+    ~ database.main.users.reporting unfinished: its secret did not reach its sink, and is delivered again
     0 database.main.users.reporting  after []
     ");
     // A kind that shows it once and never again.
@@ -212,4 +212,7 @@ fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
     let plan = world.plan();
     assert_eq!(plan.changes[0].action, Action::Replace, "{}", show(&plan));
     assert!(plan.changes[0].reason.as_deref().unwrap().starts_with("its secret was shown once"));
+    // Where it is kept, nothing is made anew.
+    world.options.undelivered.insert(Address::new("axle", "a"));
+    assert_eq!(world.plan().changes[0].action, Action::Update);
 }

@@ -14,7 +14,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     code: &'static str,
     severity: &'static str,
     summary: &'a str,
@@ -61,8 +61,12 @@ fn range(sources: &Sources, span: Span) -> Option<Range> {
 /// Returns the document, all problems in the order of their places.
 #[must_use]
 pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    let entries = sorted(diagnostics, sources).into_iter().map(|problem| entry(problem, sources)).collect();
-    pretty(&Document { schema_version: SCHEMA_VERSION, diagnostics: entries })
+    pretty(&Document { schema_version: SCHEMA_VERSION, diagnostics: entries(diagnostics, sources) })
+}
+
+/// Returns all problems as they stand in a document.
+pub(super) fn entries<'a>(diagnostics: &'a [Diagnostic], sources: &'a Sources) -> Vec<Entry<'a>> {
+    sorted(diagnostics, sources).into_iter().map(|problem| entry(problem, sources)).collect()
 }
 
 fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {

@@ -23,6 +23,8 @@ pub struct Facts {
     pub read_in: Option<Duration>,
     /// When an apply last ended well.
     pub last_applied: Option<Timestamp>,
+    /// When the last apply began, if it did not do all.
+    pub begun: Option<Timestamp>,
     /// The time now; ages are left out without it.
     pub now: Option<Timestamp>,
     /// The plan comes from a file: its own age is told.
@@ -97,6 +99,10 @@ fn head(plan: &Plan, facts: &Facts, style: Style) -> Line {
     }
     match (facts.saved, facts.now, facts.last_applied) {
         (true, Some(now), _) => said.push(format!("planned {}", words::ago(base.made_at, now))),
+        (false, Some(now), last) if facts.begun > last => {
+            let begun = facts.begun.unwrap_or(now);
+            said.push(format!("partly applied {}", words::ago(begun, now)));
+        }
         (false, Some(now), Some(then)) => said.push(format!("last applied {}", words::ago(then, now))),
         (false, Some(_), None) => said.push("never applied".to_owned()),
         (_, None, _) => {}

@@ -143,7 +143,9 @@ fn every_event_fits_its_schema() {
     let refusal =
         Refusal { status: 403, error: "no".into(), message: "m".into(), reason: Some("banned".into()) };
     let errors = [
-        StepError::Refused(refusal),
+        StepError::Refused(refusal.clone()),
+        StepError::Broken(Refusal { status: 503, ..refusal }),
+        StepError::Displaced("x".into()),
         StepError::Moved("x".into()),
         StepError::Unsettled("x".into()),
         StepError::Question("x".into()),

@@ -19,6 +19,7 @@ fn facts() -> Facts {
         objects: Some(41),
         read_in: Some(Duration::from_millis(1840)),
         last_applied: Some(plans::time(-180_000)),
+        begun: None,
         now: Some(plans::time(10)),
         saved: false,
     }

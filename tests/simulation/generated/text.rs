@@ -279,7 +279,9 @@ impl Text<'_> {
                 let role = self.any("role").unwrap_or_else(|| self.pick(ROLES).to_owned());
                 // Another end takes another key.
                 let year = if self.values.once_in(4) { 2031 } else { 2030 };
-                self.add("api_key", &[format!("role: {role}, expires_at: \"{year}-01-01T00:00:00Z\"")]);
+                let goes = "deliver_secret: { file: ./secrets/key }";
+                let body = format!("role: {role}, expires_at: \"{year}-01-01T00:00:00Z\", {goes}");
+                self.add("api_key", &[body]);
             }
             _ => {
                 let role = self.pick(ROLES);

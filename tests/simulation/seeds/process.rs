@@ -223,7 +223,8 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
         },
-        deliver: &|_, _| Ok(()),
+        deliver: &|_, _, _| Ok(()),
+        kept: &|_, _| None,
         // They are lost with the machine.
         rescue: &|_| {},
         tell: &|event| hear(universe, process, &event),

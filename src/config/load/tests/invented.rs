@@ -1,8 +1,8 @@
 //! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
 
 use crate::model::schema::{
-    Api, Attribute, Check, Endpoint, Estimate, FinalCopy, Format, Kind, Literal, Method, Price, Registry,
-    ReplaceOrder, Rule, Scope, Type,
+    Action, Api, Attribute, Check, Endpoint, Estimate, FinalCopy, Format, Kind, Literal, Method, Price,
+    Registry, ReplaceOrder, Rule, Scope, Type,
 };
 
 const ENDPOINT: Endpoint = Endpoint::assumed(Method::Get, "/api/v1/none");
@@ -47,6 +47,7 @@ const fn kind(
         shown_once: None,
         final_copy: None,
         revival: None,
+        rollout: None,
         actions: &[],
     }
 }
@@ -119,6 +120,8 @@ static CRANE: Kind = Kind {
 
 static GATE: Kind = Kind {
     shown_once: Some("password"),
+    // It is shown again, so nobody has to say where it goes.
+    actions: &[Action::get("password", "/gates/{id}/password", "Its password.")],
     ..kind(
         "gate",
         Scope::Child { of: "yard", collection: "gates" },

@@ -259,3 +259,14 @@ fn a_key_is_let_into_projects_that_there_are_once() {
     S0236 4:18 a map was expected | write `projects: { NAME: role }`
     "#);
 }
+
+#[test]
+fn a_secret_that_is_shown_once_has_a_place_to_go() {
+    let text = "
+api_key: { ci: { role: viewer }, gone: { when: false, role: viewer } }
+database: { main: { engine: postgres, plan: pg-1c-2g, storage_gb: 20, users: { reporting: {} } } }
+";
+    insta::assert_snapshot!(yaml(text).registry(REGISTRY).problems(), @r#"
+    S0272 4:12 nothing says where its secret goes | The service shows the secret of an api_key once, when it makes it. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
+    "#);
+}

@@ -1,0 +1,166 @@
+//! Roll-outs: a change of how an object runs is accepted at once, and then begins a record of its own that
+//! must end well: a deployment. The object shows none of it, as what ran before runs on meanwhile.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::event::StepError;
+use super::session::{Job, Session, Target, read_failed};
+use super::wait::{TICK, is_in_use};
+use crate::cloud::exchange::Cloud;
+use crate::cloud::run::Running;
+use crate::ledger::entry::Entry;
+use crate::ledger::record::Record;
+use crate::ledger::store::Store;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Action, Effect, Kind, Run, Until};
+use crate::model::snapshot::Object;
+use crate::plan::change::PlannedCall;
+
+/// Time between two looks at something that takes long.
+const RARELY: Duration = Duration::from_secs(15);
+
+/// What is waited for once the calls are made.
+pub(super) struct Rollout {
+    run: &'static Run,
+    /// Records that were there before; `None`: an earlier apply made the calls, and the newest counts.
+    known: Option<BTreeSet<Name>>,
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Prepares for what a change will begin. From here on the ledger says that the resource is not
+    /// finished: whatever ends this apply, the next one asks how it ended.
+    pub(super) async fn foresee_rollout(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        calls: &[PlannedCall],
+    ) -> Result<Option<Rollout>, StepError> {
+        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
+        let (Some(run), Some(entry)) = (job.kind.rollout, entry) else { return Ok(None) };
+        if calls.is_empty() {
+            return Ok(entry.unfinished.then_some(Rollout { run, known: None }));
+        }
+        if !calls.iter().any(|call| rolls_out(job.kind, call)) {
+            return Ok(None);
+        }
+        let before = self.runs(job, target, run).await?;
+        let known = before.into_iter().map(|record| record.id).collect();
+        if !entry.unfinished {
+            let entry = Entry { current: None, deposed: Vec::new(), unfinished: true, ..entry };
+            self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
+        }
+        Ok(Some(Rollout { run, known: Some(known) }))
+    }
+
+    /// Waits until what a change began has ended.
+    ///
+    /// # Errors
+    /// When it ended badly, in the service's own words, or did not end in time.
+    pub(super) async fn roll_out(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        object: &Object,
+        rollout: &Rollout,
+    ) -> Result<(), StepError> {
+        if !is_in_use(job.kind, object) {
+            // What rests begins nothing before it is in use again.
+            return Ok(());
+        }
+        let (run, begun) = (rollout.run, self.clock().elapsed());
+        let mut told = None;
+        loop {
+            let records = self.runs(job, target, run).await?;
+            let now = self.clock().elapsed();
+            let is_new =
+                |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
+            // The newest come first, and take the place of those before them.
+            let newest = match records.iter().find(is_new) {
+                None if rollout.known.is_none() => return Ok(()),
+                // It began none, or an earlier apply made the same call.
+                None if now >= begun + self.context.bounds.listing => {
+                    records.first().filter(|record| !run.failed.contains(&record.status.as_str()))
+                }
+                newest => newest,
+            };
+            match newest {
+                None if now >= begun + self.context.bounds.listing => return Ok(()),
+                None => {}
+                Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
+                Some(record) if run.failed.contains(&record.status.as_str()) => {
+                    return Err(StepError::Unsettled(self.why(job, target, run, record).await));
+                }
+                Some(record) if now >= job.until => {
+                    let (what, id, status) = (one(run), &record.id, &record.status);
+                    let text = format!("{what} {id} is still {status}, and the time is up");
+                    return Err(StepError::Unsettled(text));
+                }
+                Some(record) if told.as_ref() == Some(&record.status) => {}
+                Some(record) => {
+                    self.progress(job, format!("waiting, {} {}", one(run), record.status));
+                    told = Some(record.status.clone());
+                }
+            }
+            self.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
+        }
+    }
+
+    /// Says why an object did not come up: what its newest record of a roll-out tells.
+    pub(super) async fn explained(&self, job: &Job<'_>, target: &Target, error: StepError) -> StepError {
+        let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
+        // What cannot be read explains nothing; the error stands.
+        let Ok(records) = self.runs(job, target, run).await else { return error };
+        match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
+            Some(record) => {
+                let why = self.why(job, target, run, record).await;
+                StepError::Unsettled(format!("{text}; {why}"))
+            }
+            None => error,
+        }
+    }
+
+    async fn why(&self, job: &Job<'_>, target: &Target, run: &Run, record: &Running) -> String {
+        let mut text = format!("{} {} is {}", one(run), record.id, record.status);
+        match &record.error {
+            Some(error) => text = format!("{text}: {error}"),
+            None => {
+                let tail =
+                    self.context.client.run_tail(job.kind, &target.key, run).await.unwrap_or_default();
+                if !tail.is_empty() {
+                    text = format!("{text}; the last that was told: {}", tail.join(" · "));
+                }
+            }
+        }
+        let address = job.address;
+        if let Some((feed, _)) = run.told_by {
+            text = format!("{text}; `stead do {feed} {address}` shows what happened");
+        }
+        match again(job.kind, run) {
+            Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
+            None => text,
+        }
+    }
+
+    async fn runs(&self, job: &Job<'_>, target: &Target, run: &Run) -> Result<Vec<Running>, StepError> {
+        self.context.client.runs(job.kind, &target.key, run).await.map_err(read_failed)
+    }
+}
+
+/// Returns what one record is called: `deployment`.
+fn one(run: &Run) -> &'static str {
+    run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
+}
+
+/// Returns the action that begins another such record.
+fn again(kind: &Kind, run: &Run) -> Option<&'static str> {
+    let begins = |action: &&Action| matches!(action.until, Until::Finished(other) if other == run);
+    kind.actions.iter().find(begins).map(|action| action.name)
+}
+
+/// Tells whether a call changes how an object runs.
+fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
+    let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
+    attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
+}

@@ -1,0 +1,70 @@
+//! The document of a command that ended before it had a result: what went wrong, and what to do about it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::diagnostics::{self, Entry};
+use super::write::{SCHEMA_VERSION, compact, pretty};
+use crate::config::load::Rejected;
+
+/// Why a command has no result.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    /// What and why, in sentences.
+    pub message: &'a str,
+    /// What to do about it.
+    pub help: &'a [String],
+    /// The configuration's problems, when that is the reason.
+    pub rejected: Option<&'a Rejected>,
+    /// The exit code.
+    pub exit: u8,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    error: ErrorEntry<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Vec<Entry<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: Timestamp,
+    event: &'static str,
+    error: ErrorEntry<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Vec<Entry<'a>>>,
+}
+
+#[derive(Serialize)]
+struct ErrorEntry<'a> {
+    message: &'a str,
+    help: Vec<&'a str>,
+    exit: u8,
+}
+
+impl<'a> Ended<'a> {
+    fn error(&self) -> ErrorEntry<'a> {
+        let help = self.help.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        ErrorEntry { message: self.message, help, exit: self.exit }
+    }
+
+    fn diagnostics(&self) -> Option<Vec<Entry<'a>>> {
+        self.rejected.map(|rejected| diagnostics::entries(&rejected.diagnostics, &rejected.sources))
+    }
+
+    /// Returns the one document.
+    #[must_use]
+    pub fn document(&self) -> String {
+        let (error, diagnostics) = (self.error(), self.diagnostics());
+        pretty(&Document { schema_version: SCHEMA_VERSION, error, diagnostics })
+    }
+
+    /// Returns the last line of a stream of events, without its line break.
+    #[must_use]
+    pub fn event(&self, time: Timestamp) -> String {
+        let (error, diagnostics) = (self.error(), self.diagnostics());
+        compact(&Line { time, event: "error", error, diagnostics })
+    }
+}

@@ -1,0 +1,252 @@
+//! How things end, and what is said of it: refusals, roll-outs, secrets on their way, lines to copy.
+#![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::case::{Case, Run};
+
+/// Bounds that fit an emulator on this machine.
+const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
+
+const VOLUME: &str = "stead: 1\nstack: story\nvolume: { data: { size: 20 } }\n";
+
+#[test]
+fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
+    let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
+    let volumes = format!("volume: {{ v: {{ for_each: [{}], size: 10 }} }}\n", keys.join(", "));
+    let case = Case::new()
+        .file("stead.yaml", format!("stead: 1\nstack: story\n{volumes}"))
+        .emulator_with(&["--no-limiter"]);
+    case.ok("apply --yes");
+    case.cloud().faults(&["DELETE *=503:30%"]);
+    let run = case.run(&format!("destroy --yes --confirm story {BOUNDS}"));
+    assert!(!run.all().contains("Someone else"), "{}", run.all());
+    assert_ne!(run.code, 8, "{}", run.all());
+}
+
+#[test]
+fn each_status_is_explained_for_what_it_is() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    for (fault, words) in [
+        ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "then apply"]),
+        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "then apply"]),
+    ] {
+        case.cloud().faults(&[fault]);
+        let run = case.fails(1, &format!("apply --yes {BOUNDS}"));
+        assert!(!run.all().contains("could not be reached"), "{}", run.all());
+        let told = run.all().replace("x  volume.data", "✗ volume.data").replace('\n', " ");
+        let told: Vec<&str> = told.split_whitespace().collect();
+        for word in words {
+            let word: Vec<&str> = word.split_whitespace().collect();
+            assert!(told.windows(word.len()).any(|window| window == word), "{word:?} in {}", run.all());
+        }
+    }
+    case.cloud().faults(&[]);
+    let gone = "do start vm:0e8de2a1-8f0c-4a8e-8f55-000000000000";
+    let run = case.run(gone);
+    assert_eq!(run.code, 1, "{}", run.all());
+    assert!(!run.all().contains("Plan again"), "{}", run.all());
+    run.says(&["404", "not there"]);
+}
+
+#[test]
+fn a_service_that_only_limits_is_told_of_and_given_up_in_time() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    case.cloud().faults(&["POST /volumes=429:2"]);
+    let run = case.ok("apply --yes --output ndjson");
+    let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let retried =
+        lines.iter().find(|line| line["event"] == "retrying").unwrap_or_else(|| panic!("{}", run.stdout));
+    assert!(retried["text"].as_str().unwrap().contains("POST /api/v1/volumes"), "{retried}");
+    case.edit("stead.yaml", "size: 20", "size: 30");
+    case.cloud().faults(&["PATCH *=429:2"]);
+    case.ok("apply --yes").says(&["rate limited"]);
+}
+
+/// An app on a cloud that is slow enough to look.
+fn app() -> Case {
+    let app = "app: { web: { type: web, image: nginx, port: 8080, env_vars: { A: one } } }\n";
+    let case = Case::new()
+        .file("stead.yaml", format!("stead: 1\nstack: story\nproject: {{ shop: {{}} }}\n{app}"))
+        .emulator_with(&["--speed", "12"]);
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "A: one", "A: two");
+    case
+}
+
+fn deployments(case: &Case) -> Vec<Value> {
+    let app = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().list(&format!("/api/v1/apps/services/{app}/deployments"))
+}
+
+fn begun(case: &Case, args: &str) -> Child {
+    case.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for a second deployment.
+fn second(case: &Case) -> String {
+    loop {
+        if let [newest, _, ..] = &*deployments(case) {
+            return newest["id"].as_str().unwrap().to_owned();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn an_update_of_an_app_is_done_when_its_deployment_is_live() {
+    let case = app();
+    case.ok("apply --yes").says(&["waiting, deployment", "app.web", "updated"]);
+    let all = deployments(&case);
+    assert_eq!((all.len(), &all[0]["status"]), (2, &json!("live")));
+    case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
+fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
+    let case = app();
+    let apply = begun(&case, "apply --yes");
+    let id = second(&case);
+    case.cloud().mutate("deployment", &id, &json!({ "status": "failed" }));
+    let run = Run::of(&apply.wait_with_output().unwrap());
+    assert_eq!(run.code, 1, "{}", run.all());
+    let words: Vec<&str> = run.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("`stead do redeploy app.web` tries the same again"), "{}", run.all());
+    run.says(&["app.web", &id, "failed"]);
+    // The service shows the new value, and yet it does not run.
+    case.ok("plan").says(&["app.web", "did not see it come to rest"]);
+    case.fails(1, "apply --yes").says(&[&id, "failed"]);
+    case.ok("do redeploy app.web");
+    case.ok("apply --yes");
+    case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
+fn a_killed_apply_leaves_its_deployment_to_be_looked_at() {
+    let case = app();
+    let mut apply = begun(&case, "apply --yes");
+    let id = second(&case);
+    apply.kill().unwrap();
+    apply.wait().unwrap();
+    case.cloud().mutate("deployment", &id, &json!({ "status": "failed" }));
+    case.fails(1, &format!("apply --yes {BOUNDS}")).says(&[&id, "failed"]);
+}
+
+#[test]
+fn the_next_line_is_one_to_copy() {
+    let case = Case::new()
+        .file("my stack/stead.yaml", format!("{VOLUME}environments: {{ prod: {{}} }}\n"))
+        .emulator();
+    case.cloud().faults(&["POST /volumes=500"]);
+    let flags = ["-C", "my stack", "-e", "prod", "--backend", "file:books"];
+    let run = |words: &[&str]| Run::of(&case.command("").args(flags).args(words).output().unwrap());
+    let bounds: Vec<&str> = BOUNDS.split(' ').collect();
+    let failed = run(&[&["apply", "--yes"], &*bounds].concat());
+    failed.says(&["next: mend what failed, then stead -C 'my stack' -e prod --backend file:books apply"]);
+    run(&["plan"]).says(&["next: stead -C 'my stack' -e prod --backend file:books apply"]);
+    case.cloud().faults(&[]);
+    assert_eq!(run(&["apply", "--yes"]).code, 0);
+    let nobody = run(&["destroy"]);
+    assert_eq!(nobody.code, 64);
+    nobody.says(&["stead -C 'my stack' -e prod --backend file:books destroy --yes --confirm story"]);
+    let unnamed = run(&["destroy", "--yes"]);
+    assert_eq!(unnamed.code, 64);
+    unnamed.says(&["destroys nothing", "destroy --yes --confirm story"]);
+    case.cloud().faults(&["DELETE *=500"]);
+    let stays = run(&[&["destroy", "--yes", "--confirm", "story"], &*bounds].concat());
+    assert!(!stays.all().contains("Applied"), "{}", stays.all());
+    stays.says(&["then stead -C 'my stack' -e prod --backend file:books destroy: it removes what stays"]);
+    case.cloud().faults(&[]);
+    run(&["destroy", "--yes", "--confirm", "story"]).says(&["Destroyed: 1 done"]);
+}
+
+#[test]
+fn what_was_applied_in_part_is_not_called_never_applied() {
+    let two = "volume: { a: { size: 10 }, b: { size: 20, depends_on: [volume.a] } }\n";
+    let case = Case::new().file("stead.yaml", format!("stead: 1\nstack: story\n{two}")).emulator();
+    case.ok("plan").says(&["never applied"]);
+    case.cloud().faults(&["POST /volumes=500:6"]);
+    case.run(&format!("apply --yes {BOUNDS}"));
+    let run = case.ok("plan");
+    run.says(&["partly applied"]);
+    assert!(!run.all().contains("never applied"), "{}", run.all());
+    case.cloud().faults(&[]);
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "size: 10", "size: 11");
+    case.ok("plan").says(&["last applied"]);
+}
+
+#[test]
+fn a_program_that_asks_gets_a_document_whatever_happens() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    for (code, args) in [
+        (64, "apply --output json"),
+        (64, "destroy --output json"),
+        (64, "destroy --yes --confirm other --output json"),
+        (5, "apply --expect 0000-0000 --output json"),
+        (64, "plan --output=json --frobnicate"),
+        (1, "apply none.plan --output json"),
+        (64, "apply --override none --reason x --yes --output json"),
+    ] {
+        let json = case.fails(code, args).json();
+        assert_eq!(
+            (&json["error"]["exit"], json["schema_version"].is_u64()),
+            (&json!(code), true),
+            "{args}"
+        );
+        assert!(!json["error"]["message"].as_str().unwrap().is_empty(), "{args}: {json}");
+        let lines = case.fails(code, &args.replace("json", "ndjson")).stdout;
+        let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        assert_eq!(last["event"], "error", "{args}");
+    }
+    case.edit("stead.yaml", "size: 20", "sise: 20");
+    let json = case.fails(1, "apply --yes --output json").json();
+    assert!(json["error"].is_object() && json["diagnostics"].is_array(), "{json}");
+}
+
+#[test]
+fn whoever_stops_at_once_is_told_what_becomes_of_it() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    case.cloud().faults(&["POST /volumes=delay-20s:1"]);
+    let apply = begun(&case, "apply --yes --output json");
+    let pid = apply.id().to_string();
+    while case.cloud().mutations_since(0).is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    for _ in 0..2 {
+        Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    let run = Run::of(&apply.wait_with_output().unwrap());
+    assert_eq!(run.code, 130, "{}", run.all());
+    assert_eq!(run.json()["error"]["exit"], 130);
+    run.says(&["the next run finds out", "Go on with: stead apply"]);
+}
+
+#[test]
+fn whoever_expects_a_plan_agrees_to_it() {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    let fingerprint = case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    case.fails(64, "apply --expect fingerprint").says(&["7f3a-c91e"]);
+    let plain = fingerprint.replace('-', "").to_uppercase();
+    case.ok(&format!("apply --expect {plain}"));
+    case.fails(5, &format!("apply --expect {fingerprint}")).says(&["nothing is left to do"]);
+}
+
+#[test]
+fn a_question_is_answered_by_a_line_to_copy() {
+    let flags = ["--fail", "POST /volumes=reset-after:1"];
+    let case = Case::new().file("here/stead.yaml", VOLUME).emulator_with(&flags);
+    let run = case.fails(1, &format!("apply -C here --yes --strict {BOUNDS}"));
+    assert!(!run.stdout.contains("volume.data  volume.data"), "{}", run.stdout);
+    run.says(&["next: answer what is asked, stead -C here resolve, then stead -C here apply"]);
+    let listed = case.ok("resolve -C here --output json").json();
+    let (handle, id) = (&listed["questions"][0]["handle"], &listed["questions"][0]["candidates"][0]);
+    let answer = format!("resolve -C here {} adopt {}", handle.as_str().unwrap(), id.as_str().unwrap());
+    case.ok("resolve -C here")
+        .says(&[&format!("stead {}", answer.replace("resolve -C here", "-C here resolve"))]);
+    assert_eq!(case.ok(&format!("{answer} --output json")).json()["answer"], "adopt");
+    case.ok("apply -C here --yes");
+}
