@@ -244,6 +244,8 @@ pub enum NoteCode {
     Rename,
     /// A secret is made by the apply.
     Generated,
+    /// Something stays although everything is destroyed.
+    Left,
 }
 
 /// One attribute that differs.
@@ -255,6 +257,9 @@ pub struct AttributeChange {
     pub before: Value,
     /// As it will be; `Unknown` names what it waits for. Secrets sealed.
     pub after: Value,
+    /// It is taken away rather than set back to a default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// This attribute is why the object is replaced.
     pub forces_replacement: bool,
     /// Where the new value was written.
@@ -421,7 +426,27 @@ pub struct Drift {
     pub live: Value,
     /// What is made of it.
     pub class: DriftClass,
+    /// What `ignore_drift` says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leave: Option<Leave>,
     /// Where the attribute is written.
+    pub source: Option<Place>,
+}
+
+/// An entry of `ignore_drift`, as it bears on a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leave {
+    /// Why, in the writer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last day that it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Name>,
+    /// That day is past: the difference counts again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+    /// Where the entry stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
 }
 
@@ -441,6 +466,8 @@ pub enum DriftClass {
     Gone,
     /// Managed with a replacement.
     Replaced,
+    /// A key of an open map that no block writes: it is left alone.
+    Unmanaged,
 }
 
 /// The longest chain of steps.

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use super::adoptions;
 use super::blocks::Blocks;
-use super::change::Cause;
+use super::change::{Cause, Note, NoteCode};
 use super::diff::Diff;
 use super::finals;
 use super::guards;
@@ -212,7 +213,7 @@ impl<'a> Judge<'_, 'a> {
         verdict.broken = broken;
         verdict.rehomed = rehomed.is_some();
         verdict.differences = differences;
-        guards::check_adoption(subject, &verdict, blocks);
+        adoptions::check_replacement(subject, &verdict, blocks);
         verdict
     }
 
@@ -298,13 +299,14 @@ impl<'a> Judge<'_, 'a> {
             Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
             _ if keep => {
                 let word = if declared.is_some() { "removed" } else { "on_remove" };
-                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
+                Verdict::plain(stays(subject), Cause::Config).because(format!("it stays, as {word} says"))
             }
             _ => {
                 let why = if self.survey.inputs.options.destroy {
-                    "everything is destroyed"
+                    "everything is destroyed".to_owned()
                 } else {
-                    "its block is gone"
+                    let left_out = self.survey.left_out(subject.address);
+                    left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
                 };
                 Verdict::plain(Act::Delete, Cause::Config).because(why)
             }
@@ -326,11 +328,40 @@ fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
     }
 }
 
+/// What becomes of an object that stays live: stead lets go of it when its block is gone. While everything
+/// is destroyed its block is still there, and the next apply is to find it.
+fn stays(subject: &Subject<'_>) -> Act {
+    if subject.block.is_some() { Act::Keep } else { Act::Forget }
+}
+
+/// Tells whether an object is left as it is while everything is destroyed.
+pub(super) fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let destroyed = subject.resource.is_none() && subject.block.is_some();
+    destroyed && verdict.act == Act::Keep && subject.object().is_some()
+}
+
+/// Returns what is to be told of what is left as it is while everything is destroyed.
+pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
+    left.map(|(subject, verdict)| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live, and this stack's: {}",
+            subject.address,
+            verdict.reason.as_deref().unwrap_or("something needs it")
+        ),
+        help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
+            .to_owned(),
+        source: subject.block.and_then(|block| survey.inputs.stack.sources.place(block.span)),
+    })
+    .collect()
+}
+
 /// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. A link is
 /// undone by itself.
 fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
-    let stays = |n: &usize| verdicts[*n].act == Act::Forget;
-    let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
+    let kept = |n: &usize| verdicts[*n].act == Act::Forget || is_left(&survey.subjects[*n], &verdicts[*n]);
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(kept).collect();
     while let Some(n) = queue.pop() {
         let kept = &survey.subjects[n];
         for held in &kept.held {
@@ -339,7 +370,7 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
                 == other.owned().map(|owned| &owned.id);
             let needed = is_inside || guards::refers(kept, other).is_some();
             if needed && verdicts[*held].act == Act::Delete {
-                verdicts[*held].act = Act::Forget;
+                verdicts[*held].act = stays(other);
                 verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
                 queue.push(*held);
             }

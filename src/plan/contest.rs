@@ -56,6 +56,7 @@ mod tests {
             last_applied: Value::Integer(1),
             live: Value::Integer(2),
             class,
+            leave: None,
             source: None,
         }
     }

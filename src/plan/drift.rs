@@ -1,15 +1,15 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
-use super::change::{Drift, DriftClass};
+use super::change::{Drift, DriftClass, Leave};
 use super::compare::{part_type, same, sealed};
-use super::diff::{Diff, ignores, shown};
+use super::diff::{Diff, ignores, is_exclusive, leave, shown, unwritten_value};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::source::Place;
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.
@@ -22,6 +22,7 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
             last_applied: subject.owned().map(|owned| Value::Text(owned.id.clone())).unwrap_or_default(),
             live: Value::Null,
             class: DriftClass::Gone,
+            leave: None,
             source: survey.inputs.stack.sources.place(resource.span),
         }];
     }
@@ -60,6 +61,7 @@ impl Finder<'_, '_> {
             self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
             return;
         };
+        self.unwritten(want, before, written, live);
         for (key, applied) in before {
             let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
             let live = match live {
@@ -71,14 +73,48 @@ impl Finder<'_, '_> {
         }
     }
 
+    /// Tells which keys of an open map stand there that nobody of this stack writes.
+    fn unwritten(&mut self, want: &Want<'_>, before: &Attributes, written: &Attributes, live: &Value) {
+        let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
+        let ignored = ignores(self.survey, self.subject, want.attribute.name);
+        let class = match self.verdict.act {
+            Act::Replace { .. } => DriftClass::Replaced,
+            _ => DriftClass::Reverted,
+        };
+        let class = if is_exclusive(want) && !ignored { class } else { DriftClass::Unmanaged };
+        for (key, value) in live {
+            if before.contains_key(key) || written.contains_key(key) {
+                continue;
+            }
+            self.found.push(Drift {
+                address: self.subject.address.clone(),
+                path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
+                last_applied: Value::Null,
+                live: unwritten_value(want.attribute, value, self.survey.key()),
+                class,
+                leave: None,
+                source: self.place(want.setting),
+            });
+        }
+    }
+
     fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
         if same(sides.ty, sides.applied, sides.live) || leaves_alone(want, sides.wanted) {
             return;
         }
         let shown = |value| shown(want.attribute, value, &self.survey.names);
+        let class = self.class(want, &path, sides);
+        let said = leave(self.survey, self.subject, want.attribute.name);
+        let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
         self.found.push(Drift {
             address: self.subject.address.clone(),
-            class: self.class(want, &path, sides),
+            class,
+            leave: said.map(|(ignored, holds)| Leave {
+                reason: ignored.reason.clone(),
+                until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
+                ended: !holds,
+                source: self.survey.inputs.stack.sources.place(ignored.span),
+            }),
             path: Some(path),
             last_applied: shown(sides.applied),
             live: shown(sides.live),

@@ -7,7 +7,7 @@ use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::{Address, Name};
-use crate::model::schema::Effect;
+use crate::model::schema::{Effect, Type};
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 
@@ -54,12 +54,18 @@ pub(super) fn line(
         reason: reason(subject, &verdict, left_over),
         seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
         hits: hits(survey, n, &verdict),
-        source: subject.block.and_then(|block| place(survey, block.span)),
+        source: decided(survey, subject),
         effects: facts.effects,
         cost: facts.cost,
         steps: facts.steps,
         attributes: attributes(survey, verdict),
     })
+}
+
+/// Returns where a subject's block stands, or what leaves it out.
+fn decided(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
+    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
+    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| place(survey, span))
 }
 
 fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
@@ -122,6 +128,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
             false if want.id.is_some() => want.value,
             false => shown(want.attribute, &want.value, &survey.names),
         },
+        removed: false,
         forces_replacement: false,
         source,
         set_by,
@@ -133,6 +140,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
 fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
     let (source, set_by) = origin(survey, difference.setting);
     AttributeChange {
+        removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
         path: difference.path,
         before: difference.before,
@@ -142,6 +150,11 @@ fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
         cause: difference.cause,
         last_applied: difference.last_applied,
     }
+}
+
+/// Tells whether nothing takes the place of a value that goes: a key of an open map, a link, a collection.
+fn is_taken_away(difference: &Difference<'_>) -> bool {
+    matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
 fn origin(survey: &Survey<'_>, setting: Option<&Setting>) -> (Option<Place>, Option<Name>) {

@@ -50,7 +50,7 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
     let (before, after) = (&attribute.before, &attribute.after);
     let arrow = style.sign(Sign::Arrow);
     if let (Value::Secret(_), _) | (Value::Null, Value::Secret(_)) = (before, after) {
-        return secret(line, before, after, arrow);
+        return secret(line, attribute, arrow);
     }
     let most = if verbose { usize::MAX } else { MOST_OF_VALUE };
     let (mut old, mut new) = (words::value(before), words::value(after));
@@ -58,7 +58,7 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
         (old, new) = (words::typed(before), words::typed(after));
     }
     if after == &Value::Null {
-        "(default)".clone_into(&mut new);
+        emptied(attribute).clone_into(&mut new);
     }
     let role = if attribute.forces_replacement { Role::Danger } else { Role::Change };
     let line = match before {
@@ -68,7 +68,13 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
     line.put(role, words::shortened(new, most, style))
 }
 
-fn secret(line: Line, before: &Value, after: &Value, arrow: &str) -> Line {
+/// Says what takes the place of a value that is not written any more.
+const fn emptied(attribute: &AttributeChange) -> &'static str {
+    if attribute.removed { "(removed)" } else { "(default)" }
+}
+
+fn secret(line: Line, attribute: &AttributeChange, arrow: &str) -> Line {
+    let (before, after) = (&attribute.before, &attribute.after);
     let digest = |value: &Value| match value {
         Value::Secret(secret) => words::fingerprint(secret).map(str::to_owned),
         _ => None,
@@ -76,7 +82,7 @@ fn secret(line: Line, before: &Value, after: &Value, arrow: &str) -> Line {
     let (old, new) = (digest(before), digest(after));
     let line = match after {
         Value::Secret(_) => line.put(Role::Change, "(secret)"),
-        Value::Null => return line.put(Role::Change, format!("(secret) {arrow} (default)")),
+        Value::Null => return line.put(Role::Change, format!("(secret) {arrow} {}", emptied(attribute))),
         other => return line.put(Role::Change, format!("(secret) {arrow} {}", words::value(other))),
     };
     match (old, new) {

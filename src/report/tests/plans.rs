@@ -13,7 +13,7 @@ use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
     Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift,
-    DriftClass, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
+    DriftClass, Leave, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
 };
 
 pub(crate) fn at(line: u32) -> Place {
@@ -90,6 +90,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
         path: path.into(),
         before,
         after,
+        removed: false,
         forces_replacement: false,
         source: Some(at(22)),
         set_by: None,
@@ -225,12 +226,30 @@ fn drift() -> Vec<Drift> {
         last_applied,
         live,
         class,
+        leave: None,
         source: Some(at(25)),
     };
     vec![
         drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
-        drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored),
-        drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted),
+        Drift {
+            leave: Some(Leave {
+                reason: Some("opened by hand".into()),
+                until: Some("2026-12-31".into()),
+                ended: false,
+                source: Some(at(31)),
+            }),
+            ..drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored)
+        },
+        Drift {
+            leave: Some(Leave {
+                reason: None,
+                until: Some("2026-06-30".into()),
+                ended: true,
+                source: None,
+            }),
+            ..drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted)
+        },
+        drift("labels.team", Value::Null, Value::text("red"), DriftClass::Unmanaged),
         Drift {
             address: address("vpc.main"),
             path: None,
@@ -324,6 +343,7 @@ pub(crate) fn hostile() -> Plan {
         last_applied: Value::text(evil),
         live: Value::text(format!("{evil}::")),
         class: DriftClass::AcceptOnly,
+        leave: None,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
     plan.blocks.push(Block {

@@ -36,3 +36,69 @@ outputs:
     output notes=cel(values(crane.two).map(c, c.address) |  | crane.two.a, crane.two.b)
     "#);
 }
+
+#[test]
+fn an_open_map_says_whether_it_is_exclusive_and_in_quotes_it_is_a_key() {
+    let config = yaml(
+        "
+crane:
+  a: { labels: { exclusive: true, team: red } }
+  b: { labels: { exclusive: false, team: red } }
+  c: { labels: { exclusive: 'true', team: red } }
+  d: { labels: { team: red } }
+",
+    )
+    .file(
+        "b.stead.kdl",
+        "crane e { labels exclusive=#true team=red }\ncrane f { labels exclusive=\"true\" }\n",
+    );
+    let stack = config.stack();
+    let told: Vec<String> = stack
+        .resources
+        .values()
+        .map(|one| {
+            let labels = &one.attributes["labels"];
+            let value = labels.expression.known().unwrap();
+            format!("{} {} {value}", one.address.last(), labels.exclusive)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    a true { team: red }
+    b false { team: red }
+    c false { exclusive: true, team: red }
+    d false { team: red }
+    e true { team: red }
+    f false { exclusive: true }
+    ");
+    let plain = yaml("crane: { a: { labels: { team: red } } }\n").stack().digest;
+    let other = yaml("crane: { a: { labels: { team: red, exclusive: true } } }\n").stack().digest;
+    assert_ne!(plain, other);
+}
+
+#[test]
+fn what_leaves_instances_out_is_known_with_its_place() {
+    let stack = yaml(
+        "
+crane:
+  one: { for_each: [a, b] }
+  two: { when: false }
+  three: { for_each: [p, q], when: '${each.key == \"q\"}' }
+  four: {}
+",
+    )
+    .stack();
+    let told: Vec<String> = stack
+        .left_out
+        .iter()
+        .map(|(address, left)| {
+            let place = stack.sources.place(left.span).unwrap();
+            format!("{address} {} {}:{}", left.keyed, place.line, place.column)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    crane.one true 5:20
+    crane.three true 7:22
+    crane.three.p false 7:36
+    crane.two false 6:16
+    ");
+}
