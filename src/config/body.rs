@@ -80,7 +80,17 @@ impl<'d> Resolver<'d> {
             let rest = without_exclusive(attribute, &entry.value);
             let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
             let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
-            let resolved = self.attribute(attribute, value, frame);
+            let mut parts = BTreeMap::new();
+            let resolved = match (&attribute.ty, value.entries()) {
+                (Type::Map(_) | Type::Record(_), Some(entries)) => {
+                    let keyed = self.keyed(&attribute.ty, entries, frame);
+                    keyed.map(|(resolved, places)| {
+                        parts = places;
+                        resolved
+                    })
+                }
+                _ => self.attribute(attribute, value, frame),
+            };
             let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
             let (expression, set_by, directory) = match resolved {
@@ -92,7 +102,7 @@ impl<'d> Resolver<'d> {
             let replaced = || Name::new(format!("environments.{}.set", self.env));
             let set_by = set_by.or_else(|| self.replaced.contains(&entry.value.span).then(replaced));
             let span = entry.value.span;
-            let setting = Setting { expression, span, set_by, directory, exclusive };
+            let setting = Setting { expression, span, set_by, directory, exclusive, parts };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
@@ -126,6 +136,7 @@ impl<'d> Resolver<'d> {
                             set_by: None,
                             directory: None,
                             exclusive: false,
+                            parts: BTreeMap::new(),
                         };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }

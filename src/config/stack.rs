@@ -148,6 +148,32 @@ pub struct Setting {
     pub directory: Option<Name>,
     /// It is an open map, and what else stands in the live one goes.
     pub exclusive: bool,
+    /// Where the keys of a map or record stand that is written key by key.
+    pub parts: BTreeMap<Name, Part>,
+}
+
+/// One key of a written map or record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where its value was written.
+    pub span: Span,
+    /// What decided the value besides this place.
+    pub set_by: Option<Name>,
+}
+
+impl Setting {
+    /// Returns where a value was written, and what else decided it: of `name`, or of the key in `name.key`.
+    #[must_use]
+    pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
+        let part = path.split_once('.').and_then(|(_, key)| self.parts.get(key));
+        match part {
+            Some(part) => (part.span, part.set_by.as_ref()),
+            // Written somewhere else as a whole: no key has a place of its own.
+            None if self.parts.is_empty() => (self.span, self.set_by.as_ref()),
+            // A key that is not written any more.
+            None => (self.span, None),
+        }
+    }
 }
 
 /// What may happen to a resource.

@@ -152,6 +152,9 @@ pub struct Change {
     pub reason: Option<String>,
     /// What differs.
     pub attributes: Vec<AttributeChange>,
+    /// What the block writes besides, and nothing changes: of what changes in place or is replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rest: Vec<Unchanged>,
     /// What else happens, each with a sentence.
     pub effects: Vec<Consequence>,
     /// The monthly price, before and after.
@@ -270,6 +273,17 @@ pub struct AttributeChange {
     pub cause: Cause,
     /// Last applied value, where it differs from both.
     pub last_applied: Option<Value>,
+}
+
+/// One written attribute that stays as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unchanged {
+    /// Its name.
+    pub path: Name,
+    /// Its value; catalog attributes by name. Secrets sealed.
+    pub value: Value,
+    /// Where it was written.
+    pub source: Option<Place>,
 }
 
 /// An effect and what it means here.
@@ -429,6 +443,9 @@ pub struct Drift {
     /// What `ignore_drift` says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<Leave>,
+    /// `drift --accept` can write the live value where the attribute is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptable: bool,
     /// Where the attribute is written.
     pub source: Option<Place>,
 }

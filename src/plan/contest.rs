@@ -57,6 +57,7 @@ mod tests {
             live: Value::Integer(2),
             class,
             leave: None,
+            acceptable: false,
             source: None,
         }
     }

@@ -23,6 +23,7 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
             live: Value::Null,
             class: DriftClass::Gone,
             leave: None,
+            acceptable: false,
             source: survey.inputs.stack.sources.place(resource.span),
         }];
     }
@@ -93,7 +94,8 @@ impl Finder<'_, '_> {
                 live: unwritten_value(want.attribute, value, self.survey.key()),
                 class,
                 leave: None,
-                source: self.place(want.setting),
+                acceptable: false,
+                source: self.place(want.setting, want.attribute.name),
             });
         }
     }
@@ -103,6 +105,7 @@ impl Finder<'_, '_> {
             return;
         }
         let shown = |value| shown(want.attribute, value, &self.survey.names);
+        let source = self.place(want.setting, &path);
         let class = self.class(want, &path, sides);
         let said = leave(self.survey, self.subject, want.attribute.name);
         let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
@@ -115,10 +118,11 @@ impl Finder<'_, '_> {
                 ended: !holds,
                 source: self.survey.inputs.stack.sources.place(ignored.span),
             }),
-            path: Some(path),
             last_applied: shown(sides.applied),
             live: shown(sides.live),
-            source: self.place(want.setting),
+            acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
+            path: Some(path),
+            source,
         });
     }
 
@@ -136,9 +140,15 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn place(&self, setting: Option<&Setting>) -> Option<Place> {
-        setting.and_then(|setting| self.survey.inputs.stack.sources.place(setting.span))
+    fn place(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
+        self.survey.inputs.stack.sources.place(setting?.origin(path).0)
     }
+}
+
+/// Tells whether the file can say the live value: a plain value is written there, for this one alone.
+pub(super) fn can_accept(subject: &Subject<'_>, setting: &Setting, path: &str) -> bool {
+    let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
+    alone && setting.origin(path).1.is_none() && setting.directory.is_none()
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.

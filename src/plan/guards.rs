@@ -3,6 +3,7 @@
 use super::adoptions;
 use super::blocks::Blocks;
 use super::change::Cause;
+use super::drift;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
 use crate::ledger::{question, resolve};
@@ -251,14 +252,13 @@ pub(super) fn may_change(
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
     // Only what drifted, and is written for this one alone, can be accepted from here.
     let can_accept = difference.cause == Cause::Both
-        && difference.setting.is_some_and(|setting| setting.set_by.is_none())
-        && subject.resource.is_some_and(|resource| resource.key.is_none());
+        && difference.setting.is_some_and(|setting| drift::can_accept(subject, setting, path));
     let accept = if can_accept {
         format!(" (`stead drift --accept {address}.{path}` does)")
     } else {
         difference
             .setting
-            .and_then(|setting| setting.set_by.as_ref())
+            .and_then(|setting| setting.origin(path).1)
             .map_or_else(String::new, |set_by| format!(" where its value comes from, {set_by}"))
     };
     let help = format!(

@@ -1,6 +1,8 @@
 //! The lines of a plan: what people read of each subject that changes.
 
-use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Was};
+use super::change::{
+    Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
+};
 use super::compare::sealed;
 use super::diff::shown;
 use super::survey::{Adoption, Subject, Survey};
@@ -58,6 +60,7 @@ pub(super) fn line(
         effects: facts.effects,
         cost: facts.cost,
         steps: facts.steps,
+        rest: rest(survey, &verdict),
         attributes: attributes(survey, verdict),
     })
 }
@@ -115,11 +118,29 @@ fn attributes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange>
     }
 }
 
+/// Returns what a block writes and nothing changes.
+fn rest(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
+    if !matches!(verdict.act, Act::Update | Act::Replace { .. }) {
+        return Vec::new();
+    }
+    let stays = |want: &&Want<'_>| want.value != Value::Null && !verdict.changes(&[want.attribute.name]);
+    let all = verdict.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
+    all.map(|(want, setting)| Unchanged {
+        path: want.attribute.name.into(),
+        value: match want.id {
+            Some(_) => want.value.clone(),
+            None => shown(want.attribute, &sealed(&want.value, survey.key()), &survey.names),
+        },
+        source: place(survey, setting.span),
+    })
+    .collect()
+}
+
 fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
-    let (source, set_by) = origin(survey, want.setting);
+    let (source, set_by) = origin(survey, want.setting, want.attribute.name);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
@@ -138,7 +159,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
 }
 
 fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
-    let (source, set_by) = origin(survey, difference.setting);
+    let (source, set_by) = origin(survey, difference.setting, &difference.path);
     AttributeChange {
         removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
@@ -157,9 +178,9 @@ fn is_taken_away(difference: &Difference<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
-fn origin(survey: &Survey<'_>, setting: Option<&Setting>) -> (Option<Place>, Option<Name>) {
-    let source = setting.and_then(|setting| place(survey, setting.span));
-    (source, setting.and_then(|setting| setting.set_by.clone()))
+fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
+    let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
+    (place(survey, span), set_by.cloned())
 }
 
 fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {

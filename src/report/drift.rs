@@ -148,7 +148,9 @@ fn made_of(drift: &Drift, style: Style) -> String {
         DriftClass::Reverted => "apply puts it back".to_owned(),
         DriftClass::AcceptOnly => {
             let live = words::shortened(words::value(&drift.live), MOST_OF_VALUE, style);
-            format!("cannot go back: write {live} in the configuration")
+            let accept = drift.path.as_ref().filter(|_| drift.acceptable);
+            let accept = accept.map(|path| format!(" (stead drift --accept {}.{path})", drift.address));
+            format!("cannot go back: write {live} in the configuration{}", accept.unwrap_or_default())
         }
         DriftClass::Accepted => "the configuration says the same now".to_owned(),
         DriftClass::Ignored => match &drift.leave {

@@ -56,7 +56,7 @@ fn an_immutable_field_replaces_and_says_so() {
     let case = applied();
     let old = case.cloud().list("/api/v1/vms")[0]["id"].clone();
     case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
-    case.ok("plan").says(&["vm.web", "replace", "template", "ubuntu-24.04", "debian-12"]);
+    case.ok("plan").says(&["vm.web", "REPLACE", "template", "ubuntu-24.04", "debian-12"]);
     case.ok("apply --yes");
     let vms = case.cloud().list("/api/v1/vms");
     assert_eq!(vms.len(), 1);

@@ -16,7 +16,14 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None, directory: None, exclusive: false }
+    Setting {
+        expression,
+        span: NOWHERE,
+        set_by: None,
+        directory: None,
+        exclusive: false,
+        parts: BTreeMap::new(),
+    }
 }
 
 /// Builds a stack, one resource after the other.

@@ -204,7 +204,10 @@ fn what_only_writes_something_down_takes_no_time() {
     world.write("app.web", json!({"type": "web", "image": "nginx", "description": "one", "port": 80}));
     world.settle();
     world.set("app.web", "description", json!("two"));
-    assert_eq!(world.plan().changes[0].seconds, 1);
+    let plan = world.plan();
+    assert_eq!(plan.changes[0].seconds, 1);
+    let rest: Vec<&str> = plan.changes[0].rest.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(rest, ["name", "type", "image", "port"], "what stays");
     world.set("app.web", "port", json!(81));
     assert_eq!(world.plan().changes[0].seconds, 25, "it is deployed anew");
 }

@@ -150,6 +150,7 @@ impl World {
                 set_by: None,
                 directory: None,
                 exclusive: false,
+                parts: BTreeMap::new(),
             },
         );
         self
@@ -528,7 +529,14 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting { expression: expression(value), span: SPAN, set_by: None, directory: None, exclusive: false }
+    Setting {
+        expression: expression(value),
+        span: SPAN,
+        set_by: None,
+        directory: None,
+        exclusive: false,
+        parts: BTreeMap::new(),
+    }
 }
 
 pub fn expression(value: &Json) -> Expression {

@@ -1,7 +1,7 @@
 //! Attributes of a change: `before → after` with place and cause, or one flowing line of a creation.
 
 use crate::model::value::Value;
-use crate::plan::change::{AttributeChange, Cause, Change};
+use crate::plan::change::{AttributeChange, Cause, Change, Unchanged};
 use crate::report::diff;
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign, Style};
@@ -28,6 +28,20 @@ pub(super) fn lines(page: &mut Page, attributes: &[AttributeChange], verbose: bo
     let column = INDENT + widest.min(WIDEST_NAME) + 2;
     for attribute in attributes {
         one(page, attribute, column, verbose);
+    }
+}
+
+/// Adds what stays as it is, in one line each.
+pub(super) fn rest(page: &mut Page, rest: &[Unchanged]) {
+    let widest = rest.iter().map(|one| page::width(&one.path)).max().unwrap_or(0);
+    let column = INDENT + widest.min(WIDEST_NAME) + 2;
+    for Unchanged { path, value, source } in rest {
+        let line = Line::indent(INDENT).put(Role::Faint, path).to_column(column).hanging(column);
+        let line = line.put(Role::Faint, words::value(value)).put(Role::Faint, "  unchanged");
+        page.line(match source {
+            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+            None => line,
+        });
     }
 }
 

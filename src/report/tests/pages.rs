@@ -80,6 +80,15 @@ fn everything_at_once() {
 }
 
 #[test]
+fn what_stays_is_shown_only_where_everything_is() {
+    let line = "engine  postgres  unchanged";
+    assert!(shown(&plans::full(), true, Style::plain(110)).contains(line));
+    assert!(!shown(&plans::full(), false, Style::plain(110)).contains("unchanged  "));
+    let keys = |verbose| shown(&plans::full(), verbose, Style::plain(110)).contains("labels.team");
+    assert_eq!((keys(true), keys(false)), (true, false));
+}
+
+#[test]
 fn no_changes_is_one_line() {
     insta::assert_snapshot!(shown(&plans::empty(), false, Style::plain(100)), @"No changes · shop/prod is as configured · 41 resources · 12 requests");
     let ignored = plans::full().drift.remove(1);

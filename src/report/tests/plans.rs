@@ -13,7 +13,7 @@ use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
     Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift,
-    DriftClass, Leave, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
+    DriftClass, Leave, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step, Unchanged,
 };
 
 pub(crate) fn at(line: u32) -> Place {
@@ -76,6 +76,7 @@ pub(crate) fn change(action: Action, at_address: &str) -> Change {
         cause: Cause::Config,
         reason: None,
         attributes: Vec::new(),
+        rest: Vec::new(),
         effects: Vec::new(),
         cost: LineCost::default(),
         hits: Vec::new(),
@@ -180,6 +181,11 @@ fn updates() -> Vec<Change> {
             password,
             attribute("vpc", Value::text("vpc-1"), Value::Null),
         ],
+        rest: vec![Unchanged {
+            path: "engine".into(),
+            value: Value::text("postgres"),
+            source: Some(at(23)),
+        }],
         effects: vec![Consequence {
             code: Effect::Charge,
             text: "the difference is charged at once".into(),
@@ -227,10 +233,14 @@ fn drift() -> Vec<Drift> {
         live,
         class,
         leave: None,
+        acceptable: false,
         source: Some(at(25)),
     };
     vec![
-        drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
+        Drift {
+            acceptable: true,
+            ..drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly)
+        },
         Drift {
             leave: Some(Leave {
                 reason: Some("opened by hand".into()),
@@ -344,6 +354,7 @@ pub(crate) fn hostile() -> Plan {
         live: Value::text(format!("{evil}::")),
         class: DriftClass::AcceptOnly,
         leave: None,
+        acceptable: false,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
     plan.blocks.push(Block {

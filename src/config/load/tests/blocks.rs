@@ -1,6 +1,7 @@
 //! Blocks: instances, children, names, words.
 
 use super::yaml;
+use crate::model::address::Address;
 
 #[test]
 fn names_default_to_the_blocks_own() {
@@ -101,4 +102,35 @@ crane:
     crane.three.p false 7:36
     crane.two false 6:16
     ");
+}
+
+#[test]
+fn each_key_of_a_map_has_a_place_and_an_origin_of_its_own() {
+    let stack = yaml(
+        "
+vars: { word: { type: string, default: red } }
+crane:
+  a:
+    labels:
+      team: $vars.word
+      size: big
+  b: { labels: '${{\"x\": vars.word}}' }
+",
+    )
+    .var("word", "blue")
+    .stack();
+    let labels = |name: &str| &stack.resources[&Address::new("crane", name)].attributes["labels"];
+    let told = |name: &str, path: &str| {
+        let (span, set_by) = labels(name).origin(path);
+        let place = stack.sources.place(span).unwrap();
+        format!("{}:{} {}", place.line, place.column, set_by.map_or("-", |by| by.as_str()))
+    };
+    let all = [
+        told("a", "labels.team"),
+        told("a", "labels.size"),
+        told("a", "labels.gone"),
+        told("a", "labels"),
+        told("b", "labels.x"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"");
 }
