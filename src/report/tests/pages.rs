@@ -33,7 +33,8 @@ fn everything_at_once() {
     insta::assert_snapshot!(shown(&plans::full(), false, Style::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
+      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+                                      database.main.storage_gb                                  shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
                                                                                                 shop.stead.yaml:31
       ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30
@@ -109,11 +110,11 @@ fn drift_that_needs_a_decision_is_never_no_changes() {
     let drift = plans::full().drift.remove(0);
     assert_eq!(drift.class, DriftClass::AcceptOnly);
     let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, Style::plain(100));
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb  40 → 60  cannot go back: write 60 in the configuration
-                                                                                      shop.stead.yaml:25
+      ≠ database.main.storage_gb  40 → 60  cannot go back; keep it: stead drift --accept
+                                  database.main.storage_gb                            shop.stead.yaml:25
     No changes to make.
     PLAN   0 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
     ");
@@ -275,7 +276,8 @@ fn drift_stands_on_its_own_too() {
     };
     insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
-      ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
+      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+                                      database.main.storage_gb                                  shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
                                                                                                 shop.stead.yaml:31
       ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30

@@ -132,5 +132,11 @@ crane:
         told("a", "labels"),
         told("b", "labels.x"),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    8:13 vars.word, set by --var
+    9:13 -
+    8:7 -
+    8:7 -
+    10:16 vars.word, set by --var
+    ");
 }
