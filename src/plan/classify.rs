@@ -299,7 +299,7 @@ impl<'a> Judge<'_, 'a> {
             Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
             _ if keep => {
                 let word = if declared.is_some() { "removed" } else { "on_remove" };
-                Verdict::plain(stays(subject), Cause::Config).because(format!("it stays, as {word} says"))
+                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
             }
             _ => {
                 let why = if self.survey.inputs.options.destroy {
@@ -328,14 +328,8 @@ fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
     }
 }
 
-/// What becomes of an object that stays live: stead lets go of it when its block is gone. While everything
-/// is destroyed its block is still there, and the next apply is to find it.
-fn stays(subject: &Subject<'_>) -> Act {
-    if subject.block.is_some() { Act::Keep } else { Act::Forget }
-}
-
 /// Tells whether an object is left as it is while everything is destroyed.
-pub(super) fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
     let destroyed = subject.resource.is_none() && subject.block.is_some();
     destroyed && verdict.act == Act::Keep && subject.object().is_some()
 }
@@ -360,8 +354,8 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
 /// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. A link is
 /// undone by itself.
 fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
-    let kept = |n: &usize| verdicts[*n].act == Act::Forget || is_left(&survey.subjects[*n], &verdicts[*n]);
-    let mut queue: Vec<usize> = (0..verdicts.len()).filter(kept).collect();
+    let stays = |n: &usize| verdicts[*n].act == Act::Forget;
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
     while let Some(n) = queue.pop() {
         let kept = &survey.subjects[n];
         for held in &kept.held {
@@ -370,7 +364,7 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
                 == other.owned().map(|owned| &owned.id);
             let needed = is_inside || guards::refers(kept, other).is_some();
             if needed && verdicts[*held].act == Act::Delete {
-                verdicts[*held].act = stays(other);
+                verdicts[*held].act = Act::Forget;
                 verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
                 queue.push(*held);
             }

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::World;
-use crate::config::stack::OnRemove;
 use crate::ledger::entry::Tombstone;
 use crate::plan::change::{Action, Operation, Plan};
 
@@ -91,21 +90,4 @@ fn the_project_of_a_copy_stays_this_stacks_and_the_next_apply_finds_it() {
     world.settle();
     world.options.destroy = true;
     assert!(super::show(&world.plan()).contains("- project.shop"));
-}
-
-#[test]
-fn what_a_destroy_keeps_is_still_this_stacks() {
-    let mut world = super::shop();
-    world.lifecycle("vm.web", |lifecycle| lifecycle.on_remove = OnRemove::Keep);
-    world.settle();
-    world.options.destroy = true;
-    let plan = world.plan();
-    let text = super::show(&plan);
-    assert!(!text.contains("- vm.web") && !text.contains("- vpc.main"), "{text}");
-    let left: Vec<&str> = plan.notes.iter().filter_map(|note| note.text.split(' ').next()).collect();
-    assert_eq!(left, ["project.shop", "vm.web", "vpc.main"]);
-    world.apply(&plan);
-    assert!(world.plan().changes.is_empty() && world.plan().blocks.is_empty());
-    world.options.destroy = false;
-    world.settle();
 }
