@@ -112,7 +112,8 @@ impl<'a> Survey<'a> {
         let stack = self.inputs.stack;
         let text = address.as_str();
         let ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
-        let found = ends.filter_map(|end| Some((end, stack.left_out.get(text.get(..end)?)?))).last();
+        let mut found = ends.filter_map(|end| Some((end, stack.left_out.get(text.get(..end)?)?)));
+        let found = found.next_back();
         let (end, decides) = found?;
         let (of, rest) = text.split_at(end);
         let key = rest.trim_start_matches('.').split('.').next().unwrap_or_default();

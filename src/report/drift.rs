@@ -146,13 +146,14 @@ fn made_of(drift: &Drift, style: Style) -> String {
             "apply removes it: the map is exclusive".to_owned()
         }
         DriftClass::Reverted => "apply puts it back".to_owned(),
-        DriftClass::AcceptOnly => match drift.path.as_ref().filter(|_| drift.acceptable) {
-            Some(path) => format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address),
-            None => {
-                let live = words::shortened(words::value(&drift.live), MOST_OF_VALUE, style);
-                format!("cannot go back: write {live} in the configuration")
+        DriftClass::AcceptOnly => {
+            let accept = drift.path.as_ref().filter(|_| drift.acceptable);
+            if let Some(path) = accept {
+                return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
             }
-        },
+            let live = words::shortened(words::value(&drift.live), MOST_OF_VALUE, style);
+            format!("cannot go back: write {live} in the configuration")
+        }
         DriftClass::Accepted => "the configuration says the same now".to_owned(),
         DriftClass::Ignored => match &drift.leave {
             Some(Leave { reason, until, .. }) => {

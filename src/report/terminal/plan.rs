@@ -79,9 +79,10 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
     let mut line = Line::indent(0)
         .put(Role::Good, "No changes")
         .say(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
-        .say(match plan.base.destroy {
-            true => " has nothing left to destroy".to_owned(),
-            false => format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")),
+        .say(if plan.base.destroy {
+            " has nothing left to destroy".to_owned()
+        } else {
+            format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource"))
         })
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
     let left = told(plan, false).len();
