@@ -87,7 +87,9 @@ impl<'s, 'a> Bill<'s, 'a> {
                 // What the service measures is not nothing: the price waits for it.
                 let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
                 let waits = || Value::Unknown(vec![subject.address.clone()]);
-                ended(subject, verdict, name).or_else(|| measured.then(waits))
+                // What the service chose for the old object it chooses for the new one.
+                let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
+                ended(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
             }),
         }
     }

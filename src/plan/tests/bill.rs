@@ -199,6 +199,20 @@ fn what_stays_as_it_is_costs_what_it_costs() {
 }
 
 #[test]
+fn what_the_service_chose_is_chosen_again_for_what_is_made_anew() {
+    let mut world = World::new();
+    world.write("database.main", json!({"plan": "pg-1", "engine_version": "16"}));
+    world.settle();
+    world.mutate("database.main", "storage_gb", json!(40));
+    world.set("database.main", "engine_version", json!("17"));
+    let cost = world.plan().cost;
+    assert_eq!(
+        (cost.monthly_before.to_string(), cost.monthly_after.to_string()),
+        ("18.75".into(), "18.75".into())
+    );
+}
+
+#[test]
 fn what_only_writes_something_down_takes_no_time() {
     let mut world = World::new();
     world.write("app.web", json!({"type": "web", "image": "nginx", "description": "one", "port": 80}));
