@@ -1,6 +1,6 @@
 //! Adoptions: what stands in the way of taking live objects over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::blocks::Blocks;
 use super::clash::{home, place, taken};
@@ -19,8 +19,14 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         let block = subject.and_then(|subject| subject.block).map(|block| block.span);
         blocks.at("adopt", address, import(survey, address).or(block), text, help);
     }
-    shared(survey, blocks);
-    mistaken(survey, verdicts, blocks);
+    let mut told = shared(survey, blocks);
+    told.extend(mistaken(survey, verdicts, blocks));
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        // Where it is the wrong object, what differs is no news.
+        if !told.contains(subject.address) {
+            check_replacement(subject, verdict, blocks);
+        }
+    }
 }
 
 /// Returns the `import` entry that takes an object over for an address.
@@ -42,8 +48,10 @@ fn taker(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
 }
 
 /// Two addresses would have one object: what is done to one of them would be done to the other.
-fn shared(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
-    let mut takers: BTreeMap<ObjectKey, Vec<&Subject<'_>>> = BTreeMap::new();
+/// Returns those that it was told of.
+fn shared<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a Address> {
+    let mut told = HashSet::new();
+    let mut takers: BTreeMap<ObjectKey, Vec<&Subject<'a>>> = BTreeMap::new();
     for subject in survey.subjects.iter().filter(|subject| is_adopted(subject)) {
         if let Some(object) = subject.object() {
             takers.entry(object.key()).or_default().push(subject);
@@ -56,12 +64,19 @@ fn shared(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
         let help = "An object has one address: leave all of these out but the one that it belongs to.";
         let span = import(survey, last.address).or_else(|| last.block.map(|block| block.span));
         blocks.at("adopt", last.address, span, text, help.to_owned());
+        told.extend(subjects.iter().map(|subject| subject.address));
     }
+    told
 }
 
 /// What is taken over has the name of another address's new object: it was meant for that one, or the two
-/// would stand in each other's way.
-fn mistaken<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
+/// would stand in each other's way. Returns those that take it over.
+fn mistaken<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    blocks: &mut Blocks<'_, 'a>,
+) -> HashSet<&'a Address> {
+    let mut told = HashSet::new();
     let all = || survey.subjects.iter().zip(verdicts);
     let asked = |subject: &Subject<'_>| matches!(subject.adoption, Some(Adoption::Asked));
     let mut renamed = BTreeMap::new();
@@ -73,7 +88,7 @@ fn mistaken<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Bloc
         renamed.extend(key.map(|key| (key, (subject, object))));
     }
     if renamed.is_empty() {
-        return;
+        return told;
     }
     for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == Act::Create) {
         let Some(want) = verdict.want("name") else { continue };
@@ -94,7 +109,9 @@ fn mistaken<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Bloc
         );
         let span = import(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
         blocks.about("adopt", subject, span, text, help);
+        told.insert(other.address);
     }
+    told
 }
 
 fn unadoptable(
@@ -135,7 +152,7 @@ fn unadoptable(
 }
 
 /// An adopted object is never replaced: it would be deleted without ever having been managed.
-pub(super) fn check_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+fn check_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
     if !is_adopted(subject) || !verdict.removes() {
         return;
     }

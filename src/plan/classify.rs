@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::adoptions;
 use super::blocks::Blocks;
 use super::change::{Cause, Note, NoteCode};
 use super::diff::Diff;
@@ -213,7 +212,6 @@ impl<'a> Judge<'_, 'a> {
         verdict.broken = broken;
         verdict.rehomed = rehomed.is_some();
         verdict.differences = differences;
-        adoptions::check_replacement(subject, &verdict, blocks);
         verdict
     }
 
