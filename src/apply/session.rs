@@ -290,7 +290,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
                 "the secret {name} is not the one that the plan was made with"
             )));
         }
-        Ok(value)
+        Ok(if configured.is_some() { with_what_stays(planned, value) } else { value })
     }
 
     fn as_planned(&self, planned: &Expression, value: &Value) -> bool {
@@ -364,4 +364,27 @@ pub(super) fn read_failed(error: ReadError) -> StepError {
         ReadError::Broken { refusal, .. } => StepError::Broken(refusal),
         error @ ReadError::Failed { .. } => StepError::Unreachable(error.to_string()),
     }
+}
+
+/// Adds the keys of a map that no block writes and that stay: the plan has them, and the configuration, which
+/// the secrets beside them are taken from, has not.
+fn with_what_stays(planned: &Expression, value: Value) -> Value {
+    let Value::Map(mut all) = value else { return value };
+    let mut add = |key: &Name, part: &Value| {
+        if !part.is_secret() && !part.is_unknown() {
+            all.entry(key.clone()).or_insert_with(|| part.clone());
+        }
+    };
+    match planned {
+        Expression::Value(Value::Map(map)) => map.iter().for_each(|(key, part)| add(key, part)),
+        Expression::Map(map) => {
+            for (key, part) in map {
+                if let Some(part) = part.known() {
+                    add(key, part);
+                }
+            }
+        }
+        _ => {}
+    }
+    Value::Map(all)
 }

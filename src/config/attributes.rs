@@ -9,6 +9,7 @@ use super::index::which_instance;
 use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
+use super::stack::Part;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -144,7 +145,18 @@ impl<'d> Resolver<'d> {
     }
 
     fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.keyed(ty, entries, frame).map(|(resolved, _)| resolved)
+    }
+
+    /// Resolves the keys of a map or record, and tells what decided each.
+    pub(super) fn keyed(
+        &self,
+        ty: &Type,
+        entries: &[Entry],
+        frame: Frame<'_, 'd>,
+    ) -> Option<(Resolved, BTreeMap<Name, Part>)> {
         let mut origin = None;
+        let mut places = BTreeMap::new();
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
@@ -166,13 +178,15 @@ impl<'d> Resolver<'d> {
             };
             match self.typed(of, &entry.value, frame) {
                 Some(resolved) => {
+                    let place = Part { span: entry.value.span, set_by: resolved.origin.clone() };
+                    places.insert(entry.key.clone(), place);
                     origin = origin.or(resolved.origin);
                     parts.insert(entry.key.clone(), resolved.expression);
                 }
                 None => good = false,
             }
         }
-        good.then(|| Resolved { expression: mapped(parts), origin })
+        good.then(|| (Resolved { expression: mapped(parts), origin }, places))
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::codes;
-use super::document::Entry;
+use super::document::{Entry, Form, Node, NodeValue};
 use super::habits;
 use super::index::{Block, Each};
 use super::language;
@@ -15,9 +15,12 @@ use super::stack::{Lifecycle, Resource, Setting};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Kind, Presence, Scope};
+use crate::model::schema::{Attribute, Kind, Presence, Scope, Type};
 use crate::model::secret::Secret;
 use crate::model::value::Value;
+
+/// The word of an open map that lets go whatever it does not name.
+const EXCLUSIVE: &str = language::MAP[0].name;
 
 impl<'d> Resolver<'d> {
     /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
@@ -77,7 +80,20 @@ impl<'d> Resolver<'d> {
                 self.problem(frame, computed(kind, entry));
                 return;
             }
-            let resolved = self.attribute(attribute, &entry.value, frame);
+            let rest = without_exclusive(attribute, &entry.value);
+            let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
+            let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
+            let mut parts = BTreeMap::new();
+            let resolved = match (&attribute.ty, value.entries()) {
+                (Type::Map(_) | Type::Record(_), Some(entries)) => {
+                    let keyed = self.keyed(&attribute.ty, entries, frame);
+                    keyed.map(|(resolved, places)| {
+                        parts = places;
+                        resolved
+                    })
+                }
+                _ => self.attribute(attribute, value, frame),
+            };
             let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
             let (expression, set_by, directory) = match resolved {
@@ -88,7 +104,8 @@ impl<'d> Resolver<'d> {
             };
             let replaced = || Name::new(format!("environments.{}.set", self.env));
             let set_by = set_by.or_else(|| self.replaced.contains(&entry.value.span).then(replaced));
-            let setting = Setting { expression, span: entry.value.span, set_by, directory };
+            let span = entry.value.span;
+            let setting = Setting { expression, span, set_by, directory, exclusive, parts };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
@@ -121,6 +138,8 @@ impl<'d> Resolver<'d> {
                             span: block.entry.key_span,
                             set_by: None,
                             directory: None,
+                            exclusive: false,
+                            parts: BTreeMap::new(),
                         };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
@@ -215,6 +234,21 @@ fn computed(kind: &Kind, entry: &Entry) -> Diagnostic {
         .at(entry.key_span, "")
         .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
         .help("remove the line")
+}
+
+/// Takes the word `exclusive` out of an open map: returns what is left, and whether it says `true`. In
+/// quotes it is a key like any other.
+fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)> {
+    let (Type::Map(_), NodeValue::Mapping(entries)) = (&attribute.ty, &node.value) else { return None };
+    let flag = |entry: &Entry| {
+        let scalar = entry.value.scalar().filter(|_| entry.key == EXCLUSIVE)?;
+        let bare = matches!(scalar.form, Form::Plain | Form::Boolean);
+        scalar.text.parse::<bool>().ok().filter(|_| bare)
+    };
+    let (at, exclusive) = entries.iter().enumerate().find_map(|(at, entry)| Some((at, flag(entry)?)))?;
+    let mut rest = entries.clone();
+    rest.remove(at);
+    Some((Node { value: NodeValue::Mapping(rest), ..node.clone() }, exclusive))
 }
 
 /// Makes a secret of whatever a secret attribute holds: an empty secret part taints the text around it.

@@ -28,6 +28,8 @@ struct Seen<'r> {
     depends_on: &'r [Address],
     project: Option<&'r Expression>,
     deliver_secret: Option<(&'r str, Option<&'r Name>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exclusive: Vec<&'r Name>,
 }
 
 struct Writer(Sha256);
@@ -98,6 +100,12 @@ fn seen(resource: &Resource) -> Seen<'_> {
             SecretSink::EnvFile { path, variable } => (path.as_str(), Some(variable)),
             SecretSink::Program(name) => ("", Some(name)),
         }),
+        exclusive: resource
+            .attributes
+            .iter()
+            .filter(|(_, setting)| setting.exclusive)
+            .map(|(name, _)| name)
+            .collect(),
     }
 }
 

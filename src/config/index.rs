@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::codes;
 use super::document::{Entry, Node};
 use super::merge::named_entries;
+use super::stack::LeftOut;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
@@ -183,6 +184,26 @@ impl<'d> Index<'d> {
     pub(super) fn of_instance(&self, address: &Address) -> Option<&Block<'d>> {
         self.get(address.as_str())
             .or_else(|| self.get(address.as_str().rsplit_once('.').map(|(block, _)| block)?))
+    }
+
+    /// Returns what decides that blocks and their instances are there, where they may be fewer than written.
+    pub(super) fn left_out(&self) -> BTreeMap<Address, LeftOut> {
+        let mut found = BTreeMap::new();
+        for block in self.blocks() {
+            let span = |word| block.get(word).map_or(block.entry.key_span, |entry| entry.value.span);
+            let absent = LeftOut { keyed: false, span: span("when") };
+            match &block.state {
+                State::Absent => drop(found.insert(block.address.clone(), absent)),
+                State::Keyed(keys) => {
+                    let keyed = LeftOut { keyed: true, span: span("for_each") };
+                    found.insert(block.address.clone(), keyed);
+                    let gone = keys.iter().filter(|(_, each)| each.is_none());
+                    found.extend(gone.map(|(key, _)| (block.address.join(key), absent)));
+                }
+                State::One | State::Broken => {}
+            }
+        }
+        found
     }
 
     /// Follows a path from a kind on. The diagnostic of a dead end has no place yet.

@@ -190,6 +190,14 @@ pub const IGNORED: Words = &[
     word("until", "The last day that it holds."),
 ];
 
+/// Words of an open map, such as `env_vars`, besides its keys.
+pub const MAP: Words = &[word(
+    "exclusive",
+    "With `exclusive: true` what else stands in the live map goes; in quotes it is a key like any other.",
+)
+.takes(Takes::Flag)
+.example("env_vars: { exclusive: true, APP_ENV: prod }")];
+
 /// Words of `timeouts`.
 pub const TIMEOUTS: Words = &[
     word("create", "How long creation may take: `15m`."),
@@ -312,6 +320,7 @@ mod tests {
         BODY,
         LIFECYCLE,
         IGNORED,
+        MAP,
         TIMEOUTS,
         DELIVER,
         VARIABLE,

@@ -14,7 +14,7 @@ use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::set::{Overrides, Replaced};
-use super::stack::{Awaited, DataLookup, Environment, OtherStack, Output, Resource, Stack};
+use super::stack::{Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Resource, Stack};
 use super::trees::Trees;
 use super::variables::Givers;
 use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
@@ -88,6 +88,7 @@ struct Outcome {
     data: BTreeMap<Address, DataLookup>,
     stacks: BTreeMap<Name, OtherStack>,
     modules: BTreeMap<Name, Span>,
+    left_out: BTreeMap<Address, LeftOut>,
     awaited: BTreeMap<Name, Awaited>,
     evaluated: Option<Expression>,
     declarations: Declarations,
@@ -195,6 +196,7 @@ fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         data: outcome.data,
         stacks: outcome.stacks,
         modules: outcome.modules,
+        left_out: outcome.left_out,
         awaited: outcome.awaited,
         reads: String::new(),
         evaluated: outcome.evaluated,
@@ -257,6 +259,7 @@ fn outcome(
         data,
         stacks: resolver.externals.into_stacks(),
         modules: resolver.problems.calls(),
+        left_out: resolver.index.left_out(),
         awaited,
         evaluated,
         declarations,

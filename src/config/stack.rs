@@ -43,6 +43,9 @@ pub struct Stack {
     pub stacks: BTreeMap<Name, OtherStack>,
     /// The instances of modules, by what stands in front of their addresses, and where each is used.
     pub modules: BTreeMap<Name, Span>,
+    /// Blocks that stand for fewer resources than they might, and instances that are left out: what is not
+    /// there any more may have gone because of it.
+    pub left_out: BTreeMap<Address, LeftOut>,
     /// Variables whose secrets stand in no file, by their paths.
     pub awaited: BTreeMap<Name, Awaited>,
     /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
@@ -77,6 +80,15 @@ pub struct OtherStack {
     pub span: Span,
     /// The outputs that are read, and where first.
     pub reads: BTreeMap<Name, Span>,
+}
+
+/// What decides that a block, or an instance of one, is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// It has keys, and none but these; else its `when` is false.
+    pub keyed: bool,
+    /// Where the word stands.
+    pub span: Span,
 }
 
 /// The environment of a run.
@@ -134,6 +146,34 @@ pub struct Setting {
     pub set_by: Option<Name>,
     /// The directory whose digest the value is, by its path from the stack's own.
     pub directory: Option<Name>,
+    /// It is an open map, and what else stands in the live one goes.
+    pub exclusive: bool,
+    /// Where the keys of a map or record stand that is written key by key.
+    pub parts: BTreeMap<Name, Part>,
+}
+
+/// One key of a written map or record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where its value was written.
+    pub span: Span,
+    /// What decided the value besides this place.
+    pub set_by: Option<Name>,
+}
+
+impl Setting {
+    /// Returns where a value was written, and what else decided it: of `name`, or of the key in `name.key`.
+    #[must_use]
+    pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
+        let part = path.split_once('.').and_then(|(_, key)| self.parts.get(key));
+        match part {
+            Some(part) => (part.span, part.set_by.as_ref()),
+            // Written somewhere else as a whole: no key has a place of its own.
+            None if self.parts.is_empty() => (self.span, self.set_by.as_ref()),
+            // A key that is not written any more.
+            None => (self.span, None),
+        }
+    }
 }
 
 /// What may happen to a resource.

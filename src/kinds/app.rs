@@ -53,13 +53,15 @@ pub(super) static APP: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Its name, unique in the project.")
-            .on_change(patch("name")),
+            .on_change(patch("name"))
+            .at_once(),
         Attribute::required("type", Type::Enum(&["web", "private", "worker", "cron", "job"]))
             .summary("What it is: reached from outside, from inside, or not at all.")
             .assumed(),
         Attribute::default("description", TEXT, Literal::Text(""))
             .summary("What it is for; empty clears it.")
-            .on_change(patch("description")),
+            .on_change(patch("description"))
+            .at_once(),
         Attribute::optional("image", SHORT_TEXT)
             .summary("The container image that it runs.")
             .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
@@ -106,21 +108,26 @@ pub(super) static APP: Kind = Kind {
         .summary("The path that answers when it is well."),
         Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: Format::Cron })
             .summary("When a cron app runs: five fields.")
-            .on_change(patch("cron_schedule")),
+            .on_change(patch("cron_schedule"))
+            .at_once(),
         Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
             .summary("The zone of the schedule; UTC unless it is said.")
-            .on_change(patch("cron_timezone")),
+            .on_change(patch("cron_timezone"))
+            .at_once(),
         Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
             .summary("What happens when a run is due and the last one still goes.")
-            .on_change(patch("cron_concurrency")),
+            .on_change(patch("cron_concurrency"))
+            .at_once(),
         Attribute::default("previews_enabled", Type::Boolean, Literal::Bool(false))
             .summary("Whether pull requests get a preview.")
-            .on_change(patch("previews_enabled")),
+            .on_change(patch("previews_enabled"))
+            .at_once(),
         Attribute::optional("env_vars", Type::Map(&TEXT))
             .on_change(patch("env_vars"))
             .effects(ROLLS_OUT)
             .summary("Its environment, managed key by key.")
-            .unlisted(),
+            .unlisted()
+            .private(),
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
             .summary("How many instances run.")
             .on_change(OnChange::Patch { call: &SCALE, body: "instances" })

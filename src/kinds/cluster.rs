@@ -59,13 +59,16 @@ pub(super) static CLUSTER: Kind = Kind {
             Literal::Text("manual"),
         )
         .summary("Whether the service upgrades it by itself, in the maintenance window.")
-        .on_change(OnChange::Patch { call: &MAINTENANCE, body: "upgrade_mode" }),
+        .on_change(OnChange::Patch { call: &MAINTENANCE, body: "upgrade_mode" })
+        .at_once(),
         Attribute::optional("maintenance_day", Type::Labelled(WEEKDAYS))
             .summary("The day of the weekly 4-hour window.")
-            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_day" }),
+            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_day" })
+            .at_once(),
         Attribute::optional("maintenance_start", Type::Text { min: 5, max: 5, format: Format::ClockTime })
             .summary("When the window begins, UTC.")
-            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" }),
+            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" })
+            .at_once(),
         Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
             .wire("worker_plan_id")
             .summary("The plan of a `default` pool of two workers that creation makes.")

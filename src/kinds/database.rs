@@ -59,7 +59,8 @@ pub(super) static DATABASE: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name; connection addresses do not derive from it.")
-            .on_change(OnChange::Patch { call: &RENAME, body: "name" }),
+            .on_change(OnChange::Patch { call: &RENAME, body: "name" })
+            .at_once(),
         Attribute::default("engine", Type::Enum(ENGINES), Literal::Text("postgres"))
             .summary("The database system."),
         Attribute::optional("engine_version", Type::Text { min: 1, max: 32, format: Format::Any })

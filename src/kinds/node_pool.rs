@@ -41,11 +41,13 @@ pub(super) static NODE_POOL: Kind = Kind {
         Attribute::optional("labels", Type::Map(&SHORT_TEXT))
             .summary("Labels of its nodes.")
             .on_change(OnChange::Patch { call: &PATCH, body: "labels" })
+            .at_once()
             .unlisted()
             .assumed(),
         Attribute::optional("taints", Type::Set { of: &TAINT, max: 50 })
             .summary("Taints of its nodes: key=value:NoSchedule, PreferNoSchedule or NoExecute.")
             .on_change(OnChange::Patch { call: &PATCH, body: "taints" })
+            .at_once()
             .unlisted()
             .assumed(),
         Attribute::computed("node_class", TEXT).summary("shared or cpu_optimized.").assumed(),

@@ -55,6 +55,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .summary("Its environment, managed key by key.")
             .on_change(OnChange::Patch { call: &PATCH, body: "env_vars" })
             .unlisted()
+            .private()
             .assumed(),
         Attribute::write_only("source_dir", SOURCE_DIR)
             .summary("The directory whose files are packed, uploaded and run.")

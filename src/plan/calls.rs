@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::change::PlannedCall;
 use super::compare::sealed_like;
-use super::diff::returned;
+use super::diff::{is_exclusive, returned};
 use super::revive;
 use super::survey::{Subject, Survey};
 use super::verdict::{Difference, Verdict};
@@ -182,7 +182,8 @@ fn target(
         Value::Map(map) => Some(map),
         _ => None,
     });
-    let managed = |key: &Name| applied.is_some_and(|map| map.contains_key(key));
+    let exclusive = is_exclusive(want);
+    let managed = |key: &Name| exclusive || applied.is_some_and(|map| map.contains_key(key));
     let extra = live.into_iter().filter(|(key, _)| !managed(key) && !written.contains_key(key));
     let mut all: BTreeMap<Name, Expression> =
         extra.map(|(key, value)| (key, Expression::Value(value))).collect();

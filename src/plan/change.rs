@@ -152,6 +152,9 @@ pub struct Change {
     pub reason: Option<String>,
     /// What differs.
     pub attributes: Vec<AttributeChange>,
+    /// What the block writes besides, and nothing changes: of what changes in place or is replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rest: Vec<Unchanged>,
     /// What else happens, each with a sentence.
     pub effects: Vec<Consequence>,
     /// The monthly price, before and after.
@@ -244,6 +247,8 @@ pub enum NoteCode {
     Rename,
     /// A secret is made by the apply.
     Generated,
+    /// Something stays although everything is destroyed.
+    Left,
 }
 
 /// One attribute that differs.
@@ -255,6 +260,9 @@ pub struct AttributeChange {
     pub before: Value,
     /// As it will be; `Unknown` names what it waits for. Secrets sealed.
     pub after: Value,
+    /// It is taken away rather than set back to a default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// This attribute is why the object is replaced.
     pub forces_replacement: bool,
     /// Where the new value was written.
@@ -265,6 +273,17 @@ pub struct AttributeChange {
     pub cause: Cause,
     /// Last applied value, where it differs from both.
     pub last_applied: Option<Value>,
+}
+
+/// One written attribute that stays as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unchanged {
+    /// Its name.
+    pub path: Name,
+    /// Its value; catalog attributes by name. Secrets sealed.
+    pub value: Value,
+    /// Where it was written.
+    pub source: Option<Place>,
 }
 
 /// An effect and what it means here.
@@ -421,7 +440,30 @@ pub struct Drift {
     pub live: Value,
     /// What is made of it.
     pub class: DriftClass,
+    /// What `ignore_drift` says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leave: Option<Leave>,
+    /// `drift --accept` can write the live value where the attribute is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptable: bool,
     /// Where the attribute is written.
+    pub source: Option<Place>,
+}
+
+/// An entry of `ignore_drift`, as it bears on a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leave {
+    /// Why, in the writer's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last day that it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Name>,
+    /// That day is past: the difference counts again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+    /// Where the entry stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
 }
 
@@ -441,6 +483,8 @@ pub enum DriftClass {
     Gone,
     /// Managed with a replacement.
     Replaced,
+    /// A key of an open map that no block writes: it is left alone.
+    Unmanaged,
 }
 
 /// The longest chain of steps.

@@ -12,8 +12,11 @@ use crate::model::schema::{Check, Kind, Rule, Scope};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
+/// Objects with the names of wanted ones, from which on it is no accident.
+const SEVERAL: usize = 2;
+
 /// Where an object stands.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Home {
     /// In the account.
     Account,
@@ -37,19 +40,53 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
     if there.is_empty() {
         return;
     }
+    let mut found = Vec::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
         let Some(want) = verdict.want("name") else { continue };
         let name = std::iter::once(Some(&want.value));
         let key = taken(subject.kind, home(survey, subject, verdict), name);
-        let Some(object) = key.and_then(|key| there.get(&key)) else { continue };
+        found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
+    }
+    // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
+    let is_lost = survey.inputs.ledger.entries.is_empty()
+        && found.len() + inside(survey, verdicts, &found, &there) >= SEVERAL;
+    for (subject, want, object) in found {
         let text = format!(
-            "A {} named `{}` exists already ({}), and this stack did not make it.",
+            "A {} named `{}` exists already ({}), and this stack's ledger does not have it.",
             subject.kind.name, want.value, object.id
         );
-        let help =
-            format!("Take it over with --adopt {}={}, or choose another name.", subject.address, object.id);
+        let adopt = format!("--adopt {}={}", subject.address, object.id);
+        let help = if is_lost {
+            format!(
+                "The ledger is empty, and it is not the only one: if the ledger was lost, `stead recover` \
+                 finds all of them. Else take it over with {adopt}, or choose another name."
+            )
+        } else {
+            format!("Take it over with {adopt}, or choose another name.")
+        };
         blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
     }
+}
+
+/// Returns how many of the wanted are there in projects that are there themselves.
+fn inside(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    found: &[(&Subject<'_>, &Want<'_>, &Object)],
+    there: &HashMap<Taken<'_>, &Object>,
+) -> usize {
+    let projects: HashMap<_, _> =
+        found.iter().map(|(subject, _, object)| (subject.address, object)).collect();
+    let is_there = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
+        let ProjectOf::Resource(project) = &verdict.project else { return false };
+        let Some(project) = projects.get(project).filter(|_| subject.kind.scope == Scope::Project) else {
+            return false;
+        };
+        let name = std::iter::once(verdict.want("name").map(|want| &want.value));
+        let key = taken(subject.kind, Some(Home::In(project.id.clone())), name);
+        key.is_some_and(|key| there.contains_key(&key))
+    };
+    survey.subjects.iter().zip(verdicts).filter(is_there).count()
 }
 
 /// Blocks what the service would refuse because of objects that this stack does not own.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::blocks::Blocks;
-use super::change::Cause;
+use super::change::{Cause, Note, NoteCode};
 use super::diff::Diff;
 use super::finals;
 use super::guards;
@@ -221,7 +221,6 @@ impl<'a> Judge<'_, 'a> {
         verdict.broken = broken;
         verdict.rehomed = rehomed.is_some();
         verdict.differences = differences;
-        guards::check_adoption(subject, &verdict, blocks);
         verdict
     }
 
@@ -311,9 +310,10 @@ impl<'a> Judge<'_, 'a> {
             }
             _ => {
                 let why = if self.survey.inputs.options.destroy {
-                    "everything is destroyed"
+                    "everything is destroyed".to_owned()
                 } else {
-                    "its block is gone"
+                    let left_out = self.survey.left_out(subject.address);
+                    left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
                 };
                 Verdict::plain(Act::Delete, Cause::Config).because(why)
             }
@@ -333,6 +333,29 @@ fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
             }
         }
     }
+}
+
+/// Tells whether an object is left as it is while everything is destroyed.
+fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let destroyed = subject.resource.is_none() && subject.block.is_some();
+    destroyed && verdict.act == Act::Keep && subject.object().is_some()
+}
+
+/// Returns what is to be told of what is left as it is while everything is destroyed.
+pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
+    left.map(|(subject, verdict)| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live, and this stack's: {}",
+            subject.address,
+            verdict.reason.as_deref().unwrap_or("something needs it")
+        ),
+        help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
+            .to_owned(),
+        source: subject.block.and_then(|block| survey.inputs.stack.sources.place(block.span)),
+    })
+    .collect()
 }
 
 /// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. A link is

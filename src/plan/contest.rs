@@ -56,6 +56,8 @@ mod tests {
             last_applied: Value::Integer(1),
             live: Value::Integer(2),
             class,
+            leave: None,
+            acceptable: false,
             source: None,
         }
     }

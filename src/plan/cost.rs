@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use super::change::{Cost, LineCost};
-use super::lookup::foreseen;
+use super::finals;
+use super::lookup::ended;
 use super::names::Names;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
@@ -30,16 +31,26 @@ impl<'s, 'a> Bill<'s, 'a> {
         Self { survey, pinned, cost, moved: BTreeSet::new() }
     }
 
-    /// Adds a subject and returns its line.
+    /// Adds a subject and returns its line: all that is billed because of it, also what nobody manages
+    /// any more in the end.
     pub fn add(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> LineCost {
-        let kind = subject.kind;
-        let line =
-            LineCost { monthly_before: self.before(subject), monthly_after: self.after(subject, verdict) };
-        let stays = !matches!(verdict.act, Act::Delete | Act::Forget)
-            && (verdict.is_new() || subject.object().is_some());
-        if matches!(kind.price, Price::Sum(_)) && stays && line.monthly_after.is_none() {
+        let (present, older) = (self.before(subject), self.older(subject));
+        let after = self.after(subject, verdict);
+        let stays = verdict.act != Act::Delete && (verdict.is_new() || subject.object().is_some());
+        if matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none() {
             self.cost.unpriced += 1;
         }
+        let copies = finals::copied(self.survey, subject, verdict);
+        let copied: Vec<Option<Decimal>> = copies
+            .iter()
+            .map(|copy| self.price(copy.kind, &|name| copy.attributes.get(name).cloned()))
+            .collect();
+        self.cost.unpriced += copied.iter().filter(|price| price.is_none()).count();
+        let left = older.filter(|_| verdict.act == Act::Frozen);
+        let line = LineCost {
+            monthly_before: sum([present, older]),
+            monthly_after: sum(copied.into_iter().chain([after, left])),
+        };
         self.cost.monthly_before += line.monthly_before.unwrap_or_default();
         self.cost.monthly_after += line.monthly_after.unwrap_or_default();
         line
@@ -55,15 +66,30 @@ impl<'s, 'a> Bill<'s, 'a> {
         self.price(subject.kind, &|name| object.attributes.get(name).cloned())
     }
 
+    /// Returns the price of what earlier replacements left behind: it is billed until it goes.
+    fn older(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let live = &self.survey.inputs.snapshot.objects;
+        let objects = deposed.filter_map(|owned| live.get(&owned.key(subject.kind.name)));
+        let prices: Vec<Option<Decimal>> = objects
+            .map(|object| self.price(subject.kind, &|name| object.attributes.get(name).cloned()))
+            .collect();
+        sum(prices)
+    }
+
     fn after(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Decimal> {
         match verdict.act {
-            Act::Delete | Act::Forget => None,
+            Act::Delete => None,
+            // It is let go of, and billed all the same.
+            Act::Forget => self.before(subject),
             Act::Keep | Act::Frozen if subject.object().is_none() => None,
             _ => self.price(subject.kind, &|name| {
                 // What the service measures is not nothing: the price waits for it.
                 let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
                 let waits = || Value::Unknown(vec![subject.address.clone()]);
-                foreseen(subject, verdict, name).or_else(|| measured.then(waits))
+                // What the service chose for the old object it chooses for the new one.
+                let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
+                ended(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
             }),
         }
     }
@@ -116,6 +142,11 @@ impl<'a> Prices<'a> {
             terms.iter().map(|term| amount(term, chosen(&self.names, term, &value)?, &value)).sum();
         sum.map(|sum| sum.round_dp(2))
     }
+}
+
+/// Returns the sum of what is known; `None` where nothing is.
+fn sum(prices: impl IntoIterator<Item = Option<Decimal>>) -> Option<Decimal> {
+    prices.into_iter().flatten().reduce(|all, one| all + one)
 }
 
 /// Returns the record that a term's price stands in.

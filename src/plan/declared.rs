@@ -260,6 +260,10 @@ pub(super) fn block(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
 /// Returns what is to be told of declarations that are done. A move that this plan makes is not, yet.
 pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
     let stack = survey.inputs.stack;
+    // Who destroys everything has other things to read.
+    if survey.inputs.options.destroy {
+        return Vec::new();
+    }
     let told = |done: Done| {
         let source = stack.sources.place(done.span);
         Note {

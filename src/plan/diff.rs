@@ -8,8 +8,10 @@ use super::compare::{is_unset, part_type, same, sealed, sealed_like};
 use super::names::Names;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
-use crate::config::stack::Resource;
+use crate::config::stack::IgnoreDrift;
+use crate::model::address::Name;
 use crate::model::schema::{Attribute, Format, Presence, Type};
+use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
@@ -98,7 +100,12 @@ impl<'s, 'a> Diff<'s, 'a> {
         let live_map = live.as_ref().map(|live| map(Some(live)));
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
-        for key in written.keys().chain(gone) {
+        let none = Attributes::new();
+        let unwritten = live_map.flatten().filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
+        let managed =
+            |key: &&Name| written.contains_key(*key) || before.is_some_and(|m| m.contains_key(*key));
+        let extra = unwritten.keys().filter(|key| !managed(key));
+        for key in written.keys().chain(gone).chain(extra) {
             let Some(ty) = part_type(&attribute.ty, key) else { continue };
             let target = written.get(key).unwrap_or(&Value::Null);
             let applied = before.and_then(|map| map.get(key));
@@ -109,7 +116,12 @@ impl<'s, 'a> Diff<'s, 'a> {
                 attribute,
                 path: smol_str::format_smolstr!("{}.{key}", attribute.name),
                 last_applied: applied.filter(|a| !same(ty, a, &before) && !same(ty, a, target)).cloned(),
-                before,
+                before: match applied {
+                    None if !written.contains_key(key) => {
+                        unwritten_value(attribute, &before, self.survey.key())
+                    }
+                    _ => before,
+                },
                 after: target.clone(),
                 cause: self.explain(want, cause, applied),
                 setting: want.setting,
@@ -138,6 +150,19 @@ impl<'s, 'a> Diff<'s, 'a> {
             .addresses()
             .into_iter()
             .all(|address| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok()))
+    }
+}
+
+/// Tells whether what a block does not write of an open map goes.
+pub(super) fn is_exclusive(want: &Want<'_>) -> bool {
+    matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
+}
+
+/// Returns a live value that no block writes, as far as it may be shown.
+pub(super) fn unwritten_value(attribute: &Attribute, live: &Value, key: &FingerprintKey) -> Value {
+    match live {
+        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
+        _ => sealed(live, key),
     }
 }
 
@@ -192,13 +217,20 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 
 /// Tells whether live differences of an attribute are nobody's business.
 pub(super) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
+    leave(survey, subject, attribute).is_some_and(|(_, holds)| holds)
+        || is_moved_by_service(subject, attribute)
+}
+
+/// Returns what a block says of live differences of an attribute, and whether that holds still.
+pub(super) fn leave<'a>(
+    survey: &Survey<'_>,
+    subject: &Subject<'a>,
+    attribute: &str,
+) -> Option<(&'a IgnoreDrift, bool)> {
+    let mut all = subject.resource?.lifecycle.ignore_drift.iter();
+    let said = all.find(|ignored| ignored.attribute == attribute)?;
     let today = || survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let holds = |resource: &Resource| {
-        resource.lifecycle.ignore_drift.iter().any(|ignored| {
-            ignored.attribute == attribute && ignored.until.is_none_or(|until| today() <= until)
-        })
-    };
-    subject.resource.is_some_and(holds) || is_moved_by_service(subject, attribute)
+    Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 
 /// Tells whether the service itself moves an attribute, as another one of the object says.

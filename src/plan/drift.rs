@@ -1,15 +1,15 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
-use super::change::{Drift, DriftClass};
+use super::change::{Drift, DriftClass, Leave};
 use super::compare::{part_type, same, sealed};
-use super::diff::{Diff, ignores, shown};
+use super::diff::{Diff, ignores, is_exclusive, leave, shown, unwritten_value};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::source::Place;
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.
@@ -22,6 +22,8 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
             last_applied: subject.owned().map(|owned| Value::Text(owned.id.clone())).unwrap_or_default(),
             live: Value::Null,
             class: DriftClass::Gone,
+            leave: None,
+            acceptable: false,
             source: survey.inputs.stack.sources.place(resource.span),
         }];
     }
@@ -60,6 +62,7 @@ impl Finder<'_, '_> {
             self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
             return;
         };
+        self.unwritten(want, before, written, live);
         for (key, applied) in before {
             let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
             let live = match live {
@@ -71,18 +74,55 @@ impl Finder<'_, '_> {
         }
     }
 
+    /// Tells which keys of an open map stand there that nobody of this stack writes.
+    fn unwritten(&mut self, want: &Want<'_>, before: &Attributes, written: &Attributes, live: &Value) {
+        let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
+        let ignored = ignores(self.survey, self.subject, want.attribute.name);
+        let class = match self.verdict.act {
+            Act::Replace { .. } => DriftClass::Replaced,
+            _ => DriftClass::Reverted,
+        };
+        let class = if is_exclusive(want) && !ignored { class } else { DriftClass::Unmanaged };
+        for (key, value) in live {
+            if before.contains_key(key) || written.contains_key(key) {
+                continue;
+            }
+            self.found.push(Drift {
+                address: self.subject.address.clone(),
+                path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
+                last_applied: Value::Null,
+                live: unwritten_value(want.attribute, value, self.survey.key()),
+                class,
+                leave: None,
+                acceptable: false,
+                source: self.place(want.setting, want.attribute.name),
+            });
+        }
+    }
+
     fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
         if same(sides.ty, sides.applied, sides.live) || leaves_alone(want, sides.wanted) {
             return;
         }
         let shown = |value| shown(want.attribute, value, &self.survey.names);
+        let source = self.place(want.setting, &path);
+        let class = self.class(want, &path, sides);
+        let said = leave(self.survey, self.subject, want.attribute.name);
+        let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
         self.found.push(Drift {
             address: self.subject.address.clone(),
-            class: self.class(want, &path, sides),
-            path: Some(path),
+            class,
+            leave: said.map(|(ignored, holds)| Leave {
+                reason: ignored.reason.clone(),
+                until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
+                ended: !holds,
+                source: self.survey.inputs.stack.sources.place(ignored.span),
+            }),
             last_applied: shown(sides.applied),
             live: shown(sides.live),
-            source: self.place(want.setting),
+            acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
+            path: Some(path),
+            source,
         });
     }
 
@@ -100,9 +140,15 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn place(&self, setting: Option<&Setting>) -> Option<Place> {
-        setting.and_then(|setting| self.survey.inputs.stack.sources.place(setting.span))
+    fn place(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
+        self.survey.inputs.stack.sources.place(setting?.origin(path).0)
     }
+}
+
+/// Tells whether the file can say the live value: a plain value is written there, for this one alone.
+pub(super) fn can_accept(subject: &Subject<'_>, setting: &Setting, path: &str) -> bool {
+    let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
+    alone && setting.origin(path).1.is_none() && setting.directory.is_none()
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.

@@ -1,6 +1,6 @@
 //! Final copies: what is made of an object's data before the object goes, and stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Operation, ProjectOf, Remember, Step};
 use super::cost::Prices;
@@ -11,10 +11,13 @@ use crate::ledger::entry::Owned;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{FinalCopy, Kind, Type};
+use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// Characters of a source's id in its copy's name.
 const TOLD: usize = 8;
+/// What stands between a source's own name and its mark in its copy's name.
+const INFIX: &str = "-final-";
 /// Characters of a source's own name in its copy's name, at most.
 const NAMED: usize = 40;
 /// The shortest time that a copy is given, in seconds, and how many times its usual duration.
@@ -34,13 +37,17 @@ fn address(subject: &Subject<'_>, object: &Owned) -> Address {
 }
 
 fn mark(object: &Owned) -> String {
-    object.id.chars().filter(char::is_ascii_alphanumeric).take(TOLD).collect::<String>().to_lowercase()
+    marked(&object.id)
+}
+
+fn marked(id: &str) -> String {
+    id.chars().filter(char::is_ascii_alphanumeric).take(TOLD).collect::<String>().to_lowercase()
 }
 
 fn name(subject: &Subject<'_>, object: &Owned) -> String {
     let known = subject.object().and_then(|live| live.attributes.get("name")).and_then(Value::as_text);
     let own: String = known.unwrap_or(subject.address.last()).chars().take(NAMED).collect();
-    format!("{own}-final-{}", mark(object))
+    format!("{own}{INFIX}{}", mark(object))
 }
 
 /// Tells whether an earlier apply made the copy of an object already.
@@ -81,44 +88,97 @@ pub(super) fn step(survey: &Survey<'_>, subject: &Subject<'_>, object: &Owned) -
     })
 }
 
+/// What a copy will be, as far as its price asks.
+pub(super) struct Copied {
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// Its size.
+    pub attributes: Attributes,
+}
+
+/// Returns the copies that the plan makes of a subject's objects.
+pub(super) fn copied(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Vec<Copied> {
+    let Some((copy, kind)) = copy_of(survey, subject) else { return Vec::new() };
+    let current = subject.owned().filter(|_| verdict.removes());
+    let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+    let deposed = deposed.filter(|_| verdict.act != Act::Frozen);
+    let made =
+        current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &address(subject, owned)));
+    made.filter_map(|owned| {
+        let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
+        let size = size(survey, subject.kind, object, copy).unwrap_or_default();
+        Some(Copied { kind, attributes: Attributes::from([("size".into(), size)]) })
+    })
+    .collect()
+}
+
 /// Says what stays of an object that goes.
 pub(super) fn told(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
     let (copy, kind) = copy_of(survey, subject).filter(|_| verdict.removes())?;
     let name = name(subject, subject.owned()?);
-    let price = monthly(survey, subject, copy, kind).map(|month| format!(", {month:.2} USD a month"));
-    let price = price.unwrap_or_default();
+    let attributes =
+        Attributes::from([("size".into(), size(survey, subject.kind, subject.object()?, copy)?)]);
+    let price = Prices::new(survey.inputs.catalog).monthly(kind, &attributes);
+    let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
     Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
 }
 
-fn monthly(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    copy: FinalCopy,
-    kind: &Kind,
-) -> Option<rust_decimal::Decimal> {
+/// Returns the size that a copy of an object will have.
+fn size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -> Option<Value> {
     let (attribute, field) = copy.size;
-    let live = subject.object()?.attributes.get(attribute)?;
-    let size = match (field, subject.kind.attribute(attribute)?.ty) {
-        (Some(field), Type::Catalog(table)) => survey.names.find(table, live)?.fields.get(field)?.clone(),
-        _ => live.clone(),
-    };
-    Prices::new(survey.inputs.catalog).monthly(kind, &Attributes::from([("size".into(), size)]))
+    let live = object.attributes.get(attribute)?;
+    match (field, of.attribute(attribute)?.ty) {
+        (Some(field), Type::Catalog(table)) => survey.names.find(table, live)?.fields.get(field).cloned(),
+        _ => Some(live.clone()),
+    }
 }
 
-/// A project in which a copy stays cannot be deleted: it stays too.
+/// A project in which a copy stays cannot be deleted: it stays too. While its block is there, it stays this
+/// stack's, and the next apply finds it.
 pub(super) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let is_project =
+        |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == Act::Delete;
+    let projects: Vec<usize> = (0..verdicts.len()).filter(is_project).collect();
+    if projects.is_empty() {
+        return;
+    }
     let keeps = |n: &usize| verdicts[*n].removes() && copy_of(survey, &survey.subjects[*n]).is_some();
-    let kept: BTreeMap<&Name, &Address> = (0..verdicts.len())
-        .filter(keeps)
-        .map(|n| &survey.subjects[n])
-        .filter_map(|subject| Some((subject.owned()?.project.as_ref()?, subject.address)))
-        .collect();
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let holds = subject.owned().and_then(|owned| kept.get(&owned.id));
-        if let Some(address) = holds.filter(|_| subject.kind.name == PROJECT && verdict.act == Act::Delete)
-        {
-            verdict.act = Act::Forget;
-            verdict.reason = Some(format!("what is kept of {address} stays in it"));
+    let mut kept: BTreeMap<&Name, String> = BTreeMap::new();
+    for (project, copy) in earlier(survey) {
+        kept.insert(project, format!("the {} {} is in it", copy.kind, named(copy)));
+    }
+    for subject in (0..verdicts.len()).filter(keeps).map(|n| &survey.subjects[n]) {
+        if let Some(project) = subject.owned().and_then(|owned| owned.project.as_ref()) {
+            kept.insert(project, format!("what is kept of {} stays in it", subject.address));
         }
     }
+    for n in projects {
+        let subject = &survey.subjects[n];
+        if let Some(why) = subject.owned().and_then(|owned| kept.remove(&owned.id)) {
+            verdicts[n].act = if subject.block.is_some() { Act::Keep } else { Act::Forget };
+            verdicts[n].reason = Some(why);
+        }
+    }
+}
+
+fn named(object: &Object) -> &str {
+    object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
+}
+
+/// Returns copies that earlier applies left, with the projects that they are in: they are named after what
+/// this stack is known to have deleted.
+fn earlier<'a>(survey: &Survey<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+    let buried = survey.inputs.ledger.tombstones.iter();
+    let marks: BTreeSet<(&str, String)> = buried
+        .filter_map(|(id, stone)| {
+            let copy = survey.inputs.registry.kind(&stone.kind)?.final_copy?;
+            Some((copy.kind, marked(id)))
+        })
+        .collect();
+    let is_copy = move |object: &&&'a Object| {
+        let mark = named(object).rsplit_once(INFIX).map(|(_, mark)| mark.to_owned());
+        mark.is_some_and(|mark| marks.contains(&(object.kind.as_str(), mark)))
+    };
+    let unowned = survey.unowned.iter().filter(is_copy);
+    unowned.filter_map(|object| Some((object.project.as_ref()?, *object))).collect::<Vec<_>>().into_iter()
 }

@@ -1,12 +1,13 @@
 //! Guards: what a plan shows and an apply refuses, each with the ways out.
 
+use super::adoptions;
 use super::blocks::Blocks;
 use super::change::Cause;
-use super::classify::is_adopted;
+use super::drift;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
 use crate::ledger::{question, resolve};
-use crate::model::address::{Address, Name};
+use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{OnChange, ReplaceOrder, Type};
 use crate::model::value::Value;
@@ -30,7 +31,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
     account(survey, blocks);
     scope(survey, blocks);
     budget(survey, verdicts, blocks);
-    adoptions(survey, blocks);
+    adoptions::check(survey, verdicts, blocks);
     late_effects(survey, blocks);
     for address in &survey.strangers {
         let text = format!("The ledger has {address}, of a kind that this version does not know.");
@@ -217,61 +218,6 @@ fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_,
     }
 }
 
-fn adoptions(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
-    for (address, id) in &survey.inputs.options.adopt {
-        let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
-        let Some((text, help)) = unadoptable(survey, subject, address, id) else { continue };
-        blocks.of("adopt", Some(address), text, help);
-    }
-}
-
-fn unadoptable(
-    survey: &Survey<'_>,
-    subject: Option<&Subject<'_>>,
-    address: &Address,
-    id: &Name,
-) -> Option<(String, String)> {
-    if let Some(owned) = subject.and_then(Subject::owned) {
-        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
-        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
-    }
-    let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
-        let help = format!("Write the block {address} first.");
-        return Some((format!("{address} is not in the configuration."), help));
-    };
-    let Some(object) = subject.object() else {
-        let help = "Look it up with `stead ls --unmanaged`.".to_owned();
-        return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
-    };
-    if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
-        let help =
-            "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
-        return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
-    }
-    let owner = survey.subjects.iter().find(|other| {
-        other.kind.name == subject.kind.name && other.owned().is_some_and(|owned| owned.id == object.id)
-    })?;
-    let help = format!("Give the address {address} to {} by a `moved` entry.", owner.address);
-    Some((format!("{id} belongs to {} already.", owner.address), help))
-}
-
-/// An adopted object is never replaced: it would be deleted without ever having been managed.
-pub(super) fn check_adoption(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
-    if !is_adopted(subject) || !verdict.removes() {
-        return;
-    }
-    let names: Vec<&str> =
-        verdict.differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
-    let text = format!(
-        "Adopting {} would replace it at once: {} cannot be changed in place.",
-        subject.address,
-        if names.is_empty() { "what differs".to_owned() } else { names.join(", ") }
-    );
-    let help = "Write what the live object has, adopt it, and change it afterwards.".to_owned();
-    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.about("adopt", subject, span.map(|setting| setting.span), text, help);
-}
-
 /// Tells whether a difference may stay; what can only grow must not shrink.
 pub(super) fn may_change(
     survey: &Survey<'_>,
@@ -304,9 +250,20 @@ pub(super) fn may_change(
     let (address, path) = (subject.address, &difference.path);
     let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
+    // Only what drifted, and is written for this one alone, can be accepted from here.
+    let can_accept = difference.cause == Cause::Both
+        && difference.setting.is_some_and(|setting| drift::can_accept(subject, setting, path));
+    let accept = if can_accept {
+        format!(" (`stead drift --accept {address}.{path}` does)")
+    } else {
+        difference
+            .setting
+            .and_then(|setting| setting.origin(path).1)
+            .map_or_else(String::new, |set_by| format!(" where its value comes from, {set_by}"))
+    };
     let help = format!(
-        "Write {} (or `stead drift --accept {address}.{path}`); or make a new, smaller one under another \
-         name, move what it holds, and remove this one.",
+        "Write {}{accept}; or make a new, smaller one under another name, move what it holds, and remove \
+         this one.",
         difference.before
     );
     blocks.about("grow_only", subject, difference.setting.map(|setting| setting.span), text, help);

@@ -1,13 +1,15 @@
 //! The lines of a plan: what people read of each subject that changes.
 
-use super::change::{Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Was};
+use super::change::{
+    Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
+};
 use super::compare::sealed;
 use super::diff::shown;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::{Address, Name};
-use crate::model::schema::Effect;
+use crate::model::schema::{Effect, Type};
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 
@@ -54,12 +56,19 @@ pub(super) fn line(
         reason: reason(subject, &verdict, left_over),
         seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
         hits: hits(survey, n, &verdict),
-        source: subject.block.and_then(|block| place(survey, block.span)),
+        source: decided(survey, subject),
         effects: facts.effects,
         cost: facts.cost,
         steps: facts.steps,
+        rest: rest(survey, &verdict),
         attributes: attributes(survey, verdict),
     })
+}
+
+/// Returns where a subject's block stands, or what leaves it out.
+fn decided(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
+    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
+    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| place(survey, span))
 }
 
 fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
@@ -109,11 +118,29 @@ fn attributes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange>
     }
 }
 
+/// Returns what a block writes and nothing changes.
+fn rest(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
+    if !matches!(verdict.act, Act::Update | Act::Replace { .. }) {
+        return Vec::new();
+    }
+    let stays = |want: &&Want<'_>| want.value != Value::Null && !verdict.changes(&[want.attribute.name]);
+    let all = verdict.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
+    all.map(|(want, setting)| Unchanged {
+        path: want.attribute.name.into(),
+        value: match want.id {
+            Some(_) => want.value.clone(),
+            None => shown(want.attribute, &sealed(&want.value, survey.key()), &survey.names),
+        },
+        source: place(survey, setting.span),
+    })
+    .collect()
+}
+
 fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
-    let (source, set_by) = origin(survey, want.setting);
+    let (source, set_by) = origin(survey, want.setting, want.attribute.name);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
@@ -122,6 +149,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
             false if want.id.is_some() => want.value,
             false => shown(want.attribute, &want.value, &survey.names),
         },
+        removed: false,
         forces_replacement: false,
         source,
         set_by,
@@ -131,8 +159,9 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
 }
 
 fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
-    let (source, set_by) = origin(survey, difference.setting);
+    let (source, set_by) = origin(survey, difference.setting, &difference.path);
     AttributeChange {
+        removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
         path: difference.path,
         before: difference.before,
@@ -144,9 +173,14 @@ fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
     }
 }
 
-fn origin(survey: &Survey<'_>, setting: Option<&Setting>) -> (Option<Place>, Option<Name>) {
-    let source = setting.and_then(|setting| place(survey, setting.span));
-    (source, setting.and_then(|setting| setting.set_by.clone()))
+/// Tells whether nothing takes the place of a value that goes: a key of an open map, a link, a collection.
+fn is_taken_away(difference: &Difference<'_>) -> bool {
+    matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
+}
+
+fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
+    let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
+    (place(survey, span), set_by.cloned())
 }
 
 fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {

@@ -9,7 +9,7 @@ use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::address::Address;
 use crate::model::expression::Lookup;
-use crate::model::schema::{Effect, Presence};
+use crate::model::schema::{Attribute, Effect, Presence};
 use crate::model::value::{Attributes, Value};
 
 /// What expressions see while the verdicts are made, dependencies first.
@@ -83,6 +83,27 @@ pub(super) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str)
     let moves = verdict.act == Act::Update && attribute.is_some_and(|a| !a.is_writable());
     let unsettled = moves && (is_unset(&live) || changes_address(verdict));
     (!unsettled).then_some(live)
+}
+
+/// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it
+/// is live, whatever the block says of it: what can only grow, or drifts with somebody's leave.
+pub(super) fn ended(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+    let object = subject.object().filter(|_| !verdict.is_new());
+    let live = object.and_then(|object| object.attributes.get(name));
+    let written = subject.kind.attribute(name).is_some_and(Attribute::is_writable);
+    let (Some(live), true) = (live, written) else { return foreseen(subject, verdict, name) };
+    if !verdict.changes(&[name]) {
+        return Some(live.clone());
+    }
+    match (live, foreseen(subject, verdict, name)) {
+        // Keys that no block writes stay.
+        (Value::Map(live), Some(Value::Map(wanted))) => {
+            let mut all = live.clone();
+            all.extend(wanted);
+            Some(Value::Map(all))
+        }
+        (_, foreseen) => foreseen,
+    }
 }
 
 fn changes_address(verdict: &Verdict<'_>) -> bool {

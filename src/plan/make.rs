@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::blocks::Blocks;
 use super::bookkeeping::bookkeeping;
-use super::change::{Base, Block, Bookkeeping, Note, Plan};
+use super::change::{Action, Base, Block, Bookkeeping, Change, Note, Plan};
 use super::clash;
-use super::classify::classify;
+use super::classify::{self, classify};
 use super::cost::Bill;
 use super::declared::{self, Declared};
 use super::drift::drift;
@@ -32,7 +32,7 @@ use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::Expression;
-use crate::model::schema::Registry;
+use crate::model::schema::{Effect, Registry};
 use crate::model::snapshot::{ObjectKey, Snapshot};
 
 pub use super::wanted::wanted;
@@ -110,6 +110,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     let mut notes = declared::notes(&survey);
     notes.extend(renames::notes(&survey, &verdicts));
     notes.extend(generated::notes(&survey, &verdicts));
+    notes.extend(classify::notes(&survey, &verdicts));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
@@ -171,7 +172,7 @@ fn assemble(
             None => unchanged += usize::from(subject.resource.is_some()),
         }
     }
-    changes.sort_by_key(|change| change.action);
+    changes.sort_by_key(danger);
     Plan {
         base,
         changes,
@@ -188,6 +189,17 @@ fn assemble(
         requests: survey.inputs.snapshot.requests,
         fingerprint: String::new(),
     }
+}
+
+/// Returns what changes are ordered by: what ends objects comes first, and the worst of each sort before the
+/// rest of it.
+pub(super) fn danger(change: &Change) -> (Action, bool, Option<Effect>, Action) {
+    let sort = match change.action {
+        Action::Replace | Action::Delete => Action::Replace,
+        action => action,
+    };
+    let worst = change.effects.first().map(|effect| effect.code);
+    (sort, worst.is_none(), worst, change.action)
 }
 
 /// Returns the outputs, without the text of their secrets.

@@ -1,5 +1,6 @@
 //! Stack, ledger and snapshot → `Plan`. Pure.
 
+mod adoptions;
 mod blocks;
 mod bookkeeping;
 mod calls;

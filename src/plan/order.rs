@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::calls;
-use super::change::{CriticalPath, Operation, Remember, Step};
+use super::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
 use super::classify::is_adopted;
 use super::leftovers::Leftovers;
 use super::succession::successors;
@@ -23,6 +23,8 @@ use crate::model::value::Value;
 
 /// The shortest time that a step is given, in seconds.
 const PATIENCE: u32 = 300;
+/// What a call takes that only writes something down, in seconds.
+const AT_ONCE: u32 = 1;
 /// How many times its usual duration a step is given.
 const SLACK: u32 = 20;
 
@@ -522,13 +524,21 @@ fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
     let (seconds, allowed) = match operation {
         Operation::Create { .. } => (estimate.create, timeouts.create),
         Operation::Update { calls, .. } => {
-            let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-            (estimate.update.saturating_mul(count), timeouts.update)
+            let seconds = calls.iter().map(|call| lasts(subject.kind, call));
+            (seconds.fold(0, u32::saturating_add), timeouts.update)
         }
         Operation::Delete { .. } => (estimate.delete, timeouts.delete),
     };
     let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
     (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(SLACK).max(PATIENCE)))
+}
+
+/// Returns how long a call usually takes; one that only writes something down takes no time.
+fn lasts(kind: &Kind, call: &PlannedCall) -> u32 {
+    let changed = call.attributes.iter().filter(|(_, (before, after))| after.known() != Some(before));
+    let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
+    let at_once = changed.peek().is_some() && changed.all(|attribute| attribute.at_once);
+    if at_once { kind.estimate.update.min(AT_ONCE) } else { kind.estimate.update }
 }
 
 /// Returns the longest chain of steps.

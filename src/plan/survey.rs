@@ -13,6 +13,7 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, Scope, Type};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// Everything that is known of one address.
@@ -103,6 +104,33 @@ impl<'a> Survey<'a> {
         let names = Names::new(inputs.catalog);
         let late = late_effects(&inputs);
         Self { inputs, declared, subjects, index, users, holders, names, unowned, strangers, late }
+    }
+
+    /// Returns why a resource that was there is not wanted any more, and where that is decided; `None` where
+    /// its block is gone altogether.
+    pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
+        let stack = self.inputs.stack;
+        let text = address.as_str();
+        let ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
+        let mut found = ends.filter_map(|end| Some((end, stack.left_out.get(text.get(..end)?)?)));
+        let found = found.next_back();
+        let (end, decides) = found?;
+        let (of, rest) = text.split_at(end);
+        let key = rest.trim_start_matches('.').split('.').next().unwrap_or_default();
+        let says = match (decides.keyed, rest.is_empty()) {
+            // Without a key it is not one of those, and what hangs on a key that is there went by itself.
+            (true, true) => return None,
+            (true, false) if self.is_wanted(of, key) => return None,
+            (true, false) => format!("`{key}` is no key of the `for_each` of {of} any more"),
+            (false, true) => "its `when` is false now".to_owned(),
+            (false, false) => format!("the `when` of {of} is false now"),
+        };
+        Some((says, decides.span))
+    }
+
+    fn is_wanted(&self, block: &str, key: &str) -> bool {
+        let instance = format!("{block}.{key}");
+        self.inputs.stack.resources.contains_key(instance.as_str())
     }
 
     /// Returns the key of the fingerprints of secrets.

@@ -6,7 +6,7 @@ use super::style::{Role, Sign, Style};
 use super::words;
 use crate::model::address::Name;
 use crate::model::value::Value;
-use crate::plan::change::{Drift, DriftClass};
+use crate::plan::change::{Drift, DriftClass, Leave};
 
 /// The widest column of attributes.
 const WIDEST: usize = 40;
@@ -39,7 +39,7 @@ impl Found<'_> {
 
 /// Tells whether nothing is to be done about a difference.
 const fn is_settled(class: DriftClass) -> bool {
-    matches!(class, DriftClass::Ignored | DriftClass::Accepted)
+    matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged)
 }
 
 /// Returns the page of `stead drift`; one line when there is nothing.
@@ -47,7 +47,8 @@ const fn is_settled(class: DriftClass) -> bool {
 pub fn page(found: &Found<'_>, style: Style) -> String {
     let mut page = Page::new(style);
     let dot = style.sign(Sign::Dot);
-    let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide());
+    let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
+    let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide() - keys);
     let all = found.managed + found.unmanaged.len();
     let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", found.stack, found.environment));
     line = match open {
@@ -57,11 +58,15 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
     if settled > 0 {
         line = line.say(format!(" {dot} {settled} left alone"));
     }
+    if keys > 0 {
+        line = line.say(format!(" {dot} {}", words::counted(keys, "unmanaged key")));
+    }
     if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
     }
     page.line(line);
-    page.lines(lines(found.drift, page.style()));
+    let all: Vec<&Drift> = found.drift.iter().collect();
+    page.lines(lines(&all, page.style()));
     page.lines(found.unmanaged.iter().map(|object| unmanaged(object, style)));
     page.finish()
 }
@@ -81,27 +86,31 @@ fn unmanaged(object: &Listed, style: Style) -> Line {
 
 /// Returns one line for each difference, aligned.
 #[must_use]
-pub fn lines(drift: &[Drift], style: Style) -> Vec<Line> {
+pub fn lines(drift: &[&Drift], style: Style) -> Vec<Line> {
     let name = |drift: &Drift| match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
         None => drift.address.to_string(),
     };
-    let names: Vec<String> = drift.iter().map(name).collect();
+    let names: Vec<String> = drift.iter().copied().map(name).collect();
     let column = if style.unicode { 6 } else { 7 };
     let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
     drift.iter().zip(&names).map(|(drift, name)| one(drift, name, column, style)).collect()
 }
 
 fn one(drift: &Drift, name: &str, column: usize, style: Style) -> Line {
-    let (role, sign) =
-        if is_settled(drift.class) { (Role::Faint, Sign::Dot) } else { (Role::Warn, Sign::Unequal) };
+    let (role, sign) = match drift.class {
+        DriftClass::Unmanaged => (Role::Warn, Sign::Question),
+        class if is_settled(class) => (Role::Faint, Sign::Dot),
+        _ => (Role::Warn, Sign::Unequal),
+    };
     let mut line = Line::indent(2).put(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
     line = line.say(name).to_column(column).hanging(column);
     if drift.path.is_some() {
         line = line.put(role, values(drift, style)).say("  ");
     }
     line = line.say(meaning(drift, style));
-    match &drift.source {
+    let said = drift.leave.as_ref().filter(|_| drift.class == DriftClass::Ignored);
+    match said.and_then(|leave| leave.source.as_ref()).or(drift.source.as_ref()) {
         Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
         None => line,
     }
@@ -109,6 +118,9 @@ fn one(drift: &Drift, name: &str, column: usize, style: Style) -> Line {
 
 fn values(drift: &Drift, style: Style) -> String {
     let show = |value: &Value| words::shortened(words::value(value), MOST_OF_VALUE, style);
+    if drift.class == DriftClass::Unmanaged {
+        return show(&drift.live);
+    }
     let (old, new) = (show(&drift.last_applied), show(&drift.live));
     let arrow = style.sign(Sign::Arrow);
     if old == new {
@@ -119,15 +131,40 @@ fn values(drift: &Drift, style: Style) -> String {
 
 /// Says what is made of a difference, and what a human can do.
 fn meaning(drift: &Drift, style: Style) -> String {
+    let meaning = made_of(drift, style);
+    match &drift.leave {
+        Some(Leave { ended: true, until: Some(day), .. }) => {
+            format!("{meaning}; its ignore_drift ended on {day}")
+        }
+        _ => meaning,
+    }
+}
+
+fn made_of(drift: &Drift, style: Style) -> String {
     match drift.class {
+        DriftClass::Reverted if drift.last_applied == Value::Null && drift.path.is_some() => {
+            "apply removes it: the map is exclusive".to_owned()
+        }
         DriftClass::Reverted => "apply puts it back".to_owned(),
         DriftClass::AcceptOnly => {
+            let accept = drift.path.as_ref().filter(|_| drift.acceptable);
+            if let Some(path) = accept {
+                return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
+            }
             let live = words::shortened(words::value(&drift.live), MOST_OF_VALUE, style);
             format!("cannot go back: write {live} in the configuration")
         }
         DriftClass::Accepted => "the configuration says the same now".to_owned(),
-        DriftClass::Ignored => "left alone (ignore_drift)".to_owned(),
+        DriftClass::Ignored => match &drift.leave {
+            Some(Leave { reason, until, .. }) => {
+                let until = until.as_ref().map(|day| format!(" until {day}")).unwrap_or_default();
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("left alone (ignore_drift{until}{reason})")
+            }
+            None => "left alone: the service itself moves it".to_owned(),
+        },
         DriftClass::Gone => "the object is gone: apply makes it again".to_owned(),
         DriftClass::Replaced => "gone with a replacement".to_owned(),
+        DriftClass::Unmanaged => "unmanaged key: write it, or remove it by hand".to_owned(),
     }
 }

@@ -208,6 +208,7 @@ pub const fn drift_class(class: DriftClass) -> &'static str {
         DriftClass::Ignored => "ignored",
         DriftClass::Gone => "gone",
         DriftClass::Replaced => "replaced",
+        DriftClass::Unmanaged => "unmanaged",
     }
 }
 

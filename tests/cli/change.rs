@@ -56,7 +56,7 @@ fn an_immutable_field_replaces_and_says_so() {
     let case = applied();
     let old = case.cloud().list("/api/v1/vms")[0]["id"].clone();
     case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
-    case.ok("plan").says(&["vm.web", "replace", "template", "ubuntu-24.04", "debian-12"]);
+    case.ok("plan").says(&["vm.web", "REPLACE", "template", "ubuntu-24.04", "debian-12"]);
     case.ok("apply --yes");
     let vms = case.cloud().list("/api/v1/vms");
     assert_eq!(vms.len(), 1);
@@ -249,4 +249,40 @@ fn what_exists_already_is_adopted_when_told_and_never_doubled() {
     case.ok(&format!("apply --yes --adopt vpc.main={id}")).says(&["adopt", "1 done"]);
     assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
     no_changes(&case);
+}
+
+#[test]
+fn what_others_keep_in_an_open_map_stays_until_the_map_is_exclusive() {
+    const STACK: &str = "stead: 1
+stack: story
+vars: { word: { type: secret, from_file: ./word } }
+project: { p: {} }
+app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $vars.word } } }
+";
+    let case = Case::new().file("stead.yaml", STACK).file("word", "s3cret").emulator();
+    case.ok("apply --yes");
+    let app = || {
+        let path = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+        (path.clone(), case.cloud().control("GET", &format!("/api/v1/apps/services/{path}"), &json!(null)))
+    };
+    let keys = || {
+        let found = app().1["data"]["env_vars"].as_object().cloned().unwrap_or_default();
+        found.keys().cloned().collect::<Vec<_>>()
+    };
+    let by_hand = json!({ "env_vars": { "A": "one", "TOKEN": "s3cret", "HAND": "canary-of-hers" } });
+    case.cloud().mutate("app", &app().0, &by_hand);
+    case.ok("drift --exit-code").says(&["1 unmanaged key", "? app.web.env_vars.HAND"]);
+    case.ok("plan").says(&["No changes"]);
+    assert!(!case.ok("plan -v").says(&["env_vars.HAND"]).all().contains("canary"));
+    // The secret beside it comes from the configuration, and takes nothing away.
+    case.edit("stead.yaml", "A: one", "A: two");
+    case.ok("apply --yes");
+    assert_eq!(keys(), ["A", "HAND", "TOKEN"]);
+    case.edit("stead.yaml", "A: two", "exclusive: true, A: two");
+    let plan = case.ok("plan");
+    plan.says(&["env_vars.HAND", "(removed)"]);
+    assert!(!plan.all().contains("canary"), "{}", plan.all());
+    case.ok("apply --yes");
+    assert_eq!(keys(), ["A", "TOKEN"]);
+    case.ok("plan").says(&["No changes"]);
 }

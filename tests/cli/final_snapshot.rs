@@ -45,6 +45,13 @@ fn what_goes_is_copied_first_and_the_copy_stays() {
     case.ok("plan --destroy").says(&["web-final-", "stays live", "what is kept of vm.web stays in it"]);
     case.ok("destroy --yes --confirm shop");
     assert_eq!((case.cloud().list("/api/v1/vms").len(), snapshots(&case).len()), (0, 3));
+    // The project stays this stack's: another destroy has nothing left to do, and the next apply goes on in it.
+    case.ok("destroy --yes --confirm shop").says(&["nothing left to destroy"]);
+    let project = || case.ok("ls --output json").json()["resources"][0]["id"].clone();
+    let kept = project();
+    case.ok("apply --yes");
+    assert_eq!(project(), kept);
+    case.ok("plan").says(&["No changes"]);
 }
 
 #[test]

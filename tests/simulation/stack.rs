@@ -16,7 +16,14 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None, directory: None }
+    Setting {
+        expression,
+        span: NOWHERE,
+        set_by: None,
+        directory: None,
+        exclusive: false,
+        parts: BTreeMap::new(),
+    }
 }
 
 /// Builds a stack, one resource after the other.
@@ -108,6 +115,7 @@ impl Builder {
             data: BTreeMap::new(),
             stacks: BTreeMap::new(),
             modules: BTreeMap::new(),
+            left_out: BTreeMap::new(),
             awaited: BTreeMap::new(),
             reads: String::new(),
             evaluated: None,

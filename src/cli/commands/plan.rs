@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         files::write_private(path, text.as_bytes())?;
         session.next(&format!("apply {}", files::shown(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
-        session.next("apply", "");
+        session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }
     Ok(Exit::of_plan(&plan, args.exit_code))
 }

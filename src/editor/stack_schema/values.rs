@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Known, closed, definition, described};
+use crate::config::language;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
 
@@ -89,7 +90,13 @@ fn forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
         }
         Type::Map(of) => {
             let of = json!({"anyOf": [value(known, of), {"type": "null"}]});
-            vec![json!({"type": "object", "additionalProperties": of})]
+            let word = &language::MAP[0];
+            let exclusive = described(json!({"anyOf": [{"type": "boolean"}, of.clone()]}), word.summary);
+            vec![json!({
+                "type": "object",
+                "properties": {word.name: exclusive},
+                "additionalProperties": of,
+            })]
         }
         Type::Record(fields) => vec![record(known, fields)],
     }

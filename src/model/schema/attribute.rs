@@ -193,6 +193,8 @@ pub struct Attribute {
     pub catalog_grow_only: Option<&'static str>,
     /// What else a change of it does.
     pub effects: &'static [Effect],
+    /// A change of it is only written down: nothing is built, moved or restarted for it.
+    pub at_once: bool,
     /// Whether list answers carry it; otherwise only a by-id GET does.
     pub listed: bool,
     /// It is part of the create body (`power` is not: a call follows).
@@ -201,6 +203,8 @@ pub struct Attribute {
     pub read_as: &'static [(&'static str, &'static str)],
     /// Its value is remembered by fingerprint only.
     pub secret: bool,
+    /// What no block writes of it may be somebody's secret: it is shown by fingerprint only.
+    pub private: bool,
     /// The service refuses to delete the object while this link stands.
     pub undone_before_delete: bool,
     /// Where the service lists, for one object, the values that it can be changed to.
@@ -226,10 +230,12 @@ impl Attribute {
             grow_only: false,
             catalog_grow_only: None,
             effects: &[],
+            at_once: false,
             listed: true,
             at_creation: true,
             read_as: &[],
             secret: false,
+            private: false,
             undone_before_delete: false,
             choices: None,
             moved_by: None,
@@ -321,6 +327,13 @@ impl Attribute {
         self
     }
 
+    /// Says that a change of it is only written down.
+    #[must_use]
+    pub const fn at_once(mut self) -> Self {
+        self.at_once = true;
+        self
+    }
+
     /// Says that list answers leave it out.
     #[must_use]
     pub const fn unlisted(mut self) -> Self {
@@ -346,6 +359,13 @@ impl Attribute {
     #[must_use]
     pub const fn secret(mut self) -> Self {
         self.secret = true;
+        self
+    }
+
+    /// Lets only a fingerprint of what no block writes be shown.
+    #[must_use]
+    pub const fn private(mut self) -> Self {
+        self.private = true;
         self
     }
 

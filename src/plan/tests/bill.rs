@@ -31,16 +31,18 @@ fn drift_is_classed_by_what_becomes_of_it() {
     world.mutate("gear.g", "speed", json!(9));
     assert_eq!(classes(&world.plan()), [DriftClass::Reverted]);
     world.mutate("gear.g", "env", json!({"A": "x", "B": "y"}));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
+    insta::assert_snapshot!(show(&world.plan()), @"
     ~ gear.g drift
         speed 9 → 2
         env.A x → 1
     0 gear.g tune after []
     ≠ gear.g.speed 2 → 9 Reverted
+    ≠ gear.g.env.B null → y Unmanaged
     ≠ gear.g.env.A 1 → x Reverted
-    "#);
+    ");
     world.set("gear.g", "speed", json!(9));
-    assert_eq!(classes(&world.plan()), [DriftClass::Accepted, DriftClass::Reverted]);
+    let all = [DriftClass::Accepted, DriftClass::Unmanaged, DriftClass::Reverted];
+    assert_eq!(classes(&world.plan()), all);
     world.mutate("gear.g", "shape", json!("flat"));
     let plan = world.plan();
     assert_eq!(plan.drift[0].class, DriftClass::Replaced, "{}", show(&plan));
@@ -71,6 +73,76 @@ fn an_ignored_drift_is_ignored_until_its_day_and_never_against_the_configuration
 }
 
 #[test]
+fn what_ignore_drift_says_is_told_with_what_it_leaves_and_when_it_has_ended() {
+    let mut world = World::with(INVENTED);
+    world.write("gear.g", json!({"speed": 2}));
+    world.settle();
+    world.mutate("gear.g", "speed", json!(9));
+    assert_eq!(world.plan().drift[0].leave, None);
+    for (until, ended) in [("2026-07-01", false), ("2026-06-30", true)] {
+        ignore(&mut world, "gear.g", "speed", Some(until));
+        world.block("gear.g").lifecycle.ignore_drift[0].reason = Some("busy weeks".into());
+        let leave = world.plan().drift[0].leave.clone().unwrap();
+        let told = (leave.reason.as_deref(), leave.until.as_deref(), leave.ended);
+        assert_eq!(told, (Some("busy weeks"), Some(until), ended));
+        assert!(leave.source.is_some());
+    }
+}
+
+#[test]
+fn keys_that_nobody_writes_are_told_and_left_and_go_only_where_the_map_is_exclusive() {
+    let mut world = World::new();
+    world.write("app.web", json!({"type": "web", "image": "nginx", "env_vars": {"A": "1"}}));
+    world.settle();
+    world.mutate("app.web", "env_vars", json!({"A": "1", "B": "canary"}));
+    let plan = world.plan();
+    assert!(plan.changes.is_empty(), "{}", show(&plan));
+    assert_eq!(classes(&plan), [DriftClass::Unmanaged]);
+    assert_eq!(plan.drift[0].path.as_deref(), Some("env_vars.B"));
+    assert!(!format!("{plan:?}").contains("canary"), "it may be somebody's secret");
+    world.set("app.web", "env_vars", json!({"A": "2"}));
+    assert_eq!(super::changes(&world.plan()), ["env_vars.A 1 → 2"]);
+    // What a change of another key sends keeps it.
+    let before = world.clone();
+    world.apply(&world.plan());
+    assert_eq!(world.live[&world.key("app.web")].attributes["env_vars"].to_string(), "{ A: 2, B: canary }");
+    let mut world = before;
+    world.block("app.web").attributes.get_mut("env_vars").unwrap().exclusive = true;
+    let plan = world.plan();
+    assert_eq!(super::changes(&plan), ["env_vars.A 1 → 2", "env_vars.B (secret) → null"]);
+    assert!(plan.changes[0].attributes[1].removed);
+    assert_eq!(classes(&plan), [DriftClass::Reverted]);
+    ignore(&mut world, "app.web", "env_vars", None);
+    assert_eq!(super::changes(&world.plan()), ["env_vars.A 1 → 2"], "ignore_drift is stronger");
+    world.lifecycle("app.web", |lifecycle| lifecycle.ignore_drift.clear());
+    world.settle();
+    assert_eq!(world.live[&world.key("app.web")].attributes["env_vars"].to_string(), "{ A: 2 }");
+    world.set("app.web", "env_vars", json!({}));
+    assert!(world.plan().changes[0].attributes[0].removed, "a key that is not written any more");
+}
+
+#[test]
+fn what_ends_objects_comes_first_and_the_worst_of_it_at_its_head() {
+    let mut world = shop();
+    world.settle();
+    world.set("vm.web", "template", json!("ubuntu-24.04")).set("database.main", "plan", json!("pg-4"));
+    world.set("volume.media", "size", json!(200)).remove("database.main.users.reporting");
+    let plan = world.plan();
+    let order: Vec<String> =
+        plan.changes.iter().map(|change| format!("{:?} {}", change.action, change.address)).collect();
+    assert_eq!(
+        order,
+        [
+            "Replace vm.web",
+            "Replace backup_schedule.nightly",
+            "Delete database.main.users.reporting",
+            "Update database.main",
+            "Update volume.media",
+        ]
+    );
+}
+
+#[test]
 fn lines_add_up_to_the_bill() {
     let mut world = shop();
     let plan = world.settle();
@@ -88,6 +160,70 @@ fn lines_add_up_to_the_bill() {
     let plan = world.plan();
     assert_eq!(plan.cost.unpriced, 1, "never taken as zero");
     assert_eq!(plan.changes.iter().filter(|c| c.kind == "volume").count(), 0);
+}
+
+#[test]
+fn what_stays_as_it_is_costs_what_it_costs() {
+    let mut world = shop();
+    world.settle();
+    let cost = |world: &World| {
+        let cost = world.plan().cost;
+        (cost.monthly_before.normalize().to_string(), cost.monthly_after.normalize().to_string())
+    };
+    // What can only grow, and has grown: nothing makes it smaller.
+    world.mutate("volume.media", "size", json!(200));
+    assert_eq!(cost(&world), ("44.75".to_owned(), "44.75".to_owned()));
+    world.set("volume.media", "size", json!(50));
+    assert_eq!(cost(&world), ("44.75".to_owned(), "44.75".to_owned()), "refused");
+    world.set("volume.media", "size", json!(300));
+    assert_eq!(cost(&world), ("44.75".to_owned(), "54.75".to_owned()));
+    // What is left to itself on purpose.
+    world.set("volume.media", "size", json!(200));
+    world.settle();
+    world.mutate("vm.web", "plan", json!(2));
+    ignore(&mut world, "vm.web", "plan", None);
+    let (before, after) = cost(&world);
+    assert_eq!(before, after);
+    // What is let go of is billed all the same.
+    world.remove("volume.media");
+    world.ledger.entries.get_mut("volume.media").unwrap().keep_on_remove = true;
+    assert_eq!(cost(&world), (before.clone(), after));
+    // What an earlier replacement left behind is billed until it goes.
+    let mut old = world.ledger.entries["vm.web"].current.clone().unwrap();
+    old.id = "old".into();
+    world.stranger("vm", "old", json!({"name": "web", "plan": 1, "status": "active"}));
+    world.ledger.entries.get_mut("vm.web").unwrap().deposed.push(old);
+    let (with, without) = cost(&world);
+    assert_eq!(without, before);
+    assert_ne!(with, before);
+}
+
+#[test]
+fn what_the_service_chose_is_chosen_again_for_what_is_made_anew() {
+    let mut world = World::new();
+    world.write("database.main", json!({"plan": "pg-1", "engine_version": "16"}));
+    world.settle();
+    world.mutate("database.main", "storage_gb", json!(40));
+    world.set("database.main", "engine_version", json!("17"));
+    let cost = world.plan().cost;
+    assert_eq!(
+        (cost.monthly_before.to_string(), cost.monthly_after.to_string()),
+        ("18.75".into(), "18.75".into())
+    );
+}
+
+#[test]
+fn what_only_writes_something_down_takes_no_time() {
+    let mut world = World::new();
+    world.write("app.web", json!({"type": "web", "image": "nginx", "description": "one", "port": 80}));
+    world.settle();
+    world.set("app.web", "description", json!("two"));
+    let plan = world.plan();
+    assert_eq!(plan.changes[0].seconds, 1);
+    let rest: Vec<&str> = plan.changes[0].rest.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(rest, ["name", "type", "image", "port"], "what stays");
+    world.set("app.web", "port", json!(81));
+    assert_eq!(world.plan().changes[0].seconds, 25, "it is deployed anew");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::world::{World, is_empty};
 use super::{shop, show};
 use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
+use crate::config::stack::LeftOut;
 use crate::model::address::Address;
 use crate::model::source::{SourceId, Span};
 
@@ -115,11 +116,11 @@ fn a_moved_resource_may_change_and_go_as_well() {
     world.rename("vm.web", "vm.www").moved("vm.web", "vm.www", false);
     world.set("vm.www", "template", json!("ubuntu-24.04")).set("volume.media", "vm", json!("$vm.www"));
     world.set("backup_schedule.nightly", "vm", json!("$vm.www"));
-    insta::assert_snapshot!(show(&world.plan()), @r#"
-    +/- backup_schedule.nightly upstream: it goes when the old vm.www goes
-        vm vm-3 → (known once vm.www exists) !
+    insta::assert_snapshot!(show(&world.plan()), @"
     +/- vm.www was vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
+    +/- backup_schedule.nightly upstream: it goes when the old vm.www goes
+        vm vm-3 → (known once vm.www exists) !
     ~ volume.media upstream
         vm vm-3 → (known once vm.www exists)
     > vpc.core was vpc.main config
@@ -128,7 +129,7 @@ fn a_moved_resource_may_change_and_go_as_well() {
     2 backup_schedule.nightly create after [0]
     3 backup_schedule.nightly delete backup_schedule-7 after [2]
     4 vm.www delete vm-3 after [0, 1, 3]
-    "#);
+    ");
     world.settle();
 }
 
@@ -233,4 +234,59 @@ fn what_looks_like_a_rename_is_told_with_the_entry() {
     assert_eq!(hints(&world).len(), 1, "it is another one");
     world.options.destroy = true;
     assert_eq!(hints(&world), [""; 0]);
+}
+
+#[test]
+fn what_goes_says_which_word_left_it_out() {
+    let mut world = World::new();
+    for address in ["vpc.a", "vpc.b", "vpc.c"] {
+        let cidr = format!("10.{}.0.0/16", address.as_bytes()[4]);
+        world.write(address, json!({"cidr": cidr}));
+    }
+    world.write("database.main", json!({"plan": "pg-1"})).write("database.main.users.reporting", json!({}));
+    world.settle();
+    world.options.allow_deletes = true;
+    for address in ["vpc.a", "vpc.b", "vpc.c", "database.main", "database.main.users.reporting"] {
+        world.remove(address);
+    }
+    let span = Span { source: SourceId(0), start: 7, end: 11 };
+    let left_out = [("vpc.a", false), ("database.main", false)];
+    world.stack.left_out =
+        left_out.map(|(address, keyed)| (Address::parse(address).unwrap(), LeftOut { keyed, span })).into();
+    let told = |world: &World| -> Vec<String> {
+        let line = |change: &crate::plan::change::Change| {
+            let place = change.source.as_ref().map(|place| format!(" {}", place.column));
+            let reason = change.reason.as_deref().unwrap_or_default();
+            format!("{} {reason}{}", change.address, place.unwrap_or_default())
+        };
+        let mut all: Vec<String> = world.plan().changes.iter().map(line).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(
+        told(&world),
+        [
+            "database.main its `when` is false now 8",
+            "database.main.users.reporting the `when` of database.main is false now 8",
+            "vpc.a its `when` is false now 8",
+            "vpc.b its block is gone",
+            "vpc.c its block is gone",
+        ]
+    );
+}
+
+#[test]
+fn an_instance_whose_key_is_gone_says_so() {
+    let mut world = World::new();
+    world.write("vpc.a", json!({"cidr": "10.1.0.0/16"}));
+    world.settle();
+    let mut entry = world.ledger.entries.remove("vpc.a").unwrap();
+    entry.protect = false;
+    world.ledger.entries.insert(Address::parse("vpc.net.b").unwrap(), entry);
+    world.remove("vpc.a");
+    let span = Span { source: SourceId(0), start: 0, end: 5 };
+    world.stack.left_out = [(Address::new("vpc", "net"), LeftOut { keyed: true, span })].into();
+    let change = &world.plan().changes[0];
+    assert_eq!(change.reason.as_deref(), Some("`b` is no key of the `for_each` of vpc.net any more"));
+    assert!(change.source.is_some());
 }

@@ -33,12 +33,12 @@ fn destroy_goes_the_other_way() {
     world.options.destroy = true;
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
-    - backup_schedule.nightly config: everything is destroyed
     - database.main config: everything is destroyed
-    - database.main.users.reporting config: everything is destroyed
-    - project.shop config: everything is destroyed
     - vm.web config: everything is destroyed
     - volume.media config: everything is destroyed
+    - backup_schedule.nightly config: everything is destroyed
+    - database.main.users.reporting config: everything is destroyed
+    - project.shop config: everything is destroyed
     - vpc.main config: everything is destroyed
     0 volume.media detach after []
     1 volume.media delete volume-4 after [0]
@@ -58,10 +58,10 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
     world.set("vm.web", "template", json!("ubuntu-24.04"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
-    +/- backup_schedule.nightly upstream: it goes when the old vm.web goes
-        vm vm-3 → (known once vm.web exists) !
     +/- vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
+    +/- backup_schedule.nightly upstream: it goes when the old vm.web goes
+        vm vm-3 → (known once vm.web exists) !
     ~ volume.media upstream
         vm vm-3 → (known once vm.web exists)
     0 vm.web create after []
@@ -79,12 +79,12 @@ fn a_network_is_replaced_old_one_first() {
     world.set("vpc.main", "cidr", json!("10.20.0.0/17"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
-    -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because what it stands on is deleted before it is made anew
-        vm vm-3 → (known once vm.web exists) !
     -/+ vm.web upstream: the API cannot change vpc in place; the old one goes first, because what it stands on is deleted before it is made anew
         vpc vpc-2 → (known once vpc.main exists) !
     -/+ vpc.main config: the API cannot change cidr in place; the old one goes first, because their cidr would overlap
         cidr 10.20.0.0/16 → 10.20.0.0/17 !
+    -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because what it stands on is deleted before it is made anew
+        vm vm-3 → (known once vm.web exists) !
     ~ database.main upstream
         vpc vpc-2 → (known once vpc.main exists)
     ~ volume.media upstream

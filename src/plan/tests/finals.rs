@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::World;
+use crate::ledger::entry::Tombstone;
 use crate::plan::change::{Action, Operation, Plan};
 
 fn with_a_volume() -> World {
@@ -45,4 +46,48 @@ fn nobody_copies_what_stays_or_what_did_not_ask_for_it() {
     world.lifecycle("volume.media", |lifecycle| lifecycle.final_snapshot = false);
     world.settle();
     assert!(copies(&world.remove("volume.media").plan()).is_empty());
+}
+
+#[test]
+fn the_project_of_a_copy_stays_this_stacks_and_the_next_apply_finds_it() {
+    let mut world = World::new();
+    world.write("project.shop", json!({})).write("volume.media", json!({"size": 10}));
+    world.stack.project = Some(crate::model::address::Address::new("project", "shop"));
+    world.lifecycle("volume.media", |lifecycle| lifecycle.final_snapshot = true);
+    world.settle();
+    let (project, volume) = (world.id("project.shop"), world.id("volume.media"));
+    world.options.destroy = true;
+    let plan = world.plan();
+    assert_eq!(plan.changes.iter().map(|c| c.address.as_str()).collect::<Vec<_>>(), ["volume.media"]);
+    assert!(
+        plan.notes[0].text.starts_with("project.shop stays live, and this stack's"),
+        "{:?}",
+        plan.notes
+    );
+    // The copy is all that is billed in the end: 10 GB at 0.05.
+    assert_eq!(plan.cost.monthly_after.normalize().to_string(), "0.5");
+    assert_eq!(plan.changes[0].cost.monthly_after, Some(plan.cost.monthly_after));
+    // As an apply leaves it: the volume is gone and buried, its copy is nobody's.
+    let key = world.key("volume.media");
+    world.live.remove(&key);
+    world.ledger.entries.remove("volume.media");
+    let stone = Tombstone { kind: "volume".into(), at: world.now };
+    world.ledger.tombstones.insert(volume.clone(), stone);
+    let mark: String = volume.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+    let copy = json!({"name": format!("media-final-{mark}"), "size": 10, "status": "available"});
+    world.stranger("snapshot", "copy", copy);
+    world.live.values_mut().find(|object| object.id == "copy").unwrap().project = Some(project.clone());
+    let again = world.plan();
+    assert!(again.changes.is_empty() && again.blocks.is_empty(), "{}", super::show(&again));
+    assert!(again.notes[0].text.contains("the snapshot media-final-"), "{:?}", again.notes);
+    world.options.destroy = false;
+    let next = world.settle();
+    assert!(next.changes.iter().all(|change| change.address.as_str() == "volume.media"));
+    assert_eq!(world.id("project.shop"), project);
+    // Once nothing is in it any more, it goes.
+    world.live.retain(|_, object| object.id != "copy");
+    world.lifecycle("volume.media", |lifecycle| lifecycle.final_snapshot = false);
+    world.settle();
+    world.options.destroy = true;
+    assert!(super::show(&world.plan()).contains("- project.shop"));
 }

@@ -38,8 +38,8 @@ fn protection_stops_deletion_replacement_and_destroy_and_outlives_its_block() {
     world.remove("vm.web").remove("backup_schedule.nightly").write("volume.media", json!({"size": 100}));
     let plan = world.plan();
     insta::assert_snapshot!(show(&plan), @"
-    - backup_schedule.nightly config: its block is gone
     - vm.web config: its block is gone
+    - backup_schedule.nightly config: its block is gone
     ~ volume.media upstream
         vm vm-3 → null
     0 volume.media detach after []
@@ -117,6 +117,83 @@ fn adopting_never_replaces() {
     "#);
     world.options.adopt.insert(Address::new("vm", "web"), "x2".into());
     assert_eq!(codes(&world), ["adopt", "exists"]);
+}
+
+#[test]
+fn one_object_has_one_address() {
+    let mut world = World::new();
+    world.write("vm.a", json!({"template": "ubuntu-22.04", "plan": "small"}));
+    world.write("vm.b", json!({"template": "ubuntu-22.04", "plan": "small"}));
+    world.stranger("vm", "x1", json!({"name": "a", "template": "t-22", "plan": 1, "status": "active"}));
+    world.options.adopt.insert(Address::new("vm", "a"), "x1".into());
+    world.options.adopt.insert(Address::new("vm", "b"), "x1".into());
+    let plan = world.plan();
+    let texts: Vec<_> = plan.blocks.iter().collect();
+    assert_eq!(texts.len(), 1, "{:#?}", plan.blocks);
+    assert_eq!(texts[0].text, "The vm x1 would become vm.a (--adopt) and vm.b (--adopt).");
+    world.options.adopt.remove("vm.b");
+    assert!(world.plan().blocks.is_empty(), "one of them may have it");
+    // What a replacement left behind goes: nobody takes it over before.
+    world.settle();
+    let mut old = world.ledger.entries["vm.b"].current.clone().unwrap();
+    old.id = "x2".into();
+    world.stranger("vm", "x2", json!({"name": "b", "template": "t-22", "plan": 1, "status": "active"}));
+    world.ledger.entries.get_mut("vm.b").unwrap().deposed.push(old);
+    world.write("vm.c", json!({"template": "ubuntu-22.04", "plan": "small"}));
+    world.options.adopt = [(Address::new("vm", "c"), "x2".into())].into();
+    assert!(
+        show(&world.plan()).contains("! adopt: x2 belongs to vm.b already."),
+        "{}",
+        show(&world.plan())
+    );
+}
+
+#[test]
+fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
+    let mut world = World::new();
+    world.write("database.a", json!({"plan": "pg-1"})).write("database.b", json!({"plan": "pg-1"}));
+    let live = json!({"name": "b", "plan": 101, "engine": "postgres", "status": "running"});
+    world.stranger("database", "x1", live);
+    world.options.adopt.insert(Address::new("database", "a"), "x1".into());
+    let plan = world.plan();
+    let texts: Vec<_> = plan.blocks.iter().map(|block| block.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        ["The database x1 is named `b`, as database.b is to be, and would become database.a (--adopt)."]
+    );
+    world.options.adopt = [(Address::new("database", "b"), "x1".into())].into();
+    assert_eq!(codes(&world), [""; 0]);
+}
+
+#[test]
+fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
+    let help = |world: &World| -> Vec<bool> {
+        let exists = |block: &&crate::plan::change::Block| block.code == "exists";
+        let plan = world.plan();
+        plan.blocks.iter().filter(exists).map(|block| block.help.contains("stead recover")).collect()
+    };
+    let mut world = shop();
+    world.settle();
+    let ledger = std::mem::take(&mut world.ledger.entries);
+    assert_eq!(help(&world), [true], "the project, with all that is in it");
+    // One that is there may be anybody's.
+    world.ledger.entries = ledger;
+    world.ledger.entries.remove("volume.media");
+    assert_eq!(help(&world), [false]);
+}
+
+#[test]
+fn only_what_drifted_is_offered_to_be_accepted() {
+    let mut world = shop();
+    world.settle();
+    let help = |world: &World| world.plan().blocks[0].help.clone();
+    world.set("volume.media", "size", json!(50));
+    assert!(help(&world).starts_with("Write 100; or"), "nothing drifted: {}", help(&world));
+    world.mutate("volume.media", "size", json!(200));
+    assert!(help(&world).starts_with("Write 200 (`stead drift --accept volume.media.size`"));
+    let setting = world.block("volume.media").attributes.get_mut("size").unwrap();
+    setting.set_by = Some("vars.media_gb".into());
+    assert!(help(&world).starts_with("Write 200 where its value comes from, vars.media_gb; or"));
 }
 
 #[test]
@@ -325,8 +402,8 @@ fn targets_bring_what_they_need_and_exclusions_what_needs_them() {
     world.settle();
     world.options.destroy = true;
     world.options.excluded.insert(Address::new("database", "main"));
-    assert_eq!(touched(&world), ["backup_schedule.nightly", "vm.web", "volume.media"]);
+    assert_eq!(touched(&world), ["vm.web", "volume.media", "backup_schedule.nightly"]);
     world.options.excluded.clear();
     world.options.targets.insert(Address::new("vm", "web"));
-    assert_eq!(touched(&world), ["backup_schedule.nightly", "vm.web", "volume.media"]);
+    assert_eq!(touched(&world), ["vm.web", "volume.media", "backup_schedule.nightly"]);
 }

@@ -43,6 +43,7 @@ pub fn catalog() -> Catalog {
             ],
         ),
         ("volume".into(), vec![record(json!(1), "volume", json!({"price_per_gb_month": "0.10"}))]),
+        ("snapshot".into(), vec![record(json!(1), "snapshot", json!({"price_per_gb_month": "0.05"}))]),
     ]);
     Catalog { read_at: None, tables }
 }

@@ -26,7 +26,7 @@ use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 use crate::plan::change::{Bookkeeping, Operation, Plan, ProjectOf, Remember};
 use crate::plan::compare::{is_unset, sealed};
-use crate::plan::make::{Inputs, Options, make};
+use crate::plan::make::{Inputs, Options, danger, make};
 use crate::plan::recovery::{Recovery, recover};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
@@ -71,6 +71,7 @@ impl World {
                 data: BTreeMap::new(),
                 stacks: BTreeMap::new(),
                 modules: BTreeMap::new(),
+                left_out: BTreeMap::new(),
                 awaited: BTreeMap::new(),
                 reads: String::new(),
                 evaluated: None,
@@ -143,7 +144,14 @@ impl World {
         let value = Value::Secret(Secret::new(text));
         self.block(address).attributes.insert(
             attribute.into(),
-            Setting { expression: Expression::Value(value), span: SPAN, set_by: None, directory: None },
+            Setting {
+                expression: Expression::Value(value),
+                span: SPAN,
+                set_by: None,
+                directory: None,
+                exclusive: false,
+                parts: BTreeMap::new(),
+            },
         );
         self
     }
@@ -521,7 +529,14 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting { expression: expression(value), span: SPAN, set_by: None, directory: None }
+    Setting {
+        expression: expression(value),
+        span: SPAN,
+        set_by: None,
+        directory: None,
+        exclusive: false,
+        parts: BTreeMap::new(),
+    }
 }
 
 pub fn expression(value: &Json) -> Expression {
@@ -566,8 +581,8 @@ fn check_shape(plan: &Plan) {
         assert!(change.steps.iter().all(|step| plan.steps[*step].address.is_within(&change.address)));
     }
     assert_eq!(seen.len(), plan.steps.len(), "a step without a line");
-    let actions: Vec<_> = plan.changes.iter().map(|change| (change.action, &change.address)).collect();
-    assert!(actions.is_sorted(), "{actions:?}");
+    let order: Vec<_> = plan.changes.iter().map(|change| (danger(change), &change.address)).collect();
+    assert!(order.is_sorted(), "{order:?}");
     let lines: rust_decimal::Decimal =
         plan.changes.iter().filter_map(|change| change.cost.monthly_after).sum();
     assert!(lines <= plan.cost.monthly_after);

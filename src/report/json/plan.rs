@@ -280,6 +280,16 @@ pub(super) struct DriftEntry<'a> {
     last_applied: Shown<'a>,
     live: Shown<'a>,
     class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignore_drift: Option<LeaveEntry<'a>>,
+}
+
+/// What `ignore_drift` says of a difference.
+#[derive(Serialize)]
+struct LeaveEntry<'a> {
+    reason: Option<&'a str>,
+    until: Option<&'a Name>,
+    ended: bool,
 }
 
 impl<'a> DriftEntry<'a> {
@@ -291,6 +301,11 @@ impl<'a> DriftEntry<'a> {
             last_applied: Shown(&drift.last_applied),
             live: Shown(&drift.live),
             class: words::drift_class(drift.class),
+            ignore_drift: drift.leave.as_ref().map(|leave| LeaveEntry {
+                reason: leave.reason.as_deref(),
+                until: leave.until.as_ref(),
+                ended: leave.ended,
+            }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Attributes of a change: `before → after` with place and cause, or one flowing line of a creation.
 
 use crate::model::value::Value;
-use crate::plan::change::{AttributeChange, Cause, Change};
+use crate::plan::change::{AttributeChange, Cause, Change, Unchanged};
 use crate::report::diff;
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign, Style};
@@ -31,6 +31,20 @@ pub(super) fn lines(page: &mut Page, attributes: &[AttributeChange], verbose: bo
     }
 }
 
+/// Adds what stays as it is, in one line each.
+pub(super) fn rest(page: &mut Page, rest: &[Unchanged]) {
+    let widest = rest.iter().map(|one| page::width(&one.path)).max().unwrap_or(0);
+    let column = INDENT + widest.min(WIDEST_NAME) + 2;
+    for Unchanged { path, value, source } in rest {
+        let line = Line::indent(INDENT).put(Role::Faint, path).to_column(column).hanging(column);
+        let line = line.put(Role::Faint, words::value(value)).put(Role::Faint, "  unchanged");
+        page.line(match source {
+            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+            None => line,
+        });
+    }
+}
+
 fn one(page: &mut Page, attribute: &AttributeChange, column: usize, verbose: bool) {
     let style = page.style();
     let room = style.width.saturating_sub(column) / 2;
@@ -50,7 +64,7 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
     let (before, after) = (&attribute.before, &attribute.after);
     let arrow = style.sign(Sign::Arrow);
     if let (Value::Secret(_), _) | (Value::Null, Value::Secret(_)) = (before, after) {
-        return secret(line, before, after, arrow);
+        return secret(line, attribute, arrow);
     }
     let most = if verbose { usize::MAX } else { MOST_OF_VALUE };
     let (mut old, mut new) = (words::value(before), words::value(after));
@@ -58,7 +72,7 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
         (old, new) = (words::typed(before), words::typed(after));
     }
     if after == &Value::Null {
-        "(default)".clone_into(&mut new);
+        emptied(attribute).clone_into(&mut new);
     }
     let role = if attribute.forces_replacement { Role::Danger } else { Role::Change };
     let line = match before {
@@ -68,7 +82,13 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
     line.put(role, words::shortened(new, most, style))
 }
 
-fn secret(line: Line, before: &Value, after: &Value, arrow: &str) -> Line {
+/// Says what takes the place of a value that is not written any more.
+const fn emptied(attribute: &AttributeChange) -> &'static str {
+    if attribute.removed { "(removed)" } else { "(default)" }
+}
+
+fn secret(line: Line, attribute: &AttributeChange, arrow: &str) -> Line {
+    let (before, after) = (&attribute.before, &attribute.after);
     let digest = |value: &Value| match value {
         Value::Secret(secret) => words::fingerprint(secret).map(str::to_owned),
         _ => None,
@@ -76,7 +96,7 @@ fn secret(line: Line, before: &Value, after: &Value, arrow: &str) -> Line {
     let (old, new) = (digest(before), digest(after));
     let line = match after {
         Value::Secret(_) => line.put(Role::Change, "(secret)"),
-        Value::Null => return line.put(Role::Change, format!("(secret) {arrow} (default)")),
+        Value::Null => return line.put(Role::Change, format!("(secret) {arrow} {}", emptied(attribute))),
         other => return line.put(Role::Change, format!("(secret) {arrow} {}", words::value(other))),
     };
     match (old, new) {

@@ -66,6 +66,9 @@ fn one(page: &mut Page, change: &Change, layout: Layout) {
         Action::Create if !layout.verbose => attribute::flow(page, change, layout.many),
         Action::Create | Action::Adopt | Action::Update | Action::Replace => {
             attribute::lines(page, &change.attributes, layout.verbose);
+            if layout.verbose {
+                attribute::rest(page, &change.rest);
+            }
         }
         Action::Delete | Action::Move | Action::Forget | Action::Read if layout.verbose => {
             attribute::lines(page, &change.attributes, true);

@@ -1,7 +1,7 @@
 //! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
 
 use super::notes;
-use crate::plan::change::{Action, Block, Plan};
+use crate::plan::change::{Action, Block, Operation, Plan, Step};
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign};
 use crate::report::words;
@@ -92,18 +92,25 @@ fn time(page: &mut Page, plan: &Plan) {
     if path.seconds == 0 {
         return;
     }
-    let mut links: Vec<(&str, u64)> = Vec::new();
-    for step in path.steps.iter().filter_map(|number| plan.steps.get(*number)) {
+    let ends = |step: &Step| matches!(step.operation, Operation::Delete { .. });
+    let steps: Vec<&Step> = path.steps.iter().filter_map(|number| plan.steps.get(*number)).collect();
+    // Where all of it goes, nothing has to be told apart.
+    let mixed = steps.iter().any(|step| !ends(step));
+    let mut links: Vec<(&str, bool, u64)> = Vec::new();
+    for step in steps {
         match links.last_mut() {
-            Some((address, seconds)) if *address == step.address.as_str() => {
+            Some((address, goes, seconds)) if *address == step.address.as_str() && *goes == ends(step) => {
                 *seconds += u64::from(step.seconds);
             }
-            _ => links.push((step.address.as_str(), step.seconds.into())),
+            _ => links.push((step.address.as_str(), ends(step), step.seconds.into())),
         }
     }
     let arrow = page.sign(Sign::Arrow);
-    let mut said: Vec<String> =
-        links.iter().map(|(address, seconds)| format!("{address} {}", words::estimate(*seconds))).collect();
+    let said = links.iter().map(|(address, goes, seconds)| {
+        let goes = if *goes && mixed { " deletion" } else { "" };
+        format!("{address}{goes} {}", words::estimate(*seconds))
+    });
+    let mut said: Vec<String> = said.collect();
     if said.len() > MOST_LINKS {
         let rest = said.len() - (MOST_LINKS - 1);
         said.splice(MOST_LINKS / 2..MOST_LINKS / 2 + rest, [format!("{rest} more")]);

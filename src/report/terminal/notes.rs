@@ -10,7 +10,7 @@ pub(super) fn lines(page: &mut Page, notes: &[Note]) {
         let (role, sign) = match note.code {
             NoteCode::Done => (Role::Good, page.sign(Sign::Tick)),
             NoteCode::Generated => (Role::Good, page.sign(Sign::Dot)),
-            NoteCode::Rename => (Role::Warn, page.sign(Sign::Bang)),
+            NoteCode::Rename | NoteCode::Left => (Role::Warn, page.sign(Sign::Bang)),
         };
         let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);
         page.line(match &note.source {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{change, foot, notes};
-use crate::plan::change::{DriftClass, Plan};
+use crate::plan::change::{Drift, DriftClass, Plan};
 use crate::report::drift;
 use crate::report::page::{Line, Page};
 use crate::report::style::{Role, Sign, Style};
@@ -36,15 +36,19 @@ pub struct Facts {
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     if is_empty(plan) {
         let mut page = Page::new(style);
+        if verbose {
+            page.lines(drift::lines(&told(plan, true), page.style()));
+        }
         notes::lines(&mut page, &plan.notes);
         notes::rulings(&mut page, &plan.policy);
         return no_changes(plan, style).unwrapped(style) + "\n" + &page.finish();
     }
     let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));
-    if !plan.drift.is_empty() {
+    let drifts = told(plan, verbose);
+    if !drifts.is_empty() {
         page.line(Line::indent(0).put(Role::Strong, "DRIFT").say("  changed outside stead"));
-        page.lines(drift::lines(&plan.drift, page.style()));
+        page.lines(drift::lines(&drifts, page.style()));
     }
     if plan.changes.is_empty() {
         page.line(Line::indent(0).say("No changes to make."));
@@ -57,9 +61,15 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     page.finish()
 }
 
+/// Returns the differences that are shown: keys that nobody manages only where everything is.
+fn told(plan: &Plan, verbose: bool) -> Vec<&Drift> {
+    let shown = |drift: &&Drift| verbose || drift.class != DriftClass::Unmanaged;
+    plan.drift.iter().filter(shown).collect()
+}
+
 /// Tells whether there is nothing to do, to decide or to know.
 fn is_empty(plan: &Plan) -> bool {
-    let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted);
+    let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
     plan.changes.is_empty()
         && plan.steps.is_empty()
         && plan.blocks.is_empty()
@@ -71,11 +81,15 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
     let mut line = Line::indent(0)
         .put(Role::Good, "No changes")
         .say(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
-        .say(format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")))
+        .say(if plan.base.destroy {
+            " has nothing left to destroy".to_owned()
+        } else {
+            format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource"))
+        })
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
-    if !plan.drift.is_empty() {
-        line =
-            line.say(format!(" {dot} {} left alone", words::counted(plan.drift.len(), "live difference")));
+    let left = told(plan, false).len();
+    if left > 0 {
+        line = line.say(format!(" {dot} {} left alone", words::counted(left, "live difference")));
     }
     if !plan.bookkeeping.is_empty() {
         line = line.say(format!(" {dot} apply updates the ledger only"));

@@ -34,9 +34,12 @@ fn everything_at_once() {
     insta::assert_snapshot!(shown(&plans::full(), false, Style::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
-      · database.main.public_access   false → true  left alone (ignore_drift)                   shop.stead.yaml:25
-      ≠ database.main.engine_version  "16" → 16  apply puts it back                             shop.stead.yaml:25
+      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+                                      database.main.storage_gb                                  shop.stead.yaml:25
+      · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
+                                                                                                shop.stead.yaml:31
+      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30
+                                                                                                shop.stead.yaml:25
       ≠ vpc.main                      the object is gone: apply makes it again
     CHANGES  most dangerous first
       ± vm.web.a       REPLACE, new one first                                                      $0.00    ~4 min
@@ -71,11 +74,20 @@ fn everything_at_once() {
     COST   $339.40 → $412.40 a month (+$73.00) · prices of 14 Oct 2026 · 1 resource without a known price, not
            counted
            price of vm cpu-4c-8g moved: $22.00 → $24.00
-    TIME   about 4 min: vm.web.a 2 min → volume.media 2 s → vm.web.a 2 min; the rest runs alongside
+    TIME   about 4 min: vm.web.a 2 min → volume.media 2 s → vm.web.a deletion 2 min; the rest runs alongside
     PLAN   1 create · 2 update · 1 replace · 1 delete · 1 adopt · 1 move · 1 forget · 41 unchanged
                                                                                              fingerprint 7f3a-c91e
     Blocked by 2 problems: nothing will be applied.
     "#);
+}
+
+#[test]
+fn what_stays_is_shown_only_where_everything_is() {
+    let line = "engine  postgres  unchanged";
+    assert!(shown(&plans::full(), true, Style::plain(110)).contains(line));
+    assert!(!shown(&plans::full(), false, Style::plain(110)).contains("unchanged  "));
+    let keys = |verbose| shown(&plans::full(), verbose, Style::plain(110)).contains("labels.team");
+    assert_eq!((keys(true), keys(false)), (true, false));
 }
 
 #[test]
@@ -87,7 +99,11 @@ fn no_changes_is_one_line() {
         bookkeeping: vec![Bookkeeping::Forget(plans::address("vm.old"))],
         ..plans::empty()
     };
-    insta::assert_snapshot!(shown(&quiet, true, Style::plain(80)), @"No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only");
+    insta::assert_snapshot!(shown(&quiet, true, Style::plain(80)), @"
+    No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only
+      · database.main.public_access  false → true  left alone (ignore_drift until
+                                     2026-12-31: opened by hand)  shop.stead.yaml:31
+    ");
 }
 
 #[test]
@@ -95,11 +111,11 @@ fn drift_that_needs_a_decision_is_never_no_changes() {
     let drift = plans::full().drift.remove(0);
     assert_eq!(drift.class, DriftClass::AcceptOnly);
     let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, Style::plain(100));
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb  40 → 60  cannot go back: write 60 in the configuration
-                                                                                      shop.stead.yaml:25
+      ≠ database.main.storage_gb  40 → 60  cannot go back; keep it: stead drift --accept
+                                  database.main.storage_gb                            shop.stead.yaml:25
     No changes to make.
     PLAN   0 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
     ");
@@ -127,7 +143,7 @@ fn narrow_and_ascii() {
     let mut plan = Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() };
     plan.changes.truncate(3);
     let text = shown(&plan, false, style);
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @"
     shop/prod | read 41 live objects in 1.8 s | config
       3f9c2e1 | last applied 2 days ago
     CHANGES  most dangerous first
@@ -170,8 +186,8 @@ fn narrow_and_ascii() {
            price of vm cpu-4c-8g moved: $22.00 ->
              $24.00
     TIME   about 4 min: vm.web.a 2 min -> volume.media
-           2 s -> vm.web.a 2 min; the rest runs
-           alongside
+           2 s -> vm.web.a deletion 2 min; the rest
+           runs alongside
     PLAN   0 create | 1 update | 1 replace | 1 delete
            | 41 unchanged        fingerprint 7f3a-c91e
     ");
@@ -260,10 +276,14 @@ fn drift_stands_on_its_own_too() {
         managed: 38,
     };
     insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
-    shop/prod · 3 drifted · 1 left alone · 97% of 39 objects managed
-      ≠ database.main.storage_gb      40 → 60  cannot go back: write 60 in the configuration    shop.stead.yaml:25
-      · database.main.public_access   false → true  left alone (ignore_drift)                   shop.stead.yaml:25
-      ≠ database.main.engine_version  "16" → 16  apply puts it back                             shop.stead.yaml:25
+    shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
+      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+                                      database.main.storage_gb                                  shop.stead.yaml:25
+      · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
+                                                                                                shop.stead.yaml:31
+      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30
+                                                                                                shop.stead.yaml:25
+      ? database.main.labels.team     red  unmanaged key: write it, or remove it by hand        shop.stead.yaml:25
       ≠ vpc.main                      the object is gone: apply makes it again
       ? vm test-box 9c41  unmanaged, $12.00 a month
     "#);

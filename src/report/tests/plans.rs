@@ -13,7 +13,7 @@ use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
     Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift,
-    DriftClass, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step,
+    DriftClass, Leave, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step, Unchanged,
 };
 
 pub(crate) fn at(line: u32) -> Place {
@@ -76,6 +76,7 @@ pub(crate) fn change(action: Action, at_address: &str) -> Change {
         cause: Cause::Config,
         reason: None,
         attributes: Vec::new(),
+        rest: Vec::new(),
         effects: Vec::new(),
         cost: LineCost::default(),
         hits: Vec::new(),
@@ -90,6 +91,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
         path: path.into(),
         before,
         after,
+        removed: false,
         forces_replacement: false,
         source: Some(at(22)),
         set_by: None,
@@ -179,6 +181,11 @@ fn updates() -> Vec<Change> {
             password,
             attribute("vpc", Value::text("vpc-1"), Value::Null),
         ],
+        rest: vec![Unchanged {
+            path: "engine".into(),
+            value: Value::text("postgres"),
+            source: Some(at(23)),
+        }],
         effects: vec![Consequence {
             code: Effect::Charge,
             text: "the difference is charged at once".into(),
@@ -225,12 +232,34 @@ fn drift() -> Vec<Drift> {
         last_applied,
         live,
         class,
+        leave: None,
+        acceptable: false,
         source: Some(at(25)),
     };
     vec![
-        drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly),
-        drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored),
-        drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted),
+        Drift {
+            acceptable: true,
+            ..drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly)
+        },
+        Drift {
+            leave: Some(Leave {
+                reason: Some("opened by hand".into()),
+                until: Some("2026-12-31".into()),
+                ended: false,
+                source: Some(at(31)),
+            }),
+            ..drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored)
+        },
+        Drift {
+            leave: Some(Leave {
+                reason: None,
+                until: Some("2026-06-30".into()),
+                ended: true,
+                source: None,
+            }),
+            ..drift("engine_version", Value::text("16"), Value::Integer(16), DriftClass::Reverted)
+        },
+        drift("labels.team", Value::Null, Value::text("red"), DriftClass::Unmanaged),
         Drift {
             address: address("vpc.main"),
             path: None,
@@ -324,6 +353,8 @@ pub(crate) fn hostile() -> Plan {
         last_applied: Value::text(evil),
         live: Value::text(format!("{evil}::")),
         class: DriftClass::AcceptOnly,
+        leave: None,
+        acceptable: false,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
     plan.blocks.push(Block {

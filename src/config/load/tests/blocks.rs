@@ -1,6 +1,7 @@
 //! Blocks: instances, children, names, words.
 
 use super::yaml;
+use crate::model::address::Address;
 
 #[test]
 fn names_default_to_the_blocks_own() {
@@ -35,4 +36,107 @@ outputs:
     output first=$yard.main:fence
     output notes=cel(values(crane.two).map(c, c.address) |  | crane.two.a, crane.two.b)
     "#);
+}
+
+#[test]
+fn an_open_map_says_whether_it_is_exclusive_and_in_quotes_it_is_a_key() {
+    let config = yaml(
+        "
+crane:
+  a: { labels: { exclusive: true, team: red } }
+  b: { labels: { exclusive: false, team: red } }
+  c: { labels: { exclusive: 'true', team: red } }
+  d: { labels: { team: red } }
+",
+    )
+    .file(
+        "b.stead.kdl",
+        "crane e { labels exclusive=#true team=red }\ncrane f { labels exclusive=\"true\" }\n",
+    );
+    let stack = config.stack();
+    let told: Vec<String> = stack
+        .resources
+        .values()
+        .map(|one| {
+            let labels = &one.attributes["labels"];
+            let value = labels.expression.known().unwrap();
+            format!("{} {} {value}", one.address.last(), labels.exclusive)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    a true { team: red }
+    b false { team: red }
+    c false { exclusive: true, team: red }
+    d false { team: red }
+    e true { team: red }
+    f false { exclusive: true }
+    ");
+    let plain = yaml("crane: { a: { labels: { team: red } } }\n").stack().digest;
+    let other = yaml("crane: { a: { labels: { team: red, exclusive: true } } }\n").stack().digest;
+    assert_ne!(plain, other);
+}
+
+#[test]
+fn what_leaves_instances_out_is_known_with_its_place() {
+    let stack = yaml(
+        "
+crane:
+  one: { for_each: [a, b] }
+  two: { when: false }
+  three: { for_each: [p, q], when: '${each.key == \"q\"}' }
+  four: {}
+",
+    )
+    .stack();
+    let told: Vec<String> = stack
+        .left_out
+        .iter()
+        .map(|(address, left)| {
+            let place = stack.sources.place(left.span).unwrap();
+            format!("{address} {} {}:{}", left.keyed, place.line, place.column)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    crane.one true 5:20
+    crane.three true 7:22
+    crane.three.p false 7:36
+    crane.two false 6:16
+    ");
+}
+
+#[test]
+fn each_key_of_a_map_has_a_place_and_an_origin_of_its_own() {
+    let stack = yaml(
+        "
+vars: { word: { type: string, default: red } }
+crane:
+  a:
+    labels:
+      team: $vars.word
+      size: big
+  b: { labels: '${{\"x\": vars.word}}' }
+",
+    )
+    .var("word", "blue")
+    .stack();
+    let labels = |name: &str| &stack.resources[&Address::new("crane", name)].attributes["labels"];
+    let told = |name: &str, path: &str| {
+        let (span, set_by) = labels(name).origin(path);
+        let place = stack.sources.place(span).unwrap();
+        format!("{}:{} {}", place.line, place.column, set_by.map_or("-", |by| by.as_str()))
+    };
+    let all = [
+        told("a", "labels.team"),
+        told("a", "labels.size"),
+        told("a", "labels.gone"),
+        told("a", "labels"),
+        told("b", "labels.x"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    8:13 vars.word, set by --var
+    9:13 -
+    8:7 -
+    8:7 -
+    10:16 vars.word, set by --var
+    ");
 }
