@@ -18,16 +18,17 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// A block on its way into the index.
-struct Pending<'d> {
-    kind: &'static Kind,
-    address: Address,
-    entry: &'d Entry,
-    parent: Option<Parent<'d>>,
+pub(super) struct Pending<'d> {
+    pub(super) kind: &'static Kind,
+    pub(super) address: Address,
+    pub(super) entry: &'d Entry,
+    pub(super) parent: Option<Parent<'d>>,
 }
 
 impl<'d> Resolver<'d> {
-    /// Declares every block and child of the configuration.
-    pub(super) fn declare(&mut self, merged: &Merged<'d>) {
+    /// Declares every block and child of the configuration. Returns the children that are named by what is
+    /// known only when all of these are there.
+    pub(super) fn declare(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
         let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
             entries.values().map(|entry| Pending {
                 kind,
@@ -38,12 +39,31 @@ impl<'d> Resolver<'d> {
         });
         self.declare_in_turn(blocks.collect());
         let mut next = self.scope.first_block;
+        let mut waiting = Vec::new();
         while next < self.index.blocks().len() {
             let children = self.children(next);
             next += 1;
             for child in children {
-                self.declare_block(child);
+                match self.by_value(&child) {
+                    Some(address) => self.declare_child(Pending { address, ..child }),
+                    None => waiting.push(child),
+                }
             }
+        }
+        waiting
+    }
+
+    /// Declares the children that waited for all others.
+    pub(super) fn declare_waiting(&mut self, waiting: Vec<Pending<'d>>) {
+        for child in waiting {
+            let address = self.by_value(&child).unwrap_or_else(|| child.address.clone());
+            self.declare_child(Pending { address, ..child });
+        }
+    }
+
+    fn declare_child(&mut self, child: Pending<'d>) {
+        if self.is_new(&child) {
+            self.declare_block(child);
         }
     }
 
@@ -113,7 +133,10 @@ impl<'d> Resolver<'d> {
             let Some((_, collection)) = kind.child_of() else { continue };
             let Some(entry) = block.get(collection) else { continue };
             let Some(entries) = named_entries(&entry.value) else {
-                self.problems.push(not_a_block(&entry.key, &entry.value));
+                self.problems.push(match kind.plain_entry {
+                    Some(_) => not_a_list(&entry.key, &entry.value),
+                    None => not_a_block(&entry.key, &entry.value),
+                });
                 continue;
             };
             let (good, bad): (Vec<_>, Vec<_>) =
@@ -327,6 +350,23 @@ impl<'d> Resolver<'d> {
             },
         );
         None
+    }
+}
+
+/// Returns the problem of a single value where a collection lists plain ones.
+fn not_a_list(name: &str, node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
+        .at(node.span, "")
+        .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
+    match node.scalar().map(|scalar| scalar.text.as_str()) {
+        Some(text) if text.starts_with('$') => problem.help(format!(
+            "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
+        )),
+        Some(text) => {
+            let right = format!("[{}]", super::words::yaml(text, true));
+            problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
+        }
+        None => problem.help(format!("write `{name}: [ … ]`")),
     }
 }
 
