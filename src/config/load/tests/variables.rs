@@ -67,7 +67,7 @@ fn mistakes() {
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a set, each entry a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
     S0250 3:20 a variable's declaration is wrong | This is no type. | types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string)
-    S0220 3:14 this key is not known | There is no `typ` here. | did you mean `type`? | fix: type
+    S0220 3:14 this key is not known | There is no `typ` here. | did you mean `type`?
     S0250 3:12 a variable's declaration is wrong | A declaration is a map. | write `x: { default: … }`
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is `a`.
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is a quoted text. | write 5 without quotes | fix: 5
