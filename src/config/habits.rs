@@ -30,12 +30,43 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
         }
         "if" | "condition" => "zero or one is written by `when: \"${…}\"`",
-        "prevent_destroy" | "deletion_protection" => "write `lifecycle: { protect: true }`",
-        "ignore_changes" => "write `lifecycle: { ignore_drift: [ATTRIBUTE] }`",
-        "create_before_destroy" => "write `lifecycle: { replace: create_first }`",
         "environment" | "env" | "envs" if known.contains(&"env_vars") => {
             "the variables of its process are written under `env_vars`"
         }
+        _ => return None,
+    })
+}
+
+/// Returns what stands in `lifecycle` for a word of our own or of another tool.
+pub(super) fn lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "protect" | "protected" | "preventdestroy" | "deletionprotection" | "terminationprotection" => {
+            "protect: true"
+        }
+        "ignoredrift" | "ignorechanges" | "ignore" => "ignore_drift: [ATTRIBUTE]",
+        "createbeforedestroy" | "createbeforedelete" | "replace" => "replace: create_first",
+        "deletebeforereplace" | "destroybeforecreate" => "replace: delete_first",
+        "preventreplace" | "neverreplace" => "replace: never",
+        "onremove" | "ondelete" | "keep" | "retain" | "retainondelete" | "deletionpolicy"
+        | "removalpolicy" | "skipdestroy" => "on_remove: keep",
+        "timeouts" | "timeout" | "customtimeouts" => "timeouts: { create: 30m }",
+        "finalsnapshot" | "skipfinalsnapshot" => "final_snapshot: true",
+        _ => return None,
+    })
+}
+
+/// Returns what stands for a word of another tool's `lifecycle` that has no place in ours.
+pub(super) fn beside_lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "precondition" | "postcondition" => {
+            "rules stand at the top, under `policy`; the check of a variable stands in its declaration"
+        }
+        "replacetriggeredby" | "replaceonchanges" | "triggers" => {
+            "what the API cannot change in place is replaced by itself; for once, say `--replace ADDRESS` to a plan"
+        }
+        "dependson" => "`depends_on` stands beside `lifecycle`, in the block itself",
+        "foreach" => "`for_each` stands beside `lifecycle`, in the block itself",
+        "when" | "count" | "enabled" => "zero or one is written by `when`, beside `lifecycle`",
         _ => return None,
     })
 }

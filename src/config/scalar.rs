@@ -270,7 +270,7 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
         _ => None,
     };
     if let Some(word) = meant.filter(|word| known.contains(word)) {
-        return slip.help(format!("did you mean `{word}`?")).fix(word);
+        return slip.help(format!("write `{word}`")).fix(word);
     }
     match nearest(&text.to_ascii_lowercase(), words) {
         Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
@@ -352,7 +352,7 @@ mod tests {
                 "S0222 It takes true or false, and this is `true`. | write true without quotes",
             ),
             ("on", Plain, ON_OFF, "on (a text)"),
-            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | did you mean `off`?"),
+            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | write `off`"),
             ("monday", Plain, DAY, "monday (a text)"),
             ("1", Plain, DAY, "monday (a text)"),
             (

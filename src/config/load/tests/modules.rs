@@ -242,7 +242,7 @@ fn every_mistake_of_a_module_has_one_message() {
             problems("use: { a: { source: ../../m, with: { size: $use.b.url } }, b: { source: ../../m, with: { size: $use.a.url } } }", &[m]),
             problems("use: { a: { source: ../../m } }", &[("m/stead.yaml", "vars: { n: { default: a } }\ncrane: { c: { for_each: [$vars.n, A] } }")]),
         ]
-        .join("\n"), @r#"
+        .join("\n"), @"
     S0313 3:8 a `use` does not say its module | add `source: ../modules/NAME`, a directory
     S0313 3:21 this directory is no module | `../../none` cannot be read: entity not found. | a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`
     S0312 3:21 a path leaves the root | `../../../x` leads out of what this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`
@@ -250,9 +250,9 @@ fn every_mistake_of_a_module_has_one_message() {
     S0252 3:38 this variable is not declared [3:21 by this module] | The module declares no variable `sise`. | did you mean `size`? | fix: size
     S0220 3:30 this key is not known | There is no `wiht` here. | did you mean `with`? | fix: with
     S0313 3:8 a module cannot have this name | `crane` means something else at the beginning of an address. | write `crane_module`, for example
-    S0317 4:22 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
+    S0317 4:22 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`?
     S0317 4:35 there is no module of this name | No `use` block declares `b`. | there is: a
-    S0317 4:54 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
+    S0317 4:54 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`?
     S0211 4:70 this name means nothing here | `a` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | read what the module gives: `$use.a.OUTPUT`
     S0208 4:33 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
     S0314 1:21 modules use each other in a circle [1:21 uses ../../n] [1:21 uses ../../m] | A module would hold itself, without end. | take what both need into a module of its own
@@ -261,7 +261,7 @@ fn every_mistake_of_a_module_has_one_message() {
     S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0207 3:11 modules are given what they give [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that uses none of the others
     S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | use short keys, and put the text into the values of a map: `{ key: value }`
-    "#);
+    ");
 }
 
 #[test]

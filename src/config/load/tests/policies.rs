@@ -68,7 +68,7 @@ fn every_mistake_is_told_once() {
     # policy: { a: { deny: '${true', message: m } }
     S0295 3:22 a policy is wrong | `deny` is one expression. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true &&}', message: m } }
-    S0214 3:32 an expression cannot be parsed | mismatched input '<EOF>' expecting expression. | for the text itself, write `$${`
+    S0214 3:32 an expression cannot be read | The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
     # policy: { a: { deny: '${true}', message: [m] } }
     S0295 3:42 a policy is wrong | A `message` is a text. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true}', message: m, reason: x } }
@@ -76,7 +76,7 @@ fn every_mistake_is_told_once() {
     # policy: { a: { on: cranes, deny: '${true}', message: m } }
     S0295 3:20 a policy is wrong | `on` names kinds of resources. | did you mean `crane`? | fix: crane
     # policy: { a: { on: crane, deny: '${self.ton > 1}', message: m } }
-    S0202 3:41 there is no attribute of this name | A crane has no `ton`. | did you mean `tons`? | fix: tons
+    S0202 3:41 there is no attribute of this name | A crane has no `ton`. | did you mean `tons`?
     # policy: { a: { deny: '${self.tons > 1}', message: m } }
     S0295 3:22 a policy is wrong | `self` is a resource of the kind that `on` names. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${plan.monthly > 1}', message: m } }
