@@ -1,13 +1,26 @@
 //! `stead rm`: takes a block out, and says what becomes of its object.
 
-use super::mv::block;
+use super::mv::{block, listed};
 use crate::cli::args::Rm;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::project::Project;
+use crate::cli::project::{Begun, Project};
 use crate::cli::session::Session;
-use crate::config::edit::{Edit, Literal, Path};
+use crate::config::edit::{Edit, File, Literal, Path, entry_at};
+use crate::kinds::REGISTRY;
+use crate::model::address::Address;
+use crate::model::source::SourceId;
+
+/// Returns where a resource is written: at its address, or as an entry of a list.
+fn place(begun: &Begun, address: &Address, file: SourceId) -> Path {
+    let stack = &begun.project.stack;
+    let entry = || {
+        let span = stack.resources.get(address).filter(|_| listed(stack, address).is_some())?.span;
+        entry_at(&File { source: begun.files.get(file)?, registry: &REGISTRY }, span)
+    };
+    entry().unwrap_or_else(|| Path::of(address.as_str()))
+}
 
 /// Takes a resource out of the configuration.
 ///
@@ -21,9 +34,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
     let action = if args.keep { "forget" } else { "delete" };
     let entry = [("from", Literal::text(address.as_str())), ("action", Literal::text(action))];
     let removed = Edit::Append(Path::of("removed"), Literal::map(entry));
-    edits.make(file, &[Edit::Remove(Path::of(address.as_str())), removed])?;
+    edits.make(file, &[Edit::Remove(place(&begun, address, file)), removed])?;
     // What still refers to it is told as the problem that it would be.
-    edits.read()?;
+    if let Err(problems) = edits.read() {
+        session.ui.say(&format!("{address} stays, and nothing was written: without it there would be"));
+        return Err(problems);
+    }
     if !edits.settle(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
