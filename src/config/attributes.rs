@@ -9,6 +9,7 @@ use super::index::which_instance;
 use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
+use super::stack::{Part, Parts};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -113,7 +114,7 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let expression = self.gathered(ty, parts, span, frame)?;
-        Some(Resolved { expression, origin })
+        Some(Resolved::new(expression, origin))
     }
 
     /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
@@ -144,7 +145,7 @@ impl<'d> Resolver<'d> {
     }
 
     fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let mut origin = None;
+        let mut places = Parts::new();
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
@@ -166,13 +167,17 @@ impl<'d> Resolver<'d> {
             };
             match self.typed(of, &entry.value, frame) {
                 Some(resolved) => {
-                    origin = origin.or(resolved.origin);
+                    let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
+                    places.insert(entry.key.clone(), Part { span: entry.value.span, set_by });
+                    for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
+                        places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
+                    }
                     parts.insert(entry.key.clone(), resolved.expression);
                 }
                 None => good = false,
             }
         }
-        good.then(|| Resolved { expression: mapped(parts), origin })
+        good.then(|| Resolved { parts: Some(Box::new(places)), ..mapped(parts).into() })
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.
@@ -226,7 +231,7 @@ impl<'d> Resolver<'d> {
             }
             other => other,
         };
-        Some(Resolved { expression, origin })
+        Some(Resolved::new(expression, origin))
     }
 
     /// Checks that a reference leads to what the type takes.
@@ -294,7 +299,7 @@ impl<'d> Resolver<'d> {
             return slip;
         }
         let right = format!("${kind}.{name}");
-        slip.help(format!("did you mean `{right}`?")).fix(right)
+        slip.help(format!("write `{right}`")).fix(right)
     }
 
     /// Reports a mismatch.

@@ -17,6 +17,7 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, Presence, Scope};
 use crate::model::secret::Secret;
+use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Resolver<'d> {
@@ -77,15 +78,16 @@ impl<'d> Resolver<'d> {
             let resolved = self.attribute(attribute, &entry.value, frame);
             let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
-            let (expression, set_by, directory) = match resolved {
-                Some((resolved, directory)) => {
-                    (tainted(attribute, resolved.expression), resolved.origin, directory)
-                }
-                None => (Expression::Value(Value::Unknown(Vec::new())), None, None),
+            let unknown = || Expression::Value(Value::Unknown(Vec::new()));
+            let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
+            let span = entry.value.span;
+            let setting = Setting {
+                expression: tainted(attribute, resolved.expression),
+                span,
+                set_by: resolved.origin.or_else(|| self.replaced_by(span)),
+                parts: resolved.parts,
+                directory,
             };
-            let replaced = || Name::new(format!("environments.{}.set", self.env));
-            let set_by = set_by.or_else(|| self.replaced.contains(&entry.value.span).then(replaced));
-            let setting = Setting { expression, span: entry.value.span, set_by, directory };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
@@ -98,6 +100,11 @@ impl<'d> Resolver<'d> {
             other if self.registry.child(kind.name, other).is_some() => {}
             _ => self.problem(frame, self.unknown(kind, entry)),
         }
+    }
+
+    /// Returns what put a value in its place: the environment's `set`.
+    pub(super) fn replaced_by(&self, span: Span) -> Option<Name> {
+        self.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", self.env)))
     }
 
     /// Fills in the name, and reports what is missing.
@@ -117,6 +124,7 @@ impl<'d> Resolver<'d> {
                             expression: value.into(),
                             span: block.entry.key_span,
                             set_by: None,
+                            parts: None,
                             directory: None,
                         };
                         resource.attributes.insert(Name::new_static("name"), setting);
@@ -170,7 +178,15 @@ impl<'d> Resolver<'d> {
         if let Some(help) = habits::key(&entry.key, &known) {
             return problem.help(help);
         }
-        match wire.or_else(|| nearest(&entry.key, known.iter().copied())) {
+        if let Some(words) = habits::lifecycle(&entry.key) {
+            return problem.help(format!("write `lifecycle: {{ {words} }}`"));
+        }
+        if let Some(name) = wire {
+            return problem
+                .help(format!("write `{name}`, which is its name here"))
+                .fix(entry.key_span, name);
+        }
+        match nearest(&entry.key, known.iter().copied()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => problem.help(format!("keys are: {}", known.join(", "))),
         }

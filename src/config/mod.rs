@@ -2,6 +2,7 @@
 
 mod budget;
 pub mod codes;
+pub mod configured;
 pub mod declarations;
 pub mod discover;
 pub mod document;
@@ -25,14 +26,17 @@ mod attributes;
 mod awaited;
 mod body;
 mod compute;
+mod corrections;
 mod cron;
 mod digest;
 mod directory;
 mod expand;
 mod external;
 pub mod files;
+mod flow;
 pub mod foreign;
 mod format;
+mod grammar;
 mod habits;
 mod header;
 mod index;

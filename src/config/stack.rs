@@ -49,6 +49,8 @@ pub struct Stack {
     pub reads: String,
     /// The expression that was asked for besides, resolved.
     pub evaluated: Option<Expression>,
+    /// The variables and locals, by their paths: `vars.size`.
+    pub named: BTreeMap<Name, Setting>,
     /// The files.
     pub sources: Sources,
 }
@@ -132,8 +134,46 @@ pub struct Setting {
     pub span: Span,
     /// What decided the value besides this place: `vars.size, set by environments.prod`.
     pub set_by: Option<Name>,
+    /// The same of every entry of a written map.
+    pub parts: Option<Box<Parts>>,
     /// The directory whose digest the value is, by its path from the stack's own.
     pub directory: Option<Name>,
+}
+
+/// The entries of a written map, by their dotted paths in it.
+pub type Parts = BTreeMap<Name, Part>;
+
+/// An entry of a written map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where its value was written.
+    pub span: Span,
+    /// What decided it besides that place.
+    pub set_by: Option<Name>,
+}
+
+impl Setting {
+    /// Returns where a part of the value was written and what decided it, by its dotted path in it; for one
+    /// that is not written by itself, what holds for the whole.
+    #[must_use]
+    pub fn part(&self, path: &str) -> (Span, Option<&Name>) {
+        let mut way = path;
+        while let Some(parts) = &self.parts {
+            if let Some(part) = parts.get(way) {
+                return (part.span, part.set_by.as_ref());
+            }
+            let Some((outer, _)) = way.rsplit_once('.') else { break };
+            way = outer;
+        }
+        (self.span, self.set_by.as_ref())
+    }
+
+    /// Returns what decided the value, or the first of its parts, besides where they were written.
+    #[must_use]
+    pub fn decided_by(&self) -> Option<&Name> {
+        let parts = self.parts.iter().flat_map(|parts| parts.values());
+        self.set_by.as_ref().or_else(|| parts.filter_map(|part| part.set_by.as_ref()).next())
+    }
 }
 
 /// What may happen to a resource.

@@ -113,7 +113,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
-    let (source, set_by) = origin(survey, want.setting);
+    let (source, set_by) = origin(survey, want.setting, want.attribute.name);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
@@ -131,7 +131,7 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
 }
 
 fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
-    let (source, set_by) = origin(survey, difference.setting);
+    let (source, set_by) = origin(survey, difference.setting, &difference.path);
     AttributeChange {
         forces_replacement: difference.forces_replacement(),
         path: difference.path,
@@ -144,9 +144,12 @@ fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
     }
 }
 
-fn origin(survey: &Survey<'_>, setting: Option<&Setting>) -> (Option<Place>, Option<Name>) {
-    let source = setting.and_then(|setting| place(survey, setting.span));
-    (source, setting.and_then(|setting| setting.set_by.clone()))
+/// Returns where a value was written and what decided it; of an entry of a map, its own place.
+fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
+    let Some(setting) = setting else { return (None, None) };
+    let within = path.split_once('.').map_or("", |(_, within)| within);
+    let (span, set_by) = setting.part(within);
+    (place(survey, span), set_by.cloned())
 }
 
 fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {

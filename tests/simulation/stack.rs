@@ -16,7 +16,7 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None, directory: None }
+    Setting { expression, span: NOWHERE, set_by: None, parts: None, directory: None }
 }
 
 /// Builds a stack, one resource after the other.
@@ -111,6 +111,8 @@ impl Builder {
             awaited: BTreeMap::new(),
             reads: String::new(),
             evaluated: None,
+            named: BTreeMap::new(),
+            named: BTreeMap::new(),
             sources,
         }
     }

@@ -74,6 +74,7 @@ impl World {
                 awaited: BTreeMap::new(),
                 reads: String::new(),
                 evaluated: None,
+                named: BTreeMap::new(),
                 sources,
             },
             ledger: Ledger {
@@ -143,7 +144,13 @@ impl World {
         let value = Value::Secret(Secret::new(text));
         self.block(address).attributes.insert(
             attribute.into(),
-            Setting { expression: Expression::Value(value), span: SPAN, set_by: None, directory: None },
+            Setting {
+                expression: Expression::Value(value),
+                span: SPAN,
+                set_by: None,
+                parts: None,
+                directory: None,
+            },
         );
         self
     }
@@ -521,7 +528,7 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting { expression: expression(value), span: SPAN, set_by: None, directory: None }
+    Setting { expression: expression(value), span: SPAN, set_by: None, parts: None, directory: None }
 }
 
 pub fn expression(value: &Json) -> Expression {
