@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::codes;
 use super::document::Entry;
 use super::habits;
-use super::index::{Block, Each};
+use super::index::{Block, Each, State};
 use super::language;
 use super::lifecycle::PROJECT;
 use super::problems::Instance;
@@ -114,6 +114,12 @@ impl<'d> Resolver<'d> {
                 block.kind.attribute(key).is_none() && nearest(key, [attribute.name]).is_some()
             };
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+                continue;
+            }
+            // It stands beside the block, too far to the left, which is told.
+            let beside = || self.index.get(self.address(block.kind.name, attribute.name).as_str());
+            if block.body().is_empty() && beside().is_some_and(|other| matches!(other.state, State::Broken))
+            {
                 continue;
             }
             if attribute.name == "name" && attribute.is_writable() {

@@ -1,5 +1,5 @@
-//! Corrections on their way out: written in the syntax of the file that they are about, and offered as an edit
-//! only where that is surely what was meant.
+//! Corrections on their way out: written in the syntax of the file that they are about, and called sure only
+//! where nothing else can be meant.
 
 use super::document::Syntax;
 use super::flow::{self, Flow};
@@ -34,9 +34,11 @@ fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Di
         let text = &sources.get(fix.span.source)?.text;
         text.get(fix.span.start as usize..fix.span.end as usize).map(str::to_owned)
     };
-    let sure =
-        |fix: &Fix| written(fix).is_some_and(|old| is_sure(unquoted(&old), unquoted(&fix.replacement)));
-    problem.fix = problem.fix.filter(|fix| !guessed || sure(fix));
+    let sure = |fix: &Fix| {
+        let old = written(fix).unwrap_or_default();
+        !is_word(registry, unquoted(&old)) && is_sure(unquoted(&old), unquoted(&fix.replacement))
+    };
+    problem.fix = problem.fix.map(|fix| Fix { sure: fix.sure && (!guessed || sure(&fix)), ..fix });
     let source = problem.span().and_then(|span| sources.get(span.source));
     let Some(syntax) = source.and_then(|source| syntax_of(&source.path)) else { return problem };
     problem.help = problem.help.map(|help| one_form(&help, syntax));

@@ -13,7 +13,7 @@ use super::resolver::{Frame, Resolver};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::schema::Kind;
+use crate::model::schema::{Kind, Presence};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
@@ -119,7 +119,7 @@ impl<'d> Resolver<'d> {
                 self.expand(&block.address, each, body).unwrap_or(State::Broken)
             }
         } else {
-            self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
+            self.problems.push(self.no_body(&block));
             State::Broken
         };
         self.insert(block, state);
@@ -142,7 +142,11 @@ impl<'d> Resolver<'d> {
             let (good, bad): (Vec<_>, Vec<_>) =
                 entries.iter().partition(|entry| is_legal_segment(&entry.key));
             for entry in bad {
-                self.problems.push(illegal_name(entry));
+                let problem = illegal_name(entry);
+                self.problems.push(match kind.plain_entry {
+                    Some(attribute) => not_plain(problem, entry, collection, attribute),
+                    None => problem,
+                });
             }
             for (address, _, each) in block.instances() {
                 children.extend(good.iter().map(|entry| Pending {
@@ -154,6 +158,33 @@ impl<'d> Resolver<'d> {
             }
         }
         children
+    }
+
+    /// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
+    fn no_body(&self, block: &Pending<'d>) -> Diagnostic {
+        let (key, kind) = (&block.entry.key, block.kind);
+        let scalar = block.entry.value.scalar();
+        let problem = not_a_block(key, &block.entry.value);
+        match (scalar, kind.attribute(key)) {
+            (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
+                .detail(format!(
+                    "`{key}` is an attribute of a {}, and stands where a name is expected.",
+                    kind.name
+                ))
+                .help(format!(
+                    "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
+                    kind.name,
+                    super::words::yaml(&scalar.text, true)
+                )),
+            _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
+                let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
+                let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
+                problem
+                    .detail(format!("A {} holds attributes, each with its value.", kind.name))
+                    .help(format!("write `{key}: {{ {first}: … }}`"))
+            }
+            _ => problem,
+        }
     }
 
     /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
@@ -337,9 +368,11 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
         let problem = problem.detail(format!("This is {}.", value.type_name()));
         let condition = match &value {
-            Value::Text(text) if !text.contains(['"', '\\', '$']) && text.contains([' ', '=']) => {
-                self.program(text).is_ok().then(|| format!("\"${{{text}}}\""))
+            Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
+                let text = text.replace('"', "'");
+                self.program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
             }
+            Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
             _ => None,
         };
         self.problem(
@@ -370,6 +403,17 @@ fn not_a_list(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
+/// Says how an entry of a list, or a name of one's own for it, is written.
+fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
+    let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
+    let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
+    let text = if text.is_empty() { "…".to_owned() } else { super::words::yaml(text, true) };
+    let problem = Diagnostic { fix: None, ..problem };
+    problem.help(format!(
+        "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
+    ))
+}
+
 /// Says what an expression waits for.
 fn waits(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
@@ -380,14 +424,27 @@ fn waits(expression: &Expression) -> String {
 }
 
 fn illegal_key(key: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
+    let lower = key.to_lowercase().replace([' ', '.'], "-");
+    let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
         .at(span, "")
-        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)))
-        .help("use short keys, and put the text into the values of a map: `{ key: value }`")
+        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)));
+    if is_legal_segment(&lower) {
+        problem.help(format!(
+            "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
+        ))
+    } else {
+        problem.help("use short keys, and put the text into the values of a map: `for_each: { KEY: … }`")
+    }
 }
 
 fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through").at(span, "").detail(
-        format!("It takes a set, a list of texts, a map or a block, and this is {}.", value.type_name()),
-    )
+    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
+    let problem = problem.at(span, "").detail(format!(
+        "It takes a set, a list of texts, a map or a block, and this is {}.",
+        value.type_name()
+    ));
+    match value {
+        Value::Integer(_) => problem.help("name each of them: `for_each: [a, b]`"),
+        _ => problem,
+    }
 }

@@ -18,7 +18,7 @@ use super::set::{Overrides, Replaced};
 use super::stack::{Awaited, DataLookup, Environment, OtherStack, Output, Resource, Setting, Stack};
 use super::trees::Trees;
 use super::variables::Givers;
-use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
+use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, unused, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -175,6 +175,11 @@ fn resolve(
     let problems = Problems::default();
     let replaced = replace(&registry, &mut files, &problems);
     let outcome = outcome(registry, sources, &files, request, read, (problems, replaced));
+    if !outcome.problems.any_error() {
+        for unit in &files.units {
+            unused::unused(&registry, unit).into_iter().for_each(|problem| outcome.problems.push(problem));
+        }
+    }
     sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
     outcome
 }

@@ -60,6 +60,7 @@ pub mod settle;
 mod template;
 pub mod test_file;
 pub mod trees;
+mod unused;
 mod variable_type;
 mod variables;
 mod words;

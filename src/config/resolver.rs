@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::codes;
 use super::external::Externals;
 use super::files::Files;
+use super::habits;
 use super::index::{Each, Index};
 use super::language;
 use super::load::ReadFile;
@@ -360,6 +361,9 @@ impl<'d> Resolver<'d> {
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
         }
+        if let Some(help) = habits::reference(root) {
+            return problem.help(format!("{help}; for the text itself, write `$${written}`"));
+        }
         match nearest(root, known) {
             Some(near) => {
                 problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
@@ -387,10 +391,14 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
             .detail("`${` begins an expression, and no `}` ends it.")
             .help("close it with `}`, or write `$${` for the text itself"),
         TemplateError::Ambiguous(word) => {
+            let after = text.split_once(&format!("${word}")).map_or("", |(_, after)| after);
+            let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
+            let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
             Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
                 .at(span, "")
                 .detail(format!("`${word}` is a reference only when it is the whole value."))
-                .help(format!("write `${{{word}…}}` to fill it in, or `$${word}` for the text itself"))
+                .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
         }
         TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
             .at(span, "")

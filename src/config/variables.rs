@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue, Scalar};
 use super::files;
+use super::habits;
 use super::language;
 use super::load::Request;
 use super::merge::{Entries, named_entries};
@@ -80,7 +81,10 @@ impl<'d> Resolver<'d> {
     /// Reads a declaration.
     pub(super) fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
         let Some(keys) = named_entries(&entry.value) else {
-            let help = format!("write `{}: {{ default: … }}`", entry.key);
+            let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+            let word =
+                if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
+            let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
             return self.wrong(entry.value.span, "A declaration is a map.", &help);
         };
         let mut declaration = Declaration {
@@ -99,9 +103,8 @@ impl<'d> Resolver<'d> {
                 "type" => {
                     let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
                     let Some(ty) = ty else {
-                        let known: Vec<&str> = language::names(language::TYPES).collect();
-                        let help = format!("types are: {}", known.join(", "));
-                        return self.wrong(key.value.span, "This is no type.", &help);
+                        self.problems.push(no_type(&key.value));
+                        return None;
                     };
                     declaration.ty = ty;
                 }
@@ -431,6 +434,22 @@ impl<'d> Resolver<'d> {
 impl Givers<'_, '_> {
     fn is_var_file(&self, span: Span) -> bool {
         self.var_files.iter().any(|(_, document)| document.source == span.source)
+    }
+}
+
+/// Returns the problem of a type that there is not.
+fn no_type(node: &Node) -> Diagnostic {
+    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    let known: Vec<&str> = language::names(language::TYPES).collect();
+    let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+        .at(node.span, "")
+        .detail(format!("`{}` is no type. Types are: {}.", scalar::shown(text), known.join(", ")));
+    match habits::variable_type(text) {
+        Some(right) => problem.help(format!("write `type: {right}`")),
+        None => match nearest(text, known.iter().copied()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+            None => problem.help("write one of these"),
+        },
     }
 }
 

@@ -112,7 +112,6 @@ impl Builder {
             reads: String::new(),
             evaluated: None,
             named: BTreeMap::new(),
-            named: BTreeMap::new(),
             sources,
         }
     }

@@ -130,7 +130,7 @@ fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, F
 /// Says that some problems can be mended.
 fn hinted(session: &Session, failure: Failure) -> Failure {
     let problems = failure.rejected.as_ref().map(|rejected| rejected.diagnostics.as_slice());
-    if problems.unwrap_or_default().iter().any(|problem| problem.fix.is_some()) {
+    if problems.unwrap_or_default().iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure)) {
         session.next("validate --fix", "mends what is safe to mend");
     }
     failure
@@ -147,7 +147,8 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
     for _ in 0..MOST_ROUNDS {
         let problems = problems(session, &texts)?;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-        let fixes: Vec<&Fix> = problems.iter().filter_map(|problem| problem.fix.as_ref()).collect();
+        let fixes: Vec<&Fix> =
+            problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
         let Some(new) = mended(&texts, &fixes, known <= errors) else { break };
         known = errors;
         texts = new;

@@ -80,7 +80,7 @@ fn references() {
     # crane: { a: { note: $PORT } }
     S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
-    S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env…}` to fill it in, or `$$env` for the text itself
+    S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env}` to fill it in, or `$$env` for the text itself
     # crane: { a: { note: $vars.x } }
     S0209 3:27 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # vars: { office: { default: a } }
@@ -185,15 +185,15 @@ fn blocks() {
         "yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }",
     ]), @r#"
     # crain: { a: {} }
-    S0230 3:1 this block is not known | There is no block `crain`. | did you mean `crane`?
+    S0230 3:1 this block is not known | There is no block `crain`. | did you mean `crane`? | fix, unsure: crane
     # gate: { a: {} }
     S0230 3:1 this block is not known | A gate is written inside its yard, under `gates`. | write `yard: { NAME: { gates: { … } } }`
     # policy: { a: {} }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # crane: [a]
-    S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`, or a KDL node with a block
+    S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`
     # crane: { a: 5 }
-    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`, or a KDL node with a block
+    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # crane: { A b: {} }
     S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b` | fix: a_b
     # crane: { a: { tnos: 5 } }
@@ -217,7 +217,7 @@ fn blocks() {
     # crane: { a: { tons: [5], tags: x, rig: { hok: a }, labels: 5 } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a list.
     S0222 3:32 this value has the wrong type | It takes a set, each entry a text, and this is a single value.
-    S0220 3:42 this key is not known | There is no `hok` here. | did you mean `hook`?
+    S0220 3:42 this key is not known | There is no `hok` here. | did you mean `hook`? | fix: hook
     S0222 3:60 this value has the wrong type | It takes a map, each value a text, and this is a single value.
     # crane: { a: { tags: [a, b, c, d] } }
     S0228 3:21 there are too many entries | It takes at most 3, and these are 4.
@@ -247,7 +247,7 @@ fn blocks() {
     # yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }
     S0224 3:42 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
     S0224 3:53 this text does not have the form it needs | `name` defaults to `a-b`. `a-b` is no login: a-z, 0-9 and _, not a digit first. | write a `name`
-    S0220 3:68 this key is not known | A gate has no `nme`. | did you mean `name`?
+    S0220 3:68 this key is not known | A gate has no `nme`. | did you mean `name`? | fix: name
     "#);
 }
 

@@ -21,6 +21,7 @@ mod policies;
 mod service;
 mod set;
 mod sources;
+mod unused;
 mod variables;
 mod vocabulary;
 mod words;
@@ -231,7 +232,8 @@ fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             text.push_str(&format!(" | {part}"));
         }
         if let Some(fix) = &diagnostic.fix {
-            text.push_str(&format!(" | fix: {}", fix.replacement));
+            let word = if fix.sure { "fix" } else { "fix, unsure" };
+            text.push_str(&format!(" | {word}: {}", fix.replacement));
         }
         text
     };

@@ -58,9 +58,9 @@ fn every_mistake_is_told_once() {
     let table = cases.map(|case| format!("# {case}\n{}", yaml(&format!("{case}\n")).problems()));
     insta::assert_snapshot!(table.join("\n"), @r#"
     # policy: [x]
-    S0236 3:9 a map was expected | `policy` holds named entries. | write `policy: { NAME: … }`, or a KDL node with a block
+    S0236 3:9 a map was expected | `policy` holds named entries. | write `policy: { NAME: … }`
     # policy: { a: x }
-    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`, or a KDL node with a block
+    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # policy: { a: { deny: '${true}' } }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: true, message: m } }
@@ -76,7 +76,7 @@ fn every_mistake_is_told_once() {
     # policy: { a: { on: cranes, deny: '${true}', message: m } }
     S0295 3:20 a policy is wrong | `on` names kinds of resources. | did you mean `crane`? | fix: crane
     # policy: { a: { on: crane, deny: '${self.ton > 1}', message: m } }
-    S0202 3:41 there is no attribute of this name | A crane has no `ton`. | did you mean `tons`?
+    S0202 3:41 there is no attribute of this name | A crane has no `ton`. | did you mean `tons`? | fix: tons
     # policy: { a: { deny: '${self.tons > 1}', message: m } }
     S0295 3:22 a policy is wrong | `self` is a resource of the kind that `on` names. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${plan.monthly > 1}', message: m } }
