@@ -170,9 +170,12 @@ fn scalar(text: &str) -> String {
 
 /// Writes the new text of a place as KDL does, where that is a value and no part of one.
 fn kdl_value(old: &str, new: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '$' | '#');
-    let is_quoted = old.starts_with(['"', '#']) && old != "#";
-    if is_quoted || (!old.is_empty() && old.chars().all(bare)) { scalar(new) } else { new.to_owned() }
+    let is_value = old.starts_with(['"', '#']) && old != "#";
+    if is_value || new.starts_with(['"', '\'']) || matches!(new, "true" | "false" | "null") {
+        scalar(new)
+    } else {
+        new.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -229,6 +232,8 @@ mod tests {
             ("\"/a\"", "'/b'", "\"/b\""),
             ("20GB", "20", "20"),
             ("=", "==", "=="),
+            ("and", "&&", "&&"),
+            ("yes", "true", "#true"),
             ("main.x", "main", "main"),
         ] {
             assert_eq!(kdl_value(old, new), wanted, "{old}");

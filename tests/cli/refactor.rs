@@ -248,7 +248,11 @@ fn what_cannot_be_renamed_or_removed_here_is_refused() {
     case.fails(64, "rm m.ssh_key.k --delete --yes").says(&["m/stead.yaml", "by hand"]);
     case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
         .says(&["named by what it says", "domains: { NAME: { domain: … } }"]);
-    case.fails(1, "rm database.main --delete --yes").says(&["database.main stays", "stead.yaml:7"]);
+    case.fails(1, "rm database.main --delete --yes").says(&[
+        "database.main stays",
+        "app.web.databases.main",
+        "stead.yaml:7:",
+    ]);
     assert_eq!(text(&case), before);
     case.ok("rm app.web.domains.a-example-com --delete --yes");
     assert!(
