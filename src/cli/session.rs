@@ -13,6 +13,7 @@ use super::settings::Settings;
 use super::telling::{Telling, waiting};
 use super::ui::Ui;
 use crate::cloud::system::SystemClock;
+use crate::config::configured::configured;
 use crate::ledger::place::Place;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
@@ -91,7 +92,8 @@ impl Session {
     pub(super) fn evaluated(&self, text: &str) -> Result<Expression, Failure> {
         let project = Project::open_with(&self.settings, Some(text))?;
         let nothing = || Failure::new(Exit::Failed, "the expression has no value");
-        project.stack.evaluated.ok_or_else(nothing)
+        let evaluated = project.stack.evaluated.as_ref().ok_or_else(nothing)?;
+        Ok(configured(&project.stack, evaluated))
     }
 
     /// Says which command comes next, with the flags that this one had; `why` follows it.

@@ -9,7 +9,7 @@ use super::index::which_instance;
 use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
-use super::stack::Part;
+use super::stack::{Part, Parts};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -114,7 +114,7 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let expression = self.gathered(ty, parts, span, frame)?;
-        Some(Resolved { expression, origin })
+        Some(Resolved::new(expression, origin))
     }
 
     /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
@@ -145,18 +145,7 @@ impl<'d> Resolver<'d> {
     }
 
     fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
-        self.keyed(ty, entries, frame).map(|(resolved, _)| resolved)
-    }
-
-    /// Resolves the keys of a map or record, and tells what decided each.
-    pub(super) fn keyed(
-        &self,
-        ty: &Type,
-        entries: &[Entry],
-        frame: Frame<'_, 'd>,
-    ) -> Option<(Resolved, BTreeMap<Name, Part>)> {
-        let mut origin = None;
-        let mut places = BTreeMap::new();
+        let mut places = Parts::new();
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
@@ -178,15 +167,17 @@ impl<'d> Resolver<'d> {
             };
             match self.typed(of, &entry.value, frame) {
                 Some(resolved) => {
-                    let place = Part { span: entry.value.span, set_by: resolved.origin.clone() };
-                    places.insert(entry.key.clone(), place);
-                    origin = origin.or(resolved.origin);
+                    let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
+                    places.insert(entry.key.clone(), Part { span: entry.value.span, set_by });
+                    for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
+                        places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
+                    }
                     parts.insert(entry.key.clone(), resolved.expression);
                 }
                 None => good = false,
             }
         }
-        good.then(|| (Resolved { expression: mapped(parts), origin }, places))
+        good.then(|| Resolved { parts: Some(Box::new(places)), ..mapped(parts).into() })
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.
@@ -240,7 +231,7 @@ impl<'d> Resolver<'d> {
             }
             other => other,
         };
-        Some(Resolved { expression, origin })
+        Some(Resolved::new(expression, origin))
     }
 
     /// Checks that a reference leads to what the type takes.
@@ -308,7 +299,7 @@ impl<'d> Resolver<'d> {
             return slip;
         }
         let right = format!("${kind}.{name}");
-        slip.help(format!("did you mean `{right}`?")).fix(right)
+        slip.help(format!("write `{right}`")).fix(right)
     }
 
     /// Reports a mismatch.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::codes;
 use super::document::{Entry, Form, Node, NodeValue};
 use super::habits;
-use super::index::{Block, Each};
+use super::index::{Block, Each, State};
 use super::language;
 use super::lifecycle::PROJECT;
 use super::problems::Instance;
@@ -17,6 +17,7 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, Presence, Scope, Type};
 use crate::model::secret::Secret;
+use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// The word of an open map that lets go whatever it does not name.
@@ -83,29 +84,20 @@ impl<'d> Resolver<'d> {
             let rest = without_exclusive(attribute, &entry.value);
             let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
             let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
-            let mut parts = BTreeMap::new();
-            let resolved = match (&attribute.ty, value.entries()) {
-                (Type::Map(_) | Type::Record(_), Some(entries)) => {
-                    let keyed = self.keyed(&attribute.ty, entries, frame);
-                    keyed.map(|(resolved, places)| {
-                        parts = places;
-                        resolved
-                    })
-                }
-                _ => self.attribute(attribute, value, frame),
-            };
+            let resolved = self.attribute(attribute, value, frame);
             let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
-            let (expression, set_by, directory) = match resolved {
-                Some((resolved, directory)) => {
-                    (tainted(attribute, resolved.expression), resolved.origin, directory)
-                }
-                None => (Expression::Value(Value::Unknown(Vec::new())), None, None),
-            };
-            let replaced = || Name::new(format!("environments.{}.set", self.env));
-            let set_by = set_by.or_else(|| self.replaced.contains(&entry.value.span).then(replaced));
+            let unknown = || Expression::Value(Value::Unknown(Vec::new()));
+            let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
             let span = entry.value.span;
-            let setting = Setting { expression, span, set_by, directory, exclusive, parts };
+            let setting = Setting {
+                expression: tainted(attribute, resolved.expression),
+                span,
+                set_by: resolved.origin.or_else(|| self.replaced_by(span)),
+                parts: resolved.parts,
+                directory,
+                exclusive,
+            };
             resource.attributes.insert(entry.key.clone(), setting);
             return;
         }
@@ -120,6 +112,11 @@ impl<'d> Resolver<'d> {
         }
     }
 
+    /// Returns what put a value in its place: the environment's `set`.
+    pub(super) fn replaced_by(&self, span: Span) -> Option<Name> {
+        self.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", self.env)))
+    }
+
     /// Fills in the name, and reports what is missing.
     fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
         for attribute in block.kind.attributes {
@@ -127,6 +124,12 @@ impl<'d> Resolver<'d> {
                 block.kind.attribute(key).is_none() && nearest(key, [attribute.name]).is_some()
             };
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+                continue;
+            }
+            // It stands beside the block, too far to the left, which is told.
+            let beside = || self.index.get(self.address(block.kind.name, attribute.name).as_str());
+            if block.body().is_empty() && beside().is_some_and(|other| matches!(other.state, State::Broken))
+            {
                 continue;
             }
             if attribute.name == "name" && attribute.is_writable() {
@@ -137,9 +140,9 @@ impl<'d> Resolver<'d> {
                             expression: value.into(),
                             span: block.entry.key_span,
                             set_by: None,
+                            parts: None,
                             directory: None,
                             exclusive: false,
-                            parts: BTreeMap::new(),
                         };
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
@@ -192,7 +195,15 @@ impl<'d> Resolver<'d> {
         if let Some(help) = habits::key(&entry.key, &known) {
             return problem.help(help);
         }
-        match wire.or_else(|| nearest(&entry.key, known.iter().copied())) {
+        if let Some(words) = habits::lifecycle(&entry.key) {
+            return problem.help(format!("write `lifecycle: {{ {words} }}`"));
+        }
+        if let Some(name) = wire {
+            return problem
+                .help(format!("write `{name}`, which is its name here"))
+                .fix(entry.key_span, name);
+        }
+        match nearest(&entry.key, known.iter().copied()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => problem.help(format!("keys are: {}", known.join(", "))),
         }

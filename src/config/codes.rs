@@ -11,7 +11,7 @@ pub struct Code {
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $meaning:literal;)*) => {
-        $(#[doc = $meaning] pub(super) const $name: &str = $code;)*
+        $(#[doc = $meaning] pub(crate) const $name: &str = $code;)*
         /// Every code, sorted.
         pub const CODES: &[Code] = &[$(Code { code: $code, meaning: $meaning }),*];
     };
@@ -80,6 +80,7 @@ codes! {
     POLICY = "S0295", "A policy is wrong.";
     TEST = "S0296", "A test of a stack is wrong.";
     DENIED = "S0297", "A policy says no to what the configuration wants.";
+    UNUSED = "S0298", "Nothing uses what is declared, or a block says nothing.";
     INCLUDE = "S0310", "An `include` names no stack file, a file that is missing, or one that is read already.";
     INCLUDE_CYCLE = "S0311", "Files include each other in a circle.";
     OUTSIDE = "S0312", "A path leaves the root within which configuration is shared.";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::codes;
 use super::files;
-use super::habits;
+use super::grammar;
 use super::index::{EachValue, Found, Step};
 use super::resolver::{Frame, Nothing, Resolved, Resolver, evaluation_problem};
 use crate::model::address::{Address, Name};
@@ -58,28 +58,24 @@ impl<'d> Resolver<'d> {
     }
 
     pub(super) fn syntax_problem(&self, error: &SyntaxError, source: &str, span: Span) -> Diagnostic {
+        let slip = grammar::slip(error, source);
+        let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
         let place = self.within(span, source);
-        let at = match error.offset {
-            Some(offset) if place != span => {
-                let offset = source.floor_char_boundary(offset);
-                let wide = source[offset..].chars().next().map_or(0, char::len_utf8);
-                let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
-                Span { start: at(offset), end: at(offset + wide), ..place }
-            }
-            _ => span,
-        };
-        let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be parsed");
-        let offset = source.floor_char_boundary(error.offset.unwrap_or_default());
-        let name = source[offset..].split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        if let Some(right) = habits::root(name).filter(|_| at != span) {
-            let end = at.start + u32::try_from(name.len()).unwrap_or_default();
-            return problem
-                .at(Span { end, ..at }, "")
-                .detail(format!("`{name}` is a reserved word of expressions."))
-                .help(format!("did you mean `{right}`?"))
-                .fix(Span { end, ..at }, right);
+        if place == span {
+            // It stands in the file in other characters, with escapes or over several lines.
+            let detail = match source[..slip.place.start].chars().count() {
+                0 => slip.detail,
+                before => format!("After {before} characters of it: {}", slip.detail),
+            };
+            return problem.at(span, "").detail(detail);
         }
-        problem.at(at, "").detail(format!("{}.", error.message)).help("for the text itself, write `$${`")
+        let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
+        let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
+        let problem = problem.at(at, "").detail(slip.detail);
+        match slip.fix {
+            Some(right) => problem.fix(at, right),
+            None => problem,
+        }
     }
 
     /// Computes a path that goes on inside of a value which only CEL can open.
@@ -108,9 +104,7 @@ impl<'d> Resolver<'d> {
         let outcome = self.evaluate(program, &named, &waiting, frame, &read);
         let origin = named.origin.clone();
         match outcome {
-            Ok(value) if !value.is_unknown() => {
-                Some(Resolved { expression: Expression::Value(value), origin })
-            }
+            Ok(value) if !value.is_unknown() => Some(Resolved::new(Expression::Value(value), origin)),
             Ok(_) => {
                 let mut bindings = self.bindings(&named, frame);
                 let files = files.into_inner();
@@ -124,7 +118,7 @@ impl<'d> Resolver<'d> {
                     waiting,
                     module: self.scope.prefix.clone(),
                 };
-                Some(Resolved { expression: Expression::Cel(Arc::new(cel)), origin })
+                Some(Resolved::new(Expression::Cel(Arc::new(cel)), origin))
             }
             Err(error) => {
                 let problem = match (&error, named.absent.first()) {

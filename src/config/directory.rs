@@ -51,7 +51,7 @@ impl<'d> Resolver<'d> {
         match self.digest_of(&path) {
             Ok(digest) => {
                 let expression = Expression::Value(Value::Text(digest));
-                (Resolved { expression, origin: resolved.origin }, Some(path))
+                (Resolved::new(expression, resolved.origin), Some(path))
             }
             Err(error) => {
                 let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")

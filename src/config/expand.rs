@@ -13,21 +13,22 @@ use super::resolver::{Frame, Resolver};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::schema::Kind;
+use crate::model::schema::{Kind, Presence};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// A block on its way into the index.
-struct Pending<'d> {
-    kind: &'static Kind,
-    address: Address,
-    entry: &'d Entry,
-    parent: Option<Parent<'d>>,
+pub(super) struct Pending<'d> {
+    pub(super) kind: &'static Kind,
+    pub(super) address: Address,
+    pub(super) entry: &'d Entry,
+    pub(super) parent: Option<Parent<'d>>,
 }
 
 impl<'d> Resolver<'d> {
-    /// Declares every block and child of the configuration.
-    pub(super) fn declare(&mut self, merged: &Merged<'d>) {
+    /// Declares every block and child of the configuration. Returns the children that are named by what is
+    /// known only when all of these are there.
+    pub(super) fn declare(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
         let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
             entries.values().map(|entry| Pending {
                 kind,
@@ -38,12 +39,31 @@ impl<'d> Resolver<'d> {
         });
         self.declare_in_turn(blocks.collect());
         let mut next = self.scope.first_block;
+        let mut waiting = Vec::new();
         while next < self.index.blocks().len() {
             let children = self.children(next);
             next += 1;
             for child in children {
-                self.declare_block(child);
+                match self.by_value(&child) {
+                    Some(address) => self.declare_child(Pending { address, ..child }),
+                    None => waiting.push(child),
+                }
             }
+        }
+        waiting
+    }
+
+    /// Declares the children that waited for all others.
+    pub(super) fn declare_waiting(&mut self, waiting: Vec<Pending<'d>>) {
+        for child in waiting {
+            let address = self.by_value(&child).unwrap_or_else(|| child.address.clone());
+            self.declare_child(Pending { address, ..child });
+        }
+    }
+
+    fn declare_child(&mut self, child: Pending<'d>) {
+        if self.is_new(&child) {
+            self.declare_block(child);
         }
     }
 
@@ -99,7 +119,7 @@ impl<'d> Resolver<'d> {
                 self.expand(&block.address, each, body).unwrap_or(State::Broken)
             }
         } else {
-            self.problems.push(not_a_block(&block.entry.key, &block.entry.value));
+            self.problems.push(self.no_body(&block));
             State::Broken
         };
         self.insert(block, state);
@@ -113,13 +133,20 @@ impl<'d> Resolver<'d> {
             let Some((_, collection)) = kind.child_of() else { continue };
             let Some(entry) = block.get(collection) else { continue };
             let Some(entries) = named_entries(&entry.value) else {
-                self.problems.push(not_a_block(&entry.key, &entry.value));
+                self.problems.push(match kind.plain_entry {
+                    Some(_) => not_a_list(&entry.key, &entry.value),
+                    None => not_a_block(&entry.key, &entry.value),
+                });
                 continue;
             };
             let (good, bad): (Vec<_>, Vec<_>) =
                 entries.iter().partition(|entry| is_legal_segment(&entry.key));
             for entry in bad {
-                self.problems.push(illegal_name(entry));
+                let problem = illegal_name(entry);
+                self.problems.push(match kind.plain_entry {
+                    Some(attribute) => not_plain(problem, entry, collection, attribute),
+                    None => problem,
+                });
             }
             for (address, _, each) in block.instances() {
                 children.extend(good.iter().map(|entry| Pending {
@@ -131,6 +158,33 @@ impl<'d> Resolver<'d> {
             }
         }
         children
+    }
+
+    /// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
+    fn no_body(&self, block: &Pending<'d>) -> Diagnostic {
+        let (key, kind) = (&block.entry.key, block.kind);
+        let scalar = block.entry.value.scalar();
+        let problem = not_a_block(key, &block.entry.value);
+        match (scalar, kind.attribute(key)) {
+            (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
+                .detail(format!(
+                    "`{key}` is an attribute of a {}, and stands where a name is expected.",
+                    kind.name
+                ))
+                .help(format!(
+                    "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
+                    kind.name,
+                    super::words::yaml(&scalar.text, true)
+                )),
+            _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
+                let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
+                let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
+                problem
+                    .detail(format!("A {} holds attributes, each with its value.", kind.name))
+                    .help(format!("write `{key}: {{ {first}: … }}`"))
+            }
+            _ => problem,
+        }
     }
 
     /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
@@ -314,9 +368,11 @@ impl<'d> Resolver<'d> {
         let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
         let problem = problem.detail(format!("This is {}.", value.type_name()));
         let condition = match &value {
-            Value::Text(text) if !text.contains(['"', '\\', '$']) && text.contains([' ', '=']) => {
-                self.program(text).is_ok().then(|| format!("\"${{{text}}}\""))
+            Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
+                let text = text.replace('"', "'");
+                self.program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
             }
+            Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
             _ => None,
         };
         self.problem(
@@ -330,6 +386,34 @@ impl<'d> Resolver<'d> {
     }
 }
 
+/// Returns the problem of a single value where a collection lists plain ones.
+fn not_a_list(name: &str, node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
+        .at(node.span, "")
+        .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
+    match node.scalar().map(|scalar| scalar.text.as_str()) {
+        Some(text) if text.starts_with('$') => problem.help(format!(
+            "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
+        )),
+        Some(text) => {
+            let right = format!("[{}]", super::words::yaml(text, true));
+            problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
+        }
+        None => problem.help(format!("write `{name}: [ … ]`")),
+    }
+}
+
+/// Says how an entry of a list, or a name of one's own for it, is written.
+fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
+    let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
+    let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
+    let text = if text.is_empty() { "…".to_owned() } else { super::words::yaml(text, true) };
+    let problem = Diagnostic { fix: None, ..problem };
+    problem.help(format!(
+        "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
+    ))
+}
+
 /// Says what an expression waits for.
 fn waits(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
@@ -340,14 +424,27 @@ fn waits(expression: &Expression) -> String {
 }
 
 fn illegal_key(key: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
+    let lower = key.to_lowercase().replace([' ', '.'], "-");
+    let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
         .at(span, "")
-        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)))
-        .help("use short keys, and put the text into the values of a map: `{ key: value }`")
+        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)));
+    if is_legal_segment(&lower) {
+        problem.help(format!(
+            "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
+        ))
+    } else {
+        problem.help("use short keys, and put the text into the values of a map: `for_each: { KEY: … }`")
+    }
 }
 
 fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through").at(span, "").detail(
-        format!("It takes a set, a list of texts, a map or a block, and this is {}.", value.type_name()),
-    )
+    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
+    let problem = problem.at(span, "").detail(format!(
+        "It takes a set, a list of texts, a map or a block, and this is {}.",
+        value.type_name()
+    ));
+    match value {
+        Value::Integer(_) => problem.help("name each of them: `for_each: [a, b]`"),
+        _ => problem,
+    }
 }

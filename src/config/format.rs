@@ -40,7 +40,9 @@ pub(super) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
         }
         Format::Cron => super::cron::check(text).map_err(|why| match super::cron::nickname(text) {
             Some(right) => wrong(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\"")),
-            None => wrong(why),
+            None => {
+                wrong(why).help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday")
+            }
         }),
         Format::TimeZone => time_zone(text),
         Format::ClockTime => clock_time(text),
@@ -63,6 +65,15 @@ fn time_zone(text: &str) -> Result<(), Mismatch> {
         return Ok(());
     }
     let slip = wrong(format!("`{}` is no time zone of the IANA database.", shown(text)));
+    let offset = ["UTC", "GMT"].iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text);
+    if let Some((sign, hours)) = offset.split_at_checked(1).filter(|(sign, _)| matches!(*sign, "+" | "-"))
+        && let Ok(hours @ 1..=12) = hours.split(':').next().unwrap_or_default().parse::<u8>()
+    {
+        let turned = if sign == "+" { "-" } else { "+" };
+        return Err(slip.help(format!(
+            "name the zone, such as Europe/Paris; the fixed offset is called Etc/GMT{turned}{hours} there, with the sign turned round"
+        )));
+    }
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
     Err(match nearest(text, known.iter().map(String::as_str)) {
         Some(near) => slip.help(format!("did you mean {near}?")).fix(near),
@@ -171,7 +182,13 @@ pub(super) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
         Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
             .help(format!("write {text}/32 for this one address"))
             .fix(format!("{text}/32"))),
-        Err(_) => Err(wrong(expected())),
+        Err(_) => {
+            let (address, _) = text.split_once('/').unwrap_or_default();
+            let is_address = address.parse::<core::net::Ipv4Addr>().is_ok();
+            let help =
+                is_address.then(|| "what follows the slash is the network's length, 0 to 32".to_owned());
+            Err(Mismatch { help, ..wrong(expected()) })
+        }
     }
 }
 

@@ -15,6 +15,15 @@ pub(super) fn block(name: &str) -> Option<&'static str> {
         "variable" | "variables" | "inputs" => "variables are declared under `vars`",
         "output" => "outputs are declared under `outputs`",
         "local" => "locals are declared under `locals`",
+        "check" | "checks" | "rules" | "policies" | "assert" | "validation" => {
+            "rules are declared under `policy`; the check of a variable stands in its declaration"
+        }
+        "environment" | "env" | "workspaces" | "workspace" => {
+            "environments are declared under `environments`"
+        }
+        "depends_on" | "lifecycle" | "when" | "for_each" | "deliver_secret" | "count" => {
+            "it belongs to a resource: indent it into the block that it is about"
+        }
         "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
         "provider" | "providers" | "terraform" | "required_providers" => {
             "there is one service, and its key comes from `stead login` or STEAD_API_KEY: remove the block"
@@ -30,12 +39,43 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
         }
         "if" | "condition" => "zero or one is written by `when: \"${…}\"`",
-        "prevent_destroy" | "deletion_protection" => "write `lifecycle: { protect: true }`",
-        "ignore_changes" => "write `lifecycle: { ignore_drift: [ATTRIBUTE] }`",
-        "create_before_destroy" => "write `lifecycle: { replace: create_first }`",
         "environment" | "env" | "envs" if known.contains(&"env_vars") => {
             "the variables of its process are written under `env_vars`"
         }
+        _ => return None,
+    })
+}
+
+/// Returns what stands in `lifecycle` for a word of our own or of another tool.
+pub(super) fn lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "protect" | "protected" | "preventdestroy" | "deletionprotection" | "terminationprotection" => {
+            "protect: true"
+        }
+        "ignoredrift" | "ignorechanges" | "ignore" => "ignore_drift: [ATTRIBUTE]",
+        "createbeforedestroy" | "createbeforedelete" | "replace" => "replace: create_first",
+        "deletebeforereplace" | "destroybeforecreate" => "replace: delete_first",
+        "preventreplace" | "neverreplace" => "replace: never",
+        "onremove" | "ondelete" | "keep" | "retain" | "retainondelete" | "deletionpolicy"
+        | "removalpolicy" | "skipdestroy" => "on_remove: keep",
+        "timeouts" | "timeout" | "customtimeouts" => "timeouts: { create: 30m }",
+        "finalsnapshot" | "skipfinalsnapshot" => "final_snapshot: true",
+        _ => return None,
+    })
+}
+
+/// Returns what stands for a word of another tool's `lifecycle` that has no place in ours.
+pub(super) fn beside_lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "precondition" | "postcondition" => {
+            "rules stand at the top, under `policy`; the check of a variable stands in its declaration"
+        }
+        "replacetriggeredby" | "replaceonchanges" | "triggers" => {
+            "what the API cannot change in place is replaced by itself; for once, say `--replace ADDRESS` to a plan"
+        }
+        "dependson" => "`depends_on` stands beside `lifecycle`, in the block itself",
+        "foreach" => "`for_each` stands beside `lifecycle`, in the block itself",
+        "when" | "count" | "enabled" => "zero or one is written by `when`, beside `lifecycle`",
         _ => return None,
     })
 }
@@ -44,6 +84,35 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
 pub(super) fn root(name: &str) -> Option<&'static str> {
     // A reserved word of expressions, and Terraform's name of them.
     (name == "var").then_some("vars")
+}
+
+/// Returns what stands for another tool's root of a reference.
+pub(super) fn reference(root: &str) -> Option<&'static str> {
+    Some(match root {
+        "module" => "what a module gives is `$use.NAME.OUTPUT`",
+        "local" => "a local is `$locals.NAME`",
+        "var" | "variable" | "variables" | "input" | "inputs" => "a variable is `$vars.NAME`",
+        "environment" | "workspace" => "the environment's name is `$env`",
+        "output" | "outputs" => "an output is read by other stacks only; name what it is made of",
+        "count" => "an instance's own key is `$each.key`",
+        _ => return None,
+    })
+}
+
+/// Returns the name of another tool's type of variables here.
+pub(super) fn variable_type(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().as_str() {
+        "text" | "str" | "varchar" => "string",
+        "integer" | "i64" | "i32" | "long" => "int",
+        "boolean" => "bool",
+        "float" | "double" | "decimal" => "number",
+        "network" | "subnet" | "ip" => "cidr",
+        "password" | "sensitive" => "secret",
+        "list" | "array" | "tuple" => "list(string)",
+        "set" => "set(string)",
+        "map" | "object" | "dict" => "map(string)",
+        _ => return None,
+    })
 }
 
 /// Returns the duration that a text of another form means.
@@ -70,15 +139,43 @@ pub(super) fn pairs(items: &[Node]) -> Option<String> {
     })
 }
 
+fn is_name(node: &Node) -> bool {
+    node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
+}
+
+/// Returns what stands behind a name in a block: nothing more, where a name alone may stand.
+fn named_only(block: &str) -> &'static str {
+    if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
+}
+
 /// Returns what is meant by a value where a map is needed, and the text that mends it.
 pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
+        NodeValue::Scalar(scalar) if is_legal_segment(&scalar.text) => {
+            let inner = named_only(name);
+            Some((format!("write `{name}: {{ {}: {inner} }}`", scalar.text), None))
+        }
+        NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {
+            let (key, value) = scalar.text.split_once([' ', ':'])?;
+            let one = is_legal_segment(key) && !value.trim().is_empty() && !value.trim().contains(' ');
+            let right = format!("{key}: {}", words::yaml(value.trim(), false));
+            one.then(|| (format!("write `{right}`: a colon and a space between the two"), None))
+        }
         NodeValue::Scalar(scalar) => {
             let (key, value) = scalar.text.split_once('=')?;
             let (key, value) = (key.trim(), value.trim());
             let one = is_legal_segment(key) && !value.is_empty() && !value.contains(['=', '\n']);
             let right = format!("{key}: {}", words::yaml(value.trim_matches('"'), false));
             one.then(|| (format!("write `{right}`: a colon and a space, not `=`"), Some(right)))
+        }
+        NodeValue::Sequence(items) if items.iter().all(is_name) && !items.is_empty() => {
+            let names = items.iter().filter_map(Node::scalar);
+            let inner = named_only(name);
+            let entries: Vec<_> = names.map(|scalar| format!("{}: {inner}", scalar.text)).collect();
+            Some((
+                format!("each entry is a key, not an item: write `{name}: {{ {} }}`", entries.join(", ")),
+                None,
+            ))
         }
         NodeValue::Sequence(items) => {
             let named = |item: &Node| {

@@ -223,7 +223,7 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                         .at(entry.key_span, "");
                 problems.push(match nearest(other, known) {
                     Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`"),
+                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`; its own values stand under `vars`"),
                 });
             }
         }

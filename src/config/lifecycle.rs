@@ -21,6 +21,20 @@ use crate::model::schema::{Kind, ReplaceOrder, Scope};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
+/// Returns the problem of a word that `lifecycle` does not have.
+fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
+        .at(entry.key_span, "")
+        .detail(format!("`lifecycle` has no `{}`.", entry.key));
+    if let Some(help) = habits::beside_lifecycle(&entry.key) {
+        return problem.help(help);
+    }
+    match habits::lifecycle(&entry.key) {
+        Some(words) => problem.help(format!("write `{words}`")),
+        None => unknown_word(entry, language::LIFECYCLE),
+    }
+}
+
 impl<'d> Resolver<'d> {
     /// Reads a `lifecycle` block.
     pub(super) fn lifecycle(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Lifecycle {
@@ -60,7 +74,7 @@ impl<'d> Resolver<'d> {
                     self.lifecycle_problem(entry.key_span, &detail, "remove the word", frame);
                 }
                 "final_snapshot" => lifecycle.final_snapshot = self.condition(&entry.key, value, frame),
-                _ => self.problem(frame, unknown_word(entry, language::LIFECYCLE)),
+                _ => self.problem(frame, no_lifecycle_word(entry)),
             }
         }
         lifecycle

@@ -35,7 +35,7 @@ impl<'d> Resolver<'d> {
         let Some(items) = items(node).or(one) else {
             let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
             let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
-            let help = format!("write `ignore_drift: [{name}]`, or in KDL `ignore_drift {name}`");
+            let help = format!("write `ignore_drift: [{name}]`");
             self.lifecycle_problem(node.span, "`ignore_drift` is a list of attributes.", &help, frame);
             return Vec::new();
         };
@@ -119,7 +119,9 @@ impl<'d> Resolver<'d> {
     /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
     pub(super) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
         let Some(items) = items(node) else {
-            let help = "write `depends_on: [KIND.NAME]`, or in KDL `depends_on KIND.NAME`";
+            let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
+            let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
+            let help = format!("write `depends_on: [{named}]`");
             let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
             let problem = problem.at(node.span, "").detail("`depends_on` is a list of addresses.");
             self.problem(frame, problem.help(help));

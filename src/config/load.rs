@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::corrections::finished;
 use super::declarations::Declarations;
 use super::document::Document;
 use super::files::Files;
@@ -14,10 +15,12 @@ use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::set::{Overrides, Replaced};
-use super::stack::{Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Resource, Stack};
+use super::stack::{
+    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Resource, Setting, Stack,
+};
 use super::trees::Trees;
 use super::variables::Givers;
-use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, yaml};
+use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, unused, yaml};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -44,6 +47,8 @@ pub struct Request {
     pub at_hand: BTreeMap<Name, Secret>,
     /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
     pub pretend: bool,
+    /// Secrets are kept from this run: none is asked for or read, and each counts as what is in use.
+    pub withhold: bool,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
@@ -91,6 +96,7 @@ struct Outcome {
     left_out: BTreeMap<Address, LeftOut>,
     awaited: BTreeMap<Name, Awaited>,
     evaluated: Option<Expression>,
+    named: BTreeMap<Name, Setting>,
     declarations: Declarations,
     policies: Vec<Policy>,
     problems: Problems,
@@ -111,10 +117,12 @@ pub fn load(
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
-        let diagnostics = outcome.problems.into_diagnostics();
+        let diagnostics = finished(&registry, &sources, outcome.problems.into_diagnostics());
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    Ok(stack(outcome, sources))
+    let (stack, warnings) = stack(outcome, sources);
+    let warnings = finished(&registry, &stack.sources, warnings);
+    Ok((stack, warnings))
 }
 
 /// Returns everything that is wrong with a stack, and makes none: what an editor asks at every keystroke.
@@ -135,7 +143,8 @@ pub fn check(
             if chosen.environment.name.is_empty() {
                 files.environment = declared.into_keys().next();
             }
-            resolve(registry, &mut sources, files, request, read).problems.into_diagnostics()
+            let problems = resolve(registry, &mut sources, files, request, read).problems;
+            finished(&registry, &sources, problems.into_diagnostics())
         }
         Err(diagnostics) => diagnostics,
     };
@@ -169,6 +178,11 @@ fn resolve(
     let problems = Problems::default();
     let replaced = replace(&registry, &mut files, &problems);
     let outcome = outcome(registry, sources, &files, request, read, (problems, replaced));
+    if !outcome.problems.any_error() {
+        for unit in &files.units {
+            unused::unused(&registry, unit).into_iter().for_each(|problem| outcome.problems.push(problem));
+        }
+    }
     sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
     outcome
 }
@@ -200,6 +214,7 @@ fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         awaited: outcome.awaited,
         reads: String::new(),
         evaluated: outcome.evaluated,
+        named: outcome.named,
         sources,
     };
     (stack, outcome.problems.into_diagnostics())
@@ -227,6 +242,7 @@ fn outcome(
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
     (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
+    resolver.withhold = request.withhold;
     let others = header::others(&merged.environments, &chosen.environment.name);
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.variables(&merged.vars, &givers);
@@ -237,6 +253,7 @@ fn outcome(
     resources.sort_by(|a, b| a.address.cmp(&b.address));
     let outputs = outputs(&resolver, &merged.outputs);
     let evaluated = evaluated(&resolver, request, files.expression);
+    let named = resolver.values_by_name(&merged);
     let project = resolver.project(&resources);
     let declarations = resolver.declarations(&merged, &resources);
     let policies = resolver.policies(&merged.policies);
@@ -262,6 +279,7 @@ fn outcome(
         left_out: resolver.index.left_out(),
         awaited,
         evaluated,
+        named,
         declarations,
         policies,
         problems: resolver.problems,

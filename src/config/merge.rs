@@ -80,7 +80,9 @@ pub(super) fn merge_module<'d>(
 /// Lays documents together. What does not fit becomes a problem and is left out.
 pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems: &Problems) -> Merged<'d> {
     let mut merged = Merged::default();
+    let mut above: Option<&Entry> = None;
     for entry in documents.iter().flat_map(|document| &document.root) {
+        let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
         match entry.key.as_str() {
             "stead" => merged.stead.push(entry),
             "stack" => merged.stack.push(entry),
@@ -107,7 +109,14 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
                     gather(blocks, entry, problems);
                 }
-                None => problems.push(unknown_block(registry, entry)),
+                None => {
+                    let problem = unknown_block(registry, entry);
+                    problems.push(match empty.filter(|_| problem.fix.is_none()) {
+                        Some(above) => problem
+                            .help(format!("indent it below `{}`, if that is where it belongs", above.key)),
+                        None => problem,
+                    });
+                }
             },
         }
     }
@@ -181,7 +190,7 @@ pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     match habits::map(name, node) {
         Some((help, Some(right))) => problem.help(help).fix(node.span, right),
         Some((help, None)) => problem.help(help),
-        None => problem.help(format!("write `{name}: {{ NAME: … }}`, or a KDL node with a block")),
+        None => problem.help(format!("write `{name}: {{ NAME: … }}`")),
     }
 }
 

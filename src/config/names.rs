@@ -267,7 +267,9 @@ impl<'d> Resolver<'d> {
             _ => {
                 self.problem(
                     frame,
-                    Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only").at(span, ""),
+                    Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
+                        .at(span, "")
+                        .help("write `$each.key` for the instance's key, `$each.value` for what stands behind it"),
                 );
                 None
             }

@@ -1,11 +1,20 @@
 //! Plain entries of collections: `domains: [shop.example.com]` is `domains: { shop-example-com: {
 //! domain: shop.example.com } }`, so that each is a resource with an address of its own.
 //!
-//! The tree is rewritten before anything looks into it; spans stay those of the plain values.
+//! The tree is rewritten before anything looks into it; spans stay those of the plain values. There an entry is
+//! called by its text. Its address is made of its value, once that is known: where the value is taken from is
+//! nobody's business.
 
+use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
-use crate::model::address::Name;
+use super::expand::Pending;
+use super::problems::Instance;
+use super::resolver::{Frame, Resolver};
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, Registry};
+use crate::model::value::Value;
 
 /// Writes out the plain entries of every block of a file.
 pub(super) fn write_out(document: &mut Document, registry: &Registry) {
@@ -48,6 +57,87 @@ fn written_out(item: Node, child: &Kind, attribute: &'static str) -> Entry {
     let inner = Entry { key: Name::new_static(attribute), key_span: span, value: item };
     let value = Node { value: NodeValue::Mapping(vec![inner]), span, through };
     Entry { key, key_span: span, value }
+}
+
+/// Returns what a plain entry of a collection says; `None` for one that is written out.
+fn plain<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
+    let attribute = kind.plain_entry?;
+    match entry.value.entries()? {
+        // What is written out has a name, which stands elsewhere than its value.
+        [inner] if inner.key == attribute && entry.key_span == inner.value.span => {
+            Some((&inner.value, attribute))
+        }
+        _ => None,
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
+    pub(super) fn by_value(&self, child: &Pending<'d>) -> Option<Address> {
+        let Some((node, attribute)) = plain(child.entry, child.kind) else {
+            return Some(child.address.clone());
+        };
+        let computed = node.scalar().is_some_and(|scalar| scalar.text.contains('$'));
+        let (Some(parent), true) = (&child.parent, computed) else { return Some(child.address.clone()) };
+        let text = self.named_by(&self.plain_value(child)?)?;
+        let (_, collection) = child.kind.child_of()?;
+        let key = key(&text, child.kind, attribute);
+        is_legal_segment(&key).then(|| parent.address.join(collection).join(&key))
+    }
+
+    /// Tells whether an entry is the first of its address. The same value once more adds nothing, as in any
+    /// set; another one would be lost.
+    pub(super) fn is_new(&self, child: &Pending<'d>) -> bool {
+        let Some(first) = self.index.get(child.address.as_str()) else { return true };
+        let earlier = Pending {
+            kind: first.kind,
+            address: first.address.clone(),
+            entry: first.entry,
+            parent: first.parent.clone(),
+        };
+        if self.plain_value(&earlier) != self.plain_value(child) {
+            let collection = child.kind.child_of().map_or("", |(_, collection)| collection);
+            let attribute = child.kind.plain_entry.unwrap_or("name");
+            self.problems.push(
+                Diagnostic::error(codes::DECLARED_TWICE, "two entries have the same address")
+                    .at(child.entry.key_span, "")
+                    .at(first.entry.key_span, "it is that of this one")
+                    .detail(format!("Both are {}: an address holds a-z, 0-9, _ and - only.", child.address))
+                    .help(format!(
+                        "give them names of your own: `{collection}: {{ NAME: {{ {attribute}: … }} }}`"
+                    )),
+            );
+        }
+        false
+    }
+
+    fn plain_value(&self, child: &Pending<'d>) -> Option<Expression> {
+        let (node, _) = plain(child.entry, child.kind)?;
+        let parent = child.parent.as_ref()?;
+        let instance = Instance { address: &parent.address, key: None };
+        let frame = Frame { each: parent.each.as_ref(), instance: Some(instance), early: None };
+        let resolved = self.problems.quietly(|| self.untyped(node, frame));
+        resolved.map(|resolved| resolved.expression)
+    }
+
+    /// Returns the text by which an expression is named: its value, or what it waits for. No secret is.
+    fn named_by(&self, expression: &Expression) -> Option<String> {
+        match expression {
+            Expression::Value(value @ (Value::Text(_) | Value::Integer(_))) => Some(value.to_string()),
+            Expression::Reference(Reference { address, attribute }) => {
+                let own = address.below(&self.scope.prefix).unwrap_or(address.as_str());
+                Some(match attribute {
+                    Some(attribute) => format!("${own}.{attribute}"),
+                    None => format!("${own}"),
+                })
+            }
+            Expression::Text(parts) if !expression.is_secret() => {
+                parts.iter().map(|part| self.named_by(part)).collect()
+            }
+            Expression::Cel(cel) if !expression.is_secret() => Some(format!("${{{}}}", cel.source)),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the part of an address that stands for a plain entry: what is written, without what its

@@ -69,6 +69,14 @@ impl Problems {
         }
     }
 
+    /// Tries something whose problems are told elsewhere, or are none.
+    pub(super) fn quietly<T>(&self, attempt: impl FnOnce() -> T) -> T {
+        let before = self.found.take();
+        let outcome = attempt();
+        self.found.replace(before);
+        outcome
+    }
+
     /// Says that what follows is found in an instance of a module, which is used at this place.
     pub(super) fn enter(&self, prefix: Name, call: Span) {
         self.calls.borrow_mut().insert(prefix.clone(), call);

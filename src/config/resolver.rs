@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::codes;
 use super::external::Externals;
 use super::files::Files;
+use super::habits;
 use super::index::{Each, Index};
 use super::language;
 use super::load::ReadFile;
@@ -15,7 +16,7 @@ use super::place::Place;
 use super::problems::{Instance, Problems};
 use super::set::Overrides;
 use super::source_dir::SourceError;
-use super::stack::{Awaited, Resource};
+use super::stack::{Awaited, Parts, Resource, Setting};
 use super::template::{Part, Template, TemplateError};
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Program, SyntaxError};
@@ -67,6 +68,8 @@ pub(super) struct Scope {
     pub(super) var_values: Attributes,
     /// What set a variable, where it was not its default.
     pub(super) var_origins: BTreeMap<Name, Name>,
+    /// Where a variable's value stands, where that is in a file.
+    pub(super) var_places: BTreeMap<Name, Span>,
     /// Locals; one that reads live objects is there once all blocks are declared.
     pub(super) locals: BTreeMap<Name, Local>,
     /// The same, as expressions see them now.
@@ -121,6 +124,8 @@ pub(super) struct Resolver<'d> {
     pub(super) at_hand: BTreeMap<Name, Secret>,
     /// What stands in for a secret is taken for it.
     pub(super) pretend: bool,
+    /// Secrets are kept from this run: what stands in for them counts as what is in use.
+    pub(super) withhold: bool,
     /// The variables whose secrets stand in no file.
     pub(super) awaited: RefCell<BTreeMap<Name, Awaited>>,
     /// Expressions that were parsed.
@@ -154,17 +159,26 @@ pub(super) struct Resolved {
     pub(super) expression: Expression,
     /// `vars.size, set by environments.prod`.
     pub(super) origin: Option<Name>,
+    /// The same of every entry of a written map.
+    pub(super) parts: Option<Box<Parts>>,
+}
+
+impl Resolved {
+    /// Returns a value and what decided it.
+    pub(super) const fn new(expression: Expression, origin: Option<Name>) -> Self {
+        Self { expression, origin, parts: None }
+    }
 }
 
 impl From<Value> for Resolved {
     fn from(value: Value) -> Self {
-        Self { expression: Expression::Value(value), origin: None }
+        Self::new(Expression::Value(value), None)
     }
 }
 
 impl From<Expression> for Resolved {
     fn from(expression: Expression) -> Self {
-        Self { expression, origin: None }
+        Self::new(expression, None)
     }
 }
 
@@ -211,6 +225,7 @@ impl<'d> Resolver<'d> {
             made: Vec::new(),
             at_hand: BTreeMap::new(),
             pretend: false,
+            withhold: false,
             awaited: RefCell::default(),
             programs: RefCell::default(),
             directories: RefCell::default(),
@@ -238,6 +253,29 @@ impl<'d> Resolver<'d> {
             || self.registry.top_level().any(|kind| kind.name == name)
     }
 
+    /// Returns the variables and locals that have a value, by their paths.
+    pub(super) fn values_by_name(&self, merged: &Merged<'d>) -> BTreeMap<Name, Setting> {
+        let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| Setting {
+            expression: expression.clone(),
+            span,
+            set_by: set_by.cloned(),
+            parts: None,
+            directory: None,
+        };
+        let vars = self.scope.vars.iter().filter_map(|(name, value)| {
+            let declared = merged.vars.get(name)?.key_span;
+            let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
+            let set_by = self.scope.var_origins.get(name);
+            Some((Name::new(format!("vars.{name}")), setting(value.as_ref()?, span, set_by)))
+        });
+        let locals = self.scope.locals.iter().filter_map(|(name, local)| {
+            let LocalValue::Ready(value) = &local.value else { return None };
+            let span = merged.locals.get(name)?.value.span;
+            Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
+        });
+        vars.chain(locals).collect()
+    }
+
     /// Parses an expression, each distinct one once.
     pub(super) fn program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
         if let Some(known) = self.programs.borrow().get(source) {
@@ -254,7 +292,7 @@ impl<'d> Resolver<'d> {
             Ok(Some(template)) => template,
             Ok(None) => return Some(Value::Text(text.clone()).into()),
             Err(error) => {
-                self.problem(frame, template_problem(&error, span));
+                self.problem(frame, template_problem(&error, text, span));
                 return None;
             }
         };
@@ -282,8 +320,8 @@ impl<'d> Resolver<'d> {
         // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
         let value = expression.evaluate(&Nothing);
         match value {
-            Ok(value) if value.is_unknown() => Some(Resolved { expression, origin }),
-            Ok(value) => Some(Resolved { expression: Expression::Value(value), origin }),
+            Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
+            Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
             Err(error) => {
                 self.problem(frame, evaluation_problem(&error, span, None));
                 None
@@ -323,6 +361,9 @@ impl<'d> Resolver<'d> {
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
         }
+        if let Some(help) = habits::reference(root) {
+            return problem.help(format!("{help}; for the text itself, write `$${written}`"));
+        }
         match nearest(root, known) {
             Some(near) => {
                 problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
@@ -332,17 +373,32 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn template_problem(error: &TemplateError, span: Span) -> Diagnostic {
+fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic {
+    let after = text.split_once("${").map_or("", |(_, after)| after);
+    let open = ['\'', '"'].into_iter().find(|quote| after.matches(*quote).count() % 2 == 1);
     match error {
+        TemplateError::Unclosed if open.is_some() => {
+            let quote = open.unwrap_or_default();
+            Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+                .at(span, "")
+                .detail(format!(
+                    "A text in it begins with {quote} and does not end, so that its `}}` is text, too."
+                ))
+                .help(format!("close the text with {quote}"))
+        }
         TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
             .at(span, "")
             .detail("`${` begins an expression, and no `}` ends it.")
             .help("close it with `}`, or write `$${` for the text itself"),
         TemplateError::Ambiguous(word) => {
+            let after = text.split_once(&format!("${word}")).map_or("", |(_, after)| after);
+            let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
+            let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
             Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
                 .at(span, "")
                 .detail(format!("`${word}` is a reference only when it is the whole value."))
-                .help(format!("write `${{{word}…}}` to fill it in, or `$${word}` for the text itself"))
+                .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
         }
         TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
             .at(span, "")

@@ -118,7 +118,12 @@ pub(super) fn typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mismatch> {
             let slip = Mismatch::wrong_type(&type_name(ty), "a quoted text");
             Err(match text.parse::<i64>() {
                 Ok(n) => slip.help(format!("write {n} without quotes")).fix(n.to_string()),
-                Err(_) => slip.help("write one whole number, without quotes"),
+                Err(_) => match united(text, ty) {
+                    Some((digits, unit)) => {
+                        slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
+                    }
+                    None => slip.help("write one whole number, without quotes"),
+                },
             })
         }
         Type::Integer { .. } => match whole(text) {
@@ -157,13 +162,20 @@ fn integer_slip(text: &str, ty: &Type) -> Mismatch {
     if plain != text && plain.parse::<i64>().is_ok() {
         return slip.help(format!("write {plain}")).fix(plain);
     }
-    let Type::Integer { unit, .. } = ty else { return slip };
-    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
-    let rest = text[digits.len()..].trim();
-    if !digits.is_empty() && !unit.is_empty() && rest.eq_ignore_ascii_case(unit) {
-        return slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits);
+    match united(text, ty) {
+        Some((digits, unit)) => {
+            slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
+        }
+        None => slip.help("write one whole number, in decimal digits"),
     }
-    slip.help("write one whole number, in decimal digits")
+}
+
+/// Takes a number apart that says its type's unit, too.
+fn united<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
+    let Type::Integer { unit, .. } = ty else { return None };
+    let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    let is_unit = !unit.is_empty() && rest.trim().eq_ignore_ascii_case(unit);
+    (!digits.is_empty() && is_unit).then_some((digits, unit))
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.
@@ -270,7 +282,7 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
         _ => None,
     };
     if let Some(word) = meant.filter(|word| known.contains(word)) {
-        return slip.help(format!("did you mean `{word}`?")).fix(word);
+        return slip.help(format!("write `{word}`")).fix(word);
     }
     match nearest(&text.to_ascii_lowercase(), words) {
         Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
@@ -352,7 +364,7 @@ mod tests {
                 "S0222 It takes true or false, and this is `true`. | write true without quotes",
             ),
             ("on", Plain, ON_OFF, "on (a text)"),
-            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | did you mean `off`?"),
+            ("no", Plain, ON_OFF, "S0225 It takes one of on, off, and this is `no`. | write `off`"),
             ("monday", Plain, DAY, "monday (a text)"),
             ("1", Plain, DAY, "monday (a text)"),
             (

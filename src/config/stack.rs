@@ -52,6 +52,8 @@ pub struct Stack {
     pub reads: String,
     /// The expression that was asked for besides, resolved.
     pub evaluated: Option<Expression>,
+    /// The variables and locals, by their paths: `vars.size`.
+    pub named: BTreeMap<Name, Setting>,
     /// The files.
     pub sources: Sources,
 }
@@ -144,35 +146,53 @@ pub struct Setting {
     pub span: Span,
     /// What decided the value besides this place: `vars.size, set by environments.prod`.
     pub set_by: Option<Name>,
+    /// The same of every entry of a written map.
+    pub parts: Option<Box<Parts>>,
     /// The directory whose digest the value is, by its path from the stack's own.
     pub directory: Option<Name>,
     /// It is an open map, and what else stands in the live one goes.
     pub exclusive: bool,
-    /// Where the keys of a map or record stand that is written key by key.
-    pub parts: BTreeMap<Name, Part>,
 }
 
-/// One key of a written map or record.
+/// The entries of a written map, by their dotted paths in it.
+pub type Parts = BTreeMap<Name, Part>;
+
+/// An entry of a written map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Where its value was written.
     pub span: Span,
-    /// What decided the value besides this place.
+    /// What decided it besides that place.
     pub set_by: Option<Name>,
 }
 
 impl Setting {
-    /// Returns where a value was written, and what else decided it: of `name`, or of the key in `name.key`.
+    /// Returns where a value was written and what decided it: of the attribute `name`, or of `name.key`.
     #[must_use]
     pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
-        let part = path.split_once('.').and_then(|(_, key)| self.parts.get(key));
-        match part {
-            Some(part) => (part.span, part.set_by.as_ref()),
-            // Written somewhere else as a whole: no key has a place of its own.
-            None if self.parts.is_empty() => (self.span, self.set_by.as_ref()),
-            // A key that is not written any more.
-            None => (self.span, None),
+        self.part(path.split_once('.').map_or("", |(_, within)| within))
+    }
+
+    /// Returns where a part of the value was written and what decided it, by its dotted path in it; for one
+    /// that is not written by itself, what holds for the whole.
+    #[must_use]
+    pub fn part(&self, path: &str) -> (Span, Option<&Name>) {
+        let mut way = path;
+        while let Some(parts) = &self.parts {
+            if let Some(part) = parts.get(way) {
+                return (part.span, part.set_by.as_ref());
+            }
+            let Some((outer, _)) = way.rsplit_once('.') else { break };
+            way = outer;
         }
+        (self.span, self.set_by.as_ref())
+    }
+
+    /// Returns what decided the value, or the first of its parts, besides where they were written.
+    #[must_use]
+    pub fn decided_by(&self) -> Option<&Name> {
+        let parts = self.parts.iter().flat_map(|parts| parts.values());
+        self.set_by.as_ref().or_else(|| parts.filter_map(|part| part.set_by.as_ref()).next())
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue, Scalar};
 use super::files;
+use super::habits;
 use super::language;
 use super::load::Request;
 use super::merge::{Entries, named_entries};
@@ -80,7 +81,10 @@ impl<'d> Resolver<'d> {
     /// Reads a declaration.
     pub(super) fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
         let Some(keys) = named_entries(&entry.value) else {
-            let help = format!("write `{}: {{ default: … }}`", entry.key);
+            let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+            let word =
+                if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
+            let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
             return self.wrong(entry.value.span, "A declaration is a map.", &help);
         };
         let mut declaration = Declaration {
@@ -99,9 +103,8 @@ impl<'d> Resolver<'d> {
                 "type" => {
                     let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
                     let Some(ty) = ty else {
-                        let known: Vec<&str> = language::names(language::TYPES).collect();
-                        let help = format!("types are: {}", known.join(", "));
-                        return self.wrong(key.value.span, "This is no type.", &help);
+                        self.problems.push(no_type(&key.value));
+                        return None;
                     };
                     declaration.ty = ty;
                 }
@@ -191,6 +194,9 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         };
+        if let Some(span) = given.span {
+            self.scope.var_places.insert(name.clone(), span);
+        }
         if given.by != "default" {
             self.scope
                 .var_origins
@@ -203,10 +209,7 @@ impl<'d> Resolver<'d> {
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
                     .at(place, "")
                     .detail("Whoever can read the files, or their history, can read it.")
-                    .help(format!(
-                        "give it by STEAD_VAR_{}, a variable file or `from_file`",
-                        name.to_uppercase()
-                    )),
+                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
             );
         }
         self.checked(name, declaration, value, &given.by, place)
@@ -214,6 +217,10 @@ impl<'d> Resolver<'d> {
 
     /// Returns what a variable is when nobody gives it a value.
     pub(super) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
+        let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
+        if self.withhold && elsewhere && declaration.ty == VariableType::Secret {
+            return Some(Value::Secret(Secret::withheld()));
+        }
         let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
             (Some(entry), ..) => (self.awaited(name, declaration, entry), &entry.value),
             (None, Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
@@ -264,6 +271,10 @@ impl<'d> Resolver<'d> {
                 span: Some(entry.value.span),
             });
         }
+        if *ty == VariableType::Secret && self.withhold {
+            let value = Ok(Value::Secret(Secret::withheld()));
+            return Some(Given { value, by: "--untrusted".into(), span: None });
+        }
         if let Some(entry) = declaration.awaited {
             let value = self.awaited(name, declaration, entry);
             return Some(Given { value, by: entry.key.clone(), span: Some(entry.value.span) });
@@ -292,6 +303,9 @@ impl<'d> Resolver<'d> {
             && let [entry] = entries.as_slice()
         {
             match entry.key.as_str() {
+                "from_file" | "generate" | "source" if self.withhold => {
+                    return Ok(Value::Secret(Secret::withheld()));
+                }
                 "from_file" => return self.secret_file(ty, &entry.value),
                 "generate" | "source" => return self.awaited(name, declaration, entry),
                 _ => {}
@@ -336,6 +350,10 @@ impl<'d> Resolver<'d> {
                 .at(place, "")
                 .detail(detail)
         };
+        if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
+            // It is checked once it is at hand.
+            return Some(value);
+        }
         let shown = scalar::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
             let words: Vec<String> = declaration.one_of.iter().map(Value::to_string).collect();
@@ -350,10 +368,6 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let Some(check) = declaration.check else { return Some(value) };
-        if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
-            // It is checked once it is at hand.
-            return Some(value);
-        }
         let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
         let program = source.map(|source| self.program(source));
@@ -423,12 +437,39 @@ impl Givers<'_, '_> {
     }
 }
 
+/// Returns the problem of a type that there is not.
+fn no_type(node: &Node) -> Diagnostic {
+    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    let known: Vec<&str> = language::names(language::TYPES).collect();
+    let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+        .at(node.span, "")
+        .detail(format!("`{}` is no type. Types are: {}.", scalar::shown(text), known.join(", ")));
+    match habits::variable_type(text) {
+        Some(right) => problem.help(format!("write `type: {right}`")),
+        None => match nearest(text, known.iter().copied()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+            None => problem.help("write one of these"),
+        },
+    }
+}
+
 fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
-    let upper = name.to_uppercase().replace('-', "_");
-    Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
+    let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
         .at(declaration.entry.key_span, "declared here without a default")
-        .detail(format!("vars.{name} takes {}.", declaration.ty.name()))
-        .help(format!(
-            "give it in one of three ways: `--var {name}=…`, STEAD_VAR_{upper}=…, or a line `{name}: …` in a file given by `--var-file`"
-        ))
+        .detail(format!("vars.{name} takes {}.", declaration.ty.name()));
+    let variable = variable(name);
+    problem.help(match declaration.ty {
+        // Everybody on a machine can read what its commands were given.
+        VariableType::Secret => format!(
+            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; a flag would show it to whoever lists this machine's processes"
+        ),
+        _ => format!(
+            "give it in one of three ways: `--var {name}=…`, {variable}=…, or a line `{name}: …` in a file given by `--var-file`"
+        ),
+    })
+}
+
+/// Returns the variable of the process environment that gives a variable its value.
+fn variable(name: &str) -> String {
+    format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
 }

@@ -27,6 +27,8 @@ pub struct Fix {
     pub span: Span,
     /// What takes its place.
     pub replacement: String,
+    /// It is surely what was meant: it may be made unasked.
+    pub sure: bool,
 }
 
 /// One problem. The first label is the main one.
@@ -100,10 +102,10 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a safe edit.
+    /// Adds a safe edit that is surely what was meant.
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
-        self.fix = Some(Fix { span, replacement: replacement.into() });
+        self.fix = Some(Fix { span, replacement: replacement.into(), sure: true });
         self
     }
 

@@ -37,6 +37,9 @@ pub enum Secret {
     Awaited(SmolStr),
 }
 
+/// What stands in for a secret that is kept from a run: long enough for whatever asks for a length.
+const WITHHELD: &str = "secrets-are-kept-from-this-plan.";
+
 impl Secret {
     /// Wraps a text.
     #[must_use]
@@ -60,6 +63,18 @@ impl Secret {
             Self::Awaited(text) => Some(text),
             _ => self.expose(),
         }
+    }
+
+    /// Returns what stands in for a secret that is kept from this run.
+    #[must_use]
+    pub fn withheld() -> Self {
+        Self::Awaited(WITHHELD.into())
+    }
+
+    /// Tells whether the text, or a part of it, is kept from this run: it counts as what is in use.
+    #[must_use]
+    pub fn is_withheld(&self) -> bool {
+        matches!(self, Self::Awaited(text) if text.contains(WITHHELD))
     }
 
     /// Tells whether the text is not at hand yet.

@@ -178,6 +178,7 @@ fn is_taken_away(difference: &Difference<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
+/// Returns where a value was written and what decided it; of an entry of a map, its own place.
 fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
     let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
     (place(survey, span), set_by.cloned())

@@ -62,7 +62,10 @@ pub fn why(values: &[Resolved], style: Style) -> String {
             page.line(Line::indent(2).say(format!("{word} at {}", shown(place))));
         }
         if let Some(by) = &value.by {
-            page.line(Line::indent(2).say(format!("the value is that of {by}")));
+            // A variable says itself who gave it.
+            let text =
+                if by.starts_with("set by ") { by.clone() } else { format!("the value is that of {by}") };
+            page.line(Line::indent(2).say(text));
         }
         for (module, place) in &value.calls {
             page.line(Line::indent(2).say(format!("in the module {}", used(module, place.as_ref()))));

@@ -209,3 +209,55 @@ volume: { v: { size: 9 } }
     assert!(told.contains("It is the key in use") && told.contains("volume.stead.yaml"), "{told}");
     assert!(!told.contains("api_key.stead.yaml"), "{told}");
 }
+
+const LINKED: &str = "\
+stead: 1
+stack: story
+project: { p: {} }
+database:
+  main: { engine: postgres, engine_version: 16, plan: pg-1c-2g, storage_gb: 40 }
+app:
+  web: { type: web, repo: a/b, branch: main, port: 80, databases: [$database.main], domains: [a.example.com] }
+use: { m: { source: ./m } }
+";
+
+fn linked() -> Case {
+    let module = "ssh_key: { k: { public_key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKHEChLAFY9VYXIZ0Qk2lBfbPrZrnkRTsBbBjwqSVxSs k\" } }\n";
+    Case::new().file("stead.yaml", LINKED).file("m/stead.yaml", module)
+}
+
+#[test]
+fn what_is_named_by_what_it_refers_to_goes_along() {
+    let case = linked().emulator();
+    case.ok("apply --yes");
+    case.ok("mv database.main database.core --yes").says(&["app.web.databases.core"]);
+    let before = case.cloud().last();
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
+    no_changes(&case);
+    case.edit("stead.yaml", "domains: [a.example.com]", "domains: [$locals.host]");
+    case.edit("stead.yaml", "use:", "locals: { host: a.example.com }\nuse:");
+    no_changes(&case);
+}
+
+#[test]
+fn what_cannot_be_renamed_or_removed_here_is_refused() {
+    let case = linked();
+    let before = text(&case);
+    case.fails(64, "mv m.ssh_key.k m.ssh_key.l --yes").says(&["m/stead.yaml", "by hand"]);
+    case.fails(64, "rm m.ssh_key.k --delete --yes").says(&["m/stead.yaml", "by hand"]);
+    case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
+        .says(&["named by what it says", "domains: { NAME: { domain: … } }"]);
+    case.fails(1, "rm database.main --delete --yes").says(&[
+        "database.main stays",
+        "app.web.databases.main",
+        "stead.yaml:7:",
+    ]);
+    assert_eq!(text(&case), before);
+    case.ok("rm app.web.domains.a-example-com --delete --yes");
+    assert!(
+        text(&case).contains("domains: []") || !text(&case).contains("a.example.com]"),
+        "{}",
+        text(&case)
+    );
+}

@@ -195,3 +195,95 @@ environments: { dev: { default: true }, prod: { vars: { most: 30 } } }
     case.ok("validate");
     case.fails(4, "plan --cloud local").says(&["cost: Nothing costs."]);
 }
+
+const WHYS: &str = "\
+stead: 1
+stack: whys
+project: { p: {} }
+vars: { most: { type: int, default: 2 }, key: { type: secret } }
+environments: { dev: { default: true, vars: { most: 3 } }, prod: {} }
+locals: { host: a.example.com }
+vpc: { main: { cidr: 10.0.0.0/16 } }
+vm: { web: { for_each: [a, b], template: ubuntu-24.04, plan: std-1c-2g, vpc: $vpc.main } }
+app:
+  web:
+    type: web
+    repo: acme/shop
+    branch: main
+    port: 80
+    domains: [$locals.host]
+    autoscaling: { min_replicas: 1, max_replicas: $vars.most, metric: concurrency, target: 80 }
+    env_vars: { HOST: $locals.host, KEY: $vars.key }
+  worker: { type: worker, repo: $app.web.repo, branch: main, start_command: run }
+";
+
+#[test]
+fn why_a_part_of_a_value_a_variable_or_an_instance_is_what_it_is() {
+    let case = Case::new().file("stead.yaml", WHYS).file("v.yaml", "key: canary-key\n");
+    for (path, words) in [
+        (
+            "app.web.autoscaling.max_replicas",
+            &["= 3", "stead.yaml:16", "vars.most, set by environments.dev"][..],
+        ),
+        ("app.web.autoscaling.target", &["= 80", "stead.yaml:16"]),
+        ("vars.most", &["vars.most = 3", "stead.yaml:5", "set by environments.dev"]),
+        ("vars.key", &["vars.key = (secret)"]),
+        ("locals.host", &["a.example.com", "stead.yaml:6"]),
+        ("vm.web.a.plan", &["vm.web.a.plan = std-1c-2g"]),
+        ("vm.web.plan", &["vm.web.a.plan", "vm.web.b.plan"]),
+        ("app.web.env_vars.HOST", &["app.web.env_vars.HOST = a.example.com", "stead.yaml:17"]),
+        ("app.worker.repo", &["app.worker.repo = acme/shop"]),
+        ("app.web.domains", &["app.web.domains.a-example-com.domain"]),
+    ] {
+        let run = case.ok(&format!("render --var-file v.yaml --why {path}"));
+        run.says(words);
+        assert!(!run.all().contains("canary"), "{path}");
+    }
+    let plain = case.ok("render --var-file v.yaml --why app.web.autoscaling.target");
+    assert!(!plain.all().contains("vars.most"), "{}", plain.all());
+    case.ok("eval --var-file v.yaml $app.worker.repo").says(&["acme/shop"]);
+    case.fails(1, "render --var-file v.yaml --why vars.mots").says(&["Did you mean vars.most?"]);
+}
+
+#[test]
+fn what_another_environment_alone_has_is_checked_too() {
+    let stack = "\
+stead: 1
+stack: two
+environments: { dev: { default: true }, prod: {} }
+vpc:
+  main: { cidr: 10.0.0.0/16 }
+volume:
+  v: { when: \"${env == 'prod'}\", size: $vpc.main.cidr }
+  w: { when: \"${env == 'prod'}\", size: 10, vm: $vm.nope }
+";
+    let case = Case::new().file("stead.yaml", stack);
+    case.fails(1, "validate").says(&[
+        "stead.yaml:7",
+        "In the environment prod",
+        "stead.yaml:8",
+        "2 errors",
+    ]);
+    let told = case.fails(1, "validate --output json").json();
+    assert_eq!(told["diagnostics"].as_array().unwrap().len(), 2);
+    case.ok("validate -e dev");
+    case.edit("stead.yaml", "$vpc.main.cidr", "10");
+    case.edit("stead.yaml", ", vm: $vm.nope", "");
+    case.ok("validate").says(&["two/dev is valid"]);
+}
+
+#[test]
+fn only_what_is_sure_is_mended_and_in_the_syntax_of_the_file() {
+    let case = Case::new().file(
+        "stead.kdl",
+        "stead 1\nstack mended\nvpc main cidr=\"10.0.0.1/16\" { lifecycle { protcet #true; }; }\nvpc other cidr=\"10.1.0.0/16\" protect=#true\n",
+    );
+    case.fails(1, "validate --fix --yes").says(&["lifecycle protect=#true"]);
+    let text = std::fs::read_to_string(case.path("stead.kdl")).unwrap();
+    for kept in ["cidr=\"10.0.0.0/16\"", "protect #true", "cidr=\"10.1.0.0/16\" protect=#true"] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+    let case =
+        Case::new().file("stead.yaml", "stead: 1\nstack: unsure\nvpk: { main: { cidr: 10.0.0.0/16 } }\n");
+    case.fails(1, "validate --fix --yes").says(&["nothing that is safe to mend", "did you mean `vpc`?"]);
+}

@@ -167,3 +167,37 @@ fn the_kernel_sees_one_program_one_host_and_no_write() {
     }
     assert!(connected > 0 && text.contains("openat2"), "the trace saw the run");
 }
+
+/// Secrets are kept from such a plan: each counts as the one that is in use.
+#[test]
+fn a_plan_does_without_the_secrets() {
+    let stack = "\
+stead: 1
+stack: shop
+project: { p: {} }
+vars:
+  given: { type: secret }
+  kept: { type: secret, from_file: ./kept }
+  asked: { type: secret, source: vault }
+  made: { type: secret, generate: 32, deliver_secret: { file: ./made } }
+app:
+  web:
+    type: web
+    repo: a/b
+    branch: main
+    port: 80
+    env_vars: { A: $vars.given, B: \"x-${vars.kept}\", C: $vars.made, D: plain }
+outputs: { asked: \"${vars.asked}\" }
+";
+    let case = Case::new().file("stead.yaml", stack).file("kept", "canary-kept").emulator();
+    let mut apply = case.command("apply --yes");
+    apply.env("STEAD_VAR_GIVEN", "canary-given").env("STEAD_VAR_ASKED", "canary-asked");
+    assert_eq!(Run::of(&apply.output().unwrap()).code, 0);
+    case.ok("plan --untrusted").says(&["No changes"]);
+    case.edit("stead.yaml", "D: plain", "D: other, E: $vars.given");
+    let run = case.ok("plan --untrusted");
+    run.says(&["env_vars.D", "env_vars.E"]);
+    for never in ["env_vars.A", "env_vars.B", "env_vars.C", "canary", "kept-from"] {
+        assert!(!run.all().contains(never), "{never}: {}", run.all());
+    }
+}

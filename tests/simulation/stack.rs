@@ -16,14 +16,7 @@ const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
 pub fn setting(expression: Expression) -> Setting {
-    Setting {
-        expression,
-        span: NOWHERE,
-        set_by: None,
-        directory: None,
-        exclusive: false,
-        parts: BTreeMap::new(),
-    }
+    Setting { expression, span: NOWHERE, set_by: None, parts: None, directory: None, exclusive: false }
 }
 
 /// Builds a stack, one resource after the other.
@@ -119,6 +112,7 @@ impl Builder {
             awaited: BTreeMap::new(),
             reads: String::new(),
             evaluated: None,
+            named: BTreeMap::new(),
             sources,
         }
     }

@@ -102,7 +102,12 @@ fn written<'p>(
     let Some((resource, setting)) = resource.zip(setting) else {
         return Err(Failure::new(Exit::Failed, format!("{wanted} is not written in the configuration")));
     };
-    if let Some(origin) = setting.origin(drift.path.as_deref().unwrap_or_default()).1 {
+    let within = drift.path.as_deref().and_then(|path| path.split_once('.'));
+    let origin = match within {
+        Some((_, within)) => setting.part(within).1,
+        None => setting.decided_by(),
+    };
+    if let Some(origin) = origin {
         return Err(Failure::new(Exit::Failed, format!("{wanted} is decided by {origin}"))
             .help("Change it there: a plain value in its place would cut that tie."));
     }

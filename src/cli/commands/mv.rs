@@ -1,5 +1,7 @@
 //! `stead mv`: another name for a resource: its block, what refers to it, and the `moved` entry.
 
+use std::collections::BTreeSet;
+
 use crate::cli::args::Mv;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
@@ -23,6 +25,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
     let begun = Project::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);
     let block = block(&begun, from)?;
+    if let Some((collection, attribute)) = listed(&begun.project.stack, from) {
+        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says")).help(format!(
+            "To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`."
+        )));
+    }
     fits(&begun.project.stack, from, to)?;
     let redirect = Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())]);
     let mut own = vec![Edit::Rename(Path::of(from.as_str()), to.last().into()), redirect.clone()];
@@ -36,16 +43,49 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
         let own = own.as_slice();
         edits.make(file, if file == block.file { own } else { std::slice::from_ref(&redirect) })?;
     }
-    let (before, after) = (begun.project.stack.resources.len(), edits.read()?.resources.len());
-    if before != after {
-        return Err(Failure::new(Exit::Failed, format!("{before} resources would become {after}"))
+    let (before, after) = (&begun.project.stack, edits.read()?);
+    let carried = carried(before, &after, from, to);
+    let (count, kept) = (before.resources.len(), after.resources.len());
+    if count != kept || carried.is_none() {
+        return Err(Failure::new(Exit::Failed, format!("{count} resources would become {kept} others"))
             .help("Nothing was written. Rename it by hand, and write the `moved` entry."));
     }
+    let carried = carried.unwrap_or_default().into_iter().map(|(from, to)| {
+        let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
+        Edit::Append(Path::of("moved"), Literal::map(entry))
+    });
+    edits.make(block.file, &carried.collect::<Vec<_>>())?;
     if !edits.settle(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows the move");
     Ok(Exit::Done)
+}
+
+/// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
+/// `None` when something would be lost.
+fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Option<Vec<(Address, Address)>> {
+    let moved = |address: &Address| match address.as_str().strip_prefix(from.as_str()) {
+        Some("") => to.clone(),
+        Some(rest) if rest.starts_with('.') => to.join(&rest[1..]),
+        _ => address.clone(),
+    };
+    let known: BTreeSet<Address> = before.resources.keys().map(&moved).collect();
+    let mut new: Vec<&Resource> =
+        after.resources.values().filter(|one| !known.contains(&one.address)).collect();
+    let gone = before.resources.values().filter(|one| !after.resources.contains_key(&moved(&one.address)));
+    let mut pairs = Vec::new();
+    for one in gone {
+        let parent = one.parent.as_ref().map(&moved);
+        let is_it = |other: &&Resource| other.kind.name == one.kind.name && other.parent == parent;
+        let at = new.iter().position(|other| is_it(other))?;
+        let other = new.remove(at);
+        if new.iter().any(is_it) {
+            return None;
+        }
+        pairs.push((one.address.clone(), other.address.clone()));
+    }
+    new.is_empty().then_some(pairs)
 }
 
 /// A block that is to be edited.
@@ -84,12 +124,27 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
         )
         .help("Change its key where `for_each` takes it from; the plan then tells the entry to write."));
     }
+    if begun.files.get(resource.span.source).is_none() {
+        let place = stack.sources.place(resource.span).map(|place| place.file).unwrap_or_default();
+        let text = format!("{address} is declared in {place}, which is no file of this stack alone");
+        return Err(Failure::new(Exit::Usage, text).help(
+            "Change it there by hand, and write the `moved` or `removed` entry in a file of this stack.",
+        ));
+    }
     let own = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);
     let name = own.map(|_| match resource.key {
         Some(_) => Name::new(format!("{}-${{each.key}}", address.last())),
         None => Name::new(address.last()),
     });
     Ok(Found { file: resource.span.source, name })
+}
+
+/// Returns the collection and the attribute of a resource that is a plain entry of a list.
+pub(super) fn listed(stack: &Stack, address: &Address) -> Option<(&'static str, &'static str)> {
+    let resource = stack.resources.get(address)?;
+    let (attribute, (_, collection)) = (resource.kind.plain_entry?, resource.kind.child_of()?);
+    let is_plain = resource.attributes.get(attribute).is_some_and(|setting| setting.span == resource.span);
+    is_plain.then_some((collection, attribute))
 }
 
 fn fits(stack: &Stack, from: &Address, to: &Address) -> Result<(), Failure> {

@@ -4,14 +4,18 @@ use crate::cli::args::Render;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+use crate::config::configured::configured;
 use crate::config::stack::{Resource, Setting, Stack};
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::expression::Expression;
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::report::json;
 use crate::report::resolved::{self, Resolved};
+
+/// The attribute that a block's own name stands for.
+const NAME: &str = "name";
 
 /// How many paths a suggestion is looked for among.
 const MOST_CANDIDATES: usize = 2000;
@@ -24,14 +28,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
     let project = session.open()?;
     let mut values = values(&project.stack);
     if let Some(path) = &args.why {
-        let path = path.trim_start_matches('$');
-        let within = |value: &Resolved| {
-            value.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        if !values.iter().any(within) {
-            return Err(nothing_at(path, &values));
-        }
-        values.retain(within);
+        values = at(&project.stack, values, path.trim_start_matches('$'))?;
     }
     let ui = &session.ui;
     if ui.json {
@@ -44,13 +41,106 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-fn nothing_at(path: &str, values: &[Resolved]) -> Failure {
+/// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
+/// map, of a variable or local.
+fn at(stack: &Stack, values: Vec<Resolved>, path: &str) -> Result<Vec<Resolved>, Failure> {
+    let below = |way: &str, path: &str| {
+        way.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let within: Vec<Resolved> = values.iter().filter(|value| below(&value.path, path)).cloned().collect();
+    if !within.is_empty() {
+        return Ok(within);
+    }
+    let mut found = Vec::new();
+    for resource in stack.resources.values() {
+        for (name, setting) in &resource.attributes {
+            let own = format!("{}.{name}", resource.address);
+            let of_block = resource.key.as_ref().and_then(|key| {
+                let block = resource.address.as_str().strip_suffix(key.as_str())?;
+                Some(format!("{block}{name}"))
+            });
+            for whole in [Some(own.as_str()), of_block.as_deref()].into_iter().flatten() {
+                let Some(rest) = path.strip_prefix(whole) else { continue };
+                found.extend(part(stack, value(stack, resource, name, setting), setting, rest));
+            }
+        }
+    }
+    for (name, setting) in &stack.named {
+        if let Some(rest) = path.strip_prefix(name.as_str()) {
+            found.extend(part(stack, named(stack, name, setting), setting, rest));
+        }
+    }
+    let output = |value: &&Resolved| value.path.starts_with("outputs.");
+    for value in values.iter().filter(output) {
+        if let Some(rest) = path.strip_prefix(value.path.as_str()) {
+            found.extend(drill(&value.value, rest).map(|inner| Resolved {
+                path: path.to_owned(),
+                value: inner.clone(),
+                ..value.clone()
+            }));
+        }
+    }
+    if found.is_empty() { Err(nothing_at(path, &values, stack)) } else { Ok(found) }
+}
+
+/// Returns the part of a value that the rest of a path leads to, with its own place.
+fn part(stack: &Stack, whole: Resolved, setting: &Setting, rest: &str) -> Option<Resolved> {
+    let inner = drill(&whole.value, rest)?.clone();
+    let within = rest.trim_start_matches('.');
+    if within.is_empty() {
+        return Some(whole);
+    }
+    let (span, by) = setting.part(within);
+    Some(Resolved {
+        path: format!("{}.{within}", whole.path),
+        value: inner,
+        place: stack.sources.place(span),
+        by: by.map(ToString::to_string),
+        ..whole
+    })
+}
+
+/// Follows the rest of a path, `.a.b`, into maps and lists.
+fn drill<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
+    if rest.is_empty() {
+        return Some(value);
+    }
+    let rest = rest.strip_prefix('.')?;
+    match value {
+        // A key may hold dots itself.
+        Value::Map(map) => {
+            map.iter().find_map(|(key, inner)| drill(inner, rest.strip_prefix(key.as_str())?))
+        }
+        Value::List(items) => {
+            let (number, more) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+            drill(items.get(number.parse::<usize>().ok()?)?, more)
+        }
+        _ => None,
+    }
+}
+
+/// Returns a variable or a local.
+fn named(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
+    let given = format!("{name}, ");
+    let by = setting.set_by.as_ref().map(|by| by.strip_prefix(given.as_str()).unwrap_or(by).to_owned());
+    Resolved {
+        path: name.to_owned(),
+        value: shown(&configured(stack, &setting.expression)),
+        place: stack.sources.place(setting.span),
+        by,
+        default: false,
+        calls: Vec::new(),
+    }
+}
+
+fn nothing_at(path: &str, values: &[Resolved], stack: &Stack) -> Failure {
     let failure = Failure::new(Exit::Failed, format!("there is nothing at {path}"));
     let known = values.iter().map(|value| value.path.as_str()).take(MOST_CANDIDATES);
     let addresses = values.iter().map(|value| value.path.rsplit_once('.').map_or("", |(path, _)| path));
-    match nearest(path, known.chain(addresses.take(MOST_CANDIDATES))) {
+    let named = stack.named.keys().map(Name::as_str);
+    match nearest(path, known.chain(addresses.take(MOST_CANDIDATES)).chain(named)) {
         Some(near) => failure.help(format!("Did you mean {near}?")),
-        None => failure.help("Name a resource or one of its attributes: stead render lists them all."),
+        None => failure.help("Name a resource, one of its attributes, a variable or a local: stead render lists the resources."),
     }
 }
 
@@ -65,7 +155,7 @@ fn values(stack: &Stack) -> Vec<Resolved> {
     for (name, output) in &stack.outputs {
         found.push(Resolved {
             path: format!("outputs.{name}"),
-            value: shown(&output.expression),
+            value: shown(&configured(stack, &output.expression)),
             place: stack.sources.place(output.span),
             by: None,
             default: false,
@@ -78,10 +168,10 @@ fn values(stack: &Stack) -> Vec<Resolved> {
 fn value(stack: &Stack, resource: &Resource, name: &str, setting: &Setting) -> Resolved {
     Resolved {
         path: format!("{}.{name}", resource.address),
-        value: shown(&setting.expression),
+        value: shown(&configured(stack, &setting.expression)),
         place: stack.sources.place(setting.span),
-        by: setting.set_by.as_ref().map(ToString::to_string),
-        default: setting.span == resource.span,
+        by: setting.decided_by().map(ToString::to_string),
+        default: name == NAME && setting.span == resource.span,
         calls: calls(stack, &resource.address),
     }
 }

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use crate::cli::args::Validate;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files::{self, StackFiles};
-use crate::cli::project::Project;
+use crate::cli::files::{self, StackFiles, Trust};
+use crate::cli::project::{self, Project};
 use crate::cli::reports;
 use crate::cli::rewriting::{self, Rewrite};
 use crate::cli::session::Session;
-use crate::config::load::Rejected;
+use crate::cli::settings::Settings;
+use crate::config::codes;
+use crate::config::load::{self, Rejected};
+use crate::kinds::REGISTRY;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
 use crate::plan::offline;
@@ -28,23 +31,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         fix(session, args).await?;
     }
     let opened = session.open().and_then(|project| judged(session, project));
-    match &opened {
-        Ok(project) => {
-            let found = (project.warnings.as_slice(), &project.stack.sources);
-            reports::problems(session, &args.reports.wanted, found)?;
-        }
-        Err(Failure { rejected: Some(rejected), .. }) => {
-            let found = (rejected.diagnostics.as_slice(), &rejected.sources);
-            reports::problems(session, &args.reports.wanted, found)?;
-        }
-        Err(_) => {}
+    let opened = everywhere(session, opened);
+    if let Some(found) = found(&opened) {
+        reports::problems(session, &args.reports.wanted, found)?;
     }
     if session.ui.json {
-        let (diagnostics, sources) = match &opened {
-            Ok(project) => (&project.warnings, &project.stack.sources),
-            Err(Failure { rejected: Some(rejected), .. }) => (&rejected.diagnostics, &rejected.sources),
-            Err(_) => return opened.map(|_| Exit::Done),
-        };
+        let Some((diagnostics, sources)) = found(&opened) else { return opened.map(|_| Exit::Done) };
         session.ui.out(&json::diagnostics(diagnostics, sources));
         let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
         return Ok(if failed { Exit::Failed } else { Exit::Done });
@@ -64,6 +56,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// Returns what was found, and the texts that it is about; `None` where nothing could be looked at.
+fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)> {
+    match opened {
+        Ok(project) => Some((&project.warnings, &project.stack.sources)),
+        Err(failure) => {
+            failure.rejected.as_ref().map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources))
+        }
+    }
+}
+
 /// Asks the policies that need nothing of the live world.
 fn judged(session: &Session, project: Project) -> Result<Project, Failure> {
     let denials = offline::denials(&project.stack);
@@ -76,10 +78,70 @@ fn judged(session: &Session, project: Project) -> Result<Project, Failure> {
     Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
 }
 
+/// Adds what is wrong in the other environments: what one of them leaves out, another one has.
+fn everywhere(session: &Session, opened: Result<Project, Failure>) -> Result<Project, Failure> {
+    let own: &[Diagnostic] = match &opened {
+        Ok(project) => &project.warnings,
+        Err(Failure { rejected: Some(rejected), .. }) => &rejected.diagnostics,
+        Err(_) => return opened,
+    };
+    let found = elsewhere(session, own)?;
+    if found.is_empty() {
+        return opened;
+    }
+    match opened {
+        Ok(project) => {
+            let warnings = project.warnings.into_iter().filter(|_| session.ui.json);
+            let diagnostics = warnings.chain(found).collect();
+            Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
+        }
+        Err(mut failure) => {
+            if let Some(rejected) = &mut failure.rejected {
+                rejected.diagnostics.extend(found);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Returns the errors of the environments that are not chosen. A value that is given to a variable for one run
+/// may be missing there.
+fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, Failure> {
+    let settings = &session.settings;
+    if settings.env.is_some() {
+        return Ok(Vec::new());
+    }
+    let read = files::read_stack(&settings.dir)?;
+    let below = project::below(&settings.dir, Trust::Full, settings.allow_outside);
+    let Some(peek) = load::peek(REGISTRY, &read.sources, &below) else { return Ok(Vec::new()) };
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for environment in peek.environments.iter().filter(|name| **name != peek.default) {
+        let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
+        let problems = match Project::open(&settings) {
+            // What a policy says of another environment is said when that one is meant.
+            Ok(_) => Vec::new(),
+            Err(Failure { rejected: Some(rejected), .. }) => rejected.diagnostics,
+            Err(failure) => return Err(failure),
+        };
+        for mut problem in problems {
+            let known = |other: &Diagnostic| {
+                other.code == problem.code && other.span() == problem.span() && problem.span().is_some()
+            };
+            let told = own.iter().chain(&found).any(known) || problem.code == codes::MISSING_VARIABLE;
+            if problem.severity == Severity::Error && !told {
+                let place = format!("In the environment {environment}: ");
+                let detail = problem.detail.take().unwrap_or_else(|| format!("{}.", problem.summary));
+                found.push(problem.detail(format!("{place}{detail}")));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Says that some problems can be mended.
 fn hinted(session: &Session, failure: Failure) -> Failure {
     let problems = failure.rejected.as_ref().map(|rejected| rejected.diagnostics.as_slice());
-    if problems.unwrap_or_default().iter().any(|problem| problem.fix.is_some()) {
+    if problems.unwrap_or_default().iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure)) {
         session.next("validate --fix", "mends what is safe to mend");
     }
     failure
@@ -96,7 +158,8 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
     for _ in 0..MOST_ROUNDS {
         let problems = problems(session, &texts)?;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-        let fixes: Vec<&Fix> = problems.iter().filter_map(|problem| problem.fix.as_ref()).collect();
+        let fixes: Vec<&Fix> =
+            problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
         let Some(new) = mended(&texts, &fixes, known <= errors) else { break };
         known = errors;
         texts = new;

@@ -45,13 +45,18 @@ impl<'d> Resolver<'d> {
         }
         self.scope.first_block = self.index.blocks().len();
         self.declare_data(&merged.data);
-        self.declare(merged);
+        let waiting = self.declare(merged);
         let own = self.scope.first_block..self.index.blocks().len();
         for step in ordered.late {
             self.resolve_step(step);
         }
-        let resources = self.resources(own);
-        self.made.extend(resources);
+        // The modules' blocks stand between.
+        let first = self.index.blocks().len();
+        self.declare_waiting(waiting);
+        for blocks in [own, first..self.index.blocks().len()] {
+            let resources = self.resources(blocks);
+            self.made.extend(resources);
+        }
         self.resolve_data(&merged.data);
     }
 

@@ -143,7 +143,7 @@ impl<'d> Resolver<'d> {
                     }
                     waiting => waiting,
                 };
-                Some(Resolved { expression, origin: resolved.origin })
+                Some(Resolved::new(expression, resolved.origin))
             }
             (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
                 let parts: Option<Vec<Resolved>> =
@@ -156,7 +156,7 @@ impl<'d> Resolver<'d> {
                     Some(values) => Expression::Value(ty.gather(values)),
                     None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
                 };
-                Some(Resolved { expression, origin })
+                Some(Resolved::new(expression, origin))
             }
             (NodeValue::Mapping(entries), VariableType::Map(of)) => {
                 let mut parts = BTreeMap::new();
@@ -166,7 +166,7 @@ impl<'d> Resolver<'d> {
                     origin = origin.or(part.origin);
                     parts.insert(entry.key.clone(), part.expression);
                 }
-                Some(Resolved { expression: crate::config::attributes::mapped(parts), origin })
+                Some(Resolved::new(crate::config::attributes::mapped(parts), origin))
             }
             _ => self.fitting(ty.read(node), node.span, frame).map(Resolved::from),
         }

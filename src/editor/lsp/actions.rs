@@ -21,7 +21,7 @@ pub(super) fn actions(workspace: &Workspace, text: &Text, range: Range, checked:
         Some(json!({
             "title": fix.title,
             "kind": "quickfix",
-            "isPreferred": true,
+            "isPreferred": fix.sure,
             "diagnostics": [found.problem],
             "edit": { "changes": changes },
         }))

@@ -40,6 +40,8 @@ pub(super) struct Fix {
     pub(super) file: PathBuf,
     /// The edit.
     pub(super) edit: TextEdit,
+    /// It is surely what was meant.
+    pub(super) sure: bool,
 }
 
 /// What is wrong with a directory's stack or module.
@@ -149,7 +151,12 @@ impl Places<'_> {
         };
         let fix = diagnostic.fix.as_ref().and_then(|fix| {
             let edit = TextEdit { range: self.range(fix.span), new_text: fix.replacement.clone() };
-            Some(Fix { title: title(diagnostic, &fix.replacement), file: self.file(fix.span)?, edit })
+            Some(Fix {
+                title: title(diagnostic, &fix.replacement),
+                file: self.file(fix.span)?,
+                edit,
+                sure: fix.sure,
+            })
         });
         Found { problem, fix }
     }

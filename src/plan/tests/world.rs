@@ -75,6 +75,7 @@ impl World {
                 awaited: BTreeMap::new(),
                 reads: String::new(),
                 evaluated: None,
+                named: BTreeMap::new(),
                 sources,
             },
             ledger: Ledger {
@@ -148,9 +149,9 @@ impl World {
                 expression: Expression::Value(value),
                 span: SPAN,
                 set_by: None,
+                parts: None,
                 directory: None,
                 exclusive: false,
-                parts: BTreeMap::new(),
             },
         );
         self
@@ -529,14 +530,7 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting {
-        expression: expression(value),
-        span: SPAN,
-        set_by: None,
-        directory: None,
-        exclusive: false,
-        parts: BTreeMap::new(),
-    }
+    Setting { expression: expression(value), span: SPAN, set_by: None, parts: None, directory: None, exclusive: false }
 }
 
 pub fn expression(value: &Json) -> Expression {

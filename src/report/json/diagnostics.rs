@@ -88,7 +88,7 @@ fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
         file: problem.span().and_then(|span| file(sources, span)),
         span: problem.span().and_then(|span| range(sources, span)),
         labels: problem.labels.iter().map(label).collect(),
-        fix: problem.fix.as_ref().map(|fix| FixEntry {
+        fix: problem.fix.as_ref().filter(|fix| fix.sure).map(|fix| FixEntry {
             file: file(sources, fix.span),
             span: range(sources, fix.span),
             replacement: &fix.replacement,

@@ -80,7 +80,7 @@ fn references() {
     # crane: { a: { note: $PORT } }
     S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
-    S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env…}` to fill it in, or `$$env` for the text itself
+    S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env}` to fill it in, or `$$env` for the text itself
     # crane: { a: { note: $vars.x } }
     S0209 3:27 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # vars: { office: { default: a } }
@@ -121,7 +121,7 @@ fn expressions() {
         "crane: { a: { note: '${file(\"x\")}' } }",
     ]), @r#"
     # crane: { a: { note: '${1 +}' } }
-    S0214 3:27 an expression cannot be parsed | mismatched input '<EOF>' expecting expression. | for the text itself, write `$${`
+    S0214 3:27 an expression cannot be read | The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
     # crane: { a: { note: '${1' } }
     S0214 3:21 an expression is not closed | `${` begins an expression, and no `}` ends it. | close it with `}`, or write `$${` for the text itself
     # crane: { a: { note: '${1/0}' } }
@@ -185,21 +185,21 @@ fn blocks() {
         "yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }",
     ]), @r#"
     # crain: { a: {} }
-    S0230 3:1 this block is not known | There is no block `crain`. | did you mean `crane`? | fix: crane
+    S0230 3:1 this block is not known | There is no block `crain`. | did you mean `crane`? | fix, unsure: crane
     # gate: { a: {} }
     S0230 3:1 this block is not known | A gate is written inside its yard, under `gates`. | write `yard: { NAME: { gates: { … } } }`
     # policy: { a: {} }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # crane: [a]
-    S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`, or a KDL node with a block
+    S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`
     # crane: { a: 5 }
-    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`, or a KDL node with a block
+    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # crane: { A b: {} }
     S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b` | fix: a_b
     # crane: { a: { tnos: 5 } }
     S0220 3:15 this key is not known | A crane has no `tnos`. | did you mean `tons`? | fix: tons
     # crane: { a: { yard_id: 5 } }
-    S0220 3:15 this key is not known | A crane has no `yard_id`. | did you mean `yard`? | fix: yard
+    S0220 3:15 this key is not known | A crane has no `yard_id`. | write `yard`, which is its name here | fix: yard
     # crane: { a: { zzzzzz: 5 } }
     S0220 3:15 this key is not known | A crane has no `zzzzzz`. | keys are: deliver_secret, depends_on, for_each, key, labels, lifecycle, model, name, next, note, painted, power, project, rig, tags, tons, when, yard, yards
     # crane: { a: { height: 5 } }
@@ -212,7 +212,7 @@ fn blocks() {
     S0224 3:20 this text does not have the form it needs | `10.0.0.1/16` is an address inside the network 10.0.0.0/16. | write 10.0.0.0/16 | fix: 10.0.0.0/16
     # crane: { a: { tons: '5', power: no, painted: yes } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a quoted text. | write 5 without quotes | fix: 5
-    S0225 3:33 this is none of the words it takes | It takes one of on, off, and this is `no`. | did you mean `off`? | fix: off
+    S0225 3:33 this is none of the words it takes | It takes one of on, off, and this is `no`. | write `off` | fix: off
     S0222 3:46 this value has the wrong type | It takes true or false, and this is `yes`. | write true | fix: true
     # crane: { a: { tons: [5], tags: x, rig: { hok: a }, labels: 5 } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a list.
@@ -243,7 +243,7 @@ fn blocks() {
     S0262 3:21 `when` is true or false | This is a whole number. | write an expression such as `${env == 'prod'}`
     # vars: { s: { type: secret } }
     # crane: { a: { when: '${vars.s == "x"}' } }
-    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it in one of three ways: `--var s=…`, STEAD_VAR_S=…, or a line `s: …` in a file given by `--var-file`
+    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it by STEAD_VAR_S, or by a line `s: …` in a file of your own that `--var-file` names; a flag would show it to whoever lists this machine's processes
     # yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }
     S0224 3:42 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
     S0224 3:53 this text does not have the form it needs | `name` defaults to `a-b`. `a-b` is no login: a-z, 0-9 and _, not a digit first. | write a `name`

@@ -116,7 +116,7 @@ fn every_mistake_is_told_once() {
         "removed: [{ from: crane.x, action: forget }, { from: crane.x, action: delete }]",
     ];
     let table = cases.map(|case| format!("# {case}\n{}", yaml(&format!("{YARDS}{case}\n")).problems()));
-    insta::assert_snapshot!(table.join("\n"), @r#"
+    insta::assert_snapshot!(table.join("\n"), @"
     # moved: { from: crane.x, to: crane.one }
     S0290 6:8 a declaration is wrong | `moved` is a list. | write `moved: [{ from: …, to: … }]`
     # moved: [crane.x]
@@ -124,7 +124,7 @@ fn every_mistake_is_told_once() {
     # moved: [{ from: crane.x }]
     S0290 6:9 a declaration is wrong | This entry of `moved` has no `to`. | write `moved: [{ from: …, to: … }]`
     # moved: [{ from: crane.x, two: crane.one, to: crane.one }]
-    S0220 6:26 this key is not known | There is no `two` here. | did you mean `to`? | fix: to
+    S0220 6:26 this key is not known | There is no `two` here. | did you mean `to`? | fix, unsure: to
     # moved: [{ from: $crane.x, to: crane.one }]
     S0290 6:17 a declaration is wrong | It names an address, not what is there: it has no `$`. | write `crane.x` | fix: crane.x
     # moved: [{ from: cranes.x, to: crane.one }]
@@ -173,5 +173,5 @@ fn every_mistake_is_told_once() {
     S0290 6:36 a declaration is wrong | `action` is one of two words. | write `forget` (the object stays live) or `delete` (it goes)
     # removed: [{ from: crane.x, action: forget }, { from: crane.x, action: delete }]
     S0294 6:46 two declarations contradict each other [6:46 said again here] [6:11 said here first] | crane.x is removed twice. | keep one of the two
-    "#);
+    ");
 }

@@ -162,7 +162,7 @@ fn every_mistake_of_a_lookup_has_one_message() {
             "stacks: { net: ../net }\noutputs: { o: $stacks.nat.x, p: $stacks.net }",
         ]
         .map(|text| yaml(text).shared("stacks/net/stead.yaml", "").problems())
-        .join("\n--\n"), @r#"
+        .join("\n--\n"), @"
     S0319 3:9 this is no kind that can be looked up | `data` holds lookups by kind, and `yrd` is none. | did you mean `yard`? | fix: yard
     --
     S0319 3:22 a lookup names no attribute | A yard has no `nam` to be found by. | did you mean `name`? | fix: name
@@ -182,11 +182,11 @@ fn every_mistake_of_a_lookup_has_one_message() {
     S0320 3:24 this names no other stack | It takes a relative path with `/` between its parts. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
     S0320 3:34 this names no other stack | The path leaves the root within which configuration is shared; `--allow-outside` lets it. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
     S0320 3:51 this names no other stack | It takes the directory of a stack, written as it is. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
-    S0220 3:53 this key is not known | There is no `sauce` here. | did you mean `source`? | fix: source
+    S0220 3:53 this key is not known | There is no `sauce` here. | did you mean `source`? | fix, unsure: source
     --
     S0201 4:15 there is no lookup of this name | No block declares stacks.nat. | did you mean `$stacks.net`?
     S0320 4:33 a reference is incomplete | name an output of a stack: `$stacks.NAME.OUTPUT`
-    "#);
+    ");
 }
 
 #[test]

@@ -14,11 +14,14 @@ mod elsewhere;
 mod expressions;
 mod invented;
 mod laws;
+mod lists;
 mod modules;
+mod origins;
 mod policies;
 mod service;
 mod set;
 mod sources;
+mod unused;
 mod variables;
 mod vocabulary;
 mod words;
@@ -229,7 +232,8 @@ fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             text.push_str(&format!(" | {part}"));
         }
         if let Some(fix) = &diagnostic.fix {
-            text.push_str(&format!(" | fix: {}", fix.replacement));
+            let word = if fix.sure { "fix" } else { "fix, unsure" };
+            text.push_str(&format!(" | {word}: {}", fix.replacement));
         }
         text
     };

@@ -242,7 +242,7 @@ fn every_mistake_of_a_module_has_one_message() {
             problems("use: { a: { source: ../../m, with: { size: $use.b.url } }, b: { source: ../../m, with: { size: $use.a.url } } }", &[m]),
             problems("use: { a: { source: ../../m } }", &[("m/stead.yaml", "vars: { n: { default: a } }\ncrane: { c: { for_each: [$vars.n, A] } }")]),
         ]
-        .join("\n"), @r#"
+        .join("\n"), @"
     S0313 3:8 a `use` does not say its module | add `source: ../modules/NAME`, a directory
     S0313 3:21 this directory is no module | `../../none` cannot be read: entity not found. | a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`
     S0312 3:21 a path leaves the root | `../../../x` leads out of what this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`
@@ -261,7 +261,7 @@ fn every_mistake_of_a_module_has_one_message() {
     S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0207 3:11 modules are given what they give [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that uses none of the others
     S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | use short keys, and put the text into the values of a map: `{ key: value }`
-    "#);
+    ");
 }
 
 #[test]

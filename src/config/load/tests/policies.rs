@@ -58,9 +58,9 @@ fn every_mistake_is_told_once() {
     let table = cases.map(|case| format!("# {case}\n{}", yaml(&format!("{case}\n")).problems()));
     insta::assert_snapshot!(table.join("\n"), @r#"
     # policy: [x]
-    S0236 3:9 a map was expected | `policy` holds named entries. | write `policy: { NAME: … }`, or a KDL node with a block
+    S0236 3:9 a map was expected | `policy` holds named entries. | write `policy: { NAME: … }`
     # policy: { a: x }
-    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`, or a KDL node with a block
+    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # policy: { a: { deny: '${true}' } }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: true, message: m } }
@@ -68,7 +68,7 @@ fn every_mistake_is_told_once() {
     # policy: { a: { deny: '${true', message: m } }
     S0295 3:22 a policy is wrong | `deny` is one expression. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true &&}', message: m } }
-    S0214 3:32 an expression cannot be parsed | mismatched input '<EOF>' expecting expression. | for the text itself, write `$${`
+    S0214 3:32 an expression cannot be read | The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
     # policy: { a: { deny: '${true}', message: [m] } }
     S0295 3:42 a policy is wrong | A `message` is a text. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true}', message: m, reason: x } }

@@ -66,7 +66,7 @@ fn mistakes() {
     ].join("\n"), @r#"
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a set, each entry a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
-    S0250 3:20 a variable's declaration is wrong | This is no type. | types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string)
+    S0250 3:20 a variable's declaration is wrong | `text` is no type. Types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string). | write `type: string`
     S0220 3:14 this key is not known | There is no `typ` here. | did you mean `type`? | fix: type
     S0250 3:12 a variable's declaration is wrong | A declaration is a map. | write `x: { default: … }`
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is `a`.
@@ -83,6 +83,7 @@ fn mistakes() {
     S0252 - this variable is not declared | --var gives a value to `z`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
     S0252 1:1 this variable is not declared | vars0.yaml gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
     S0252 4:30 this variable is not declared | environments.p gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
+    S0298 3:9 nothing uses this variable | No expression and no reference names vars.x. | use it, as in `$vars.x`, or remove it
     S0255 3:37 a secret is written in a file of the stack | Whoever can read the files, or their history, can read it. | give it by STEAD_VAR_X, a variable file or `from_file`
     S0253 3:39 a variable's value has the wrong type | vars.x, set by from_file: `../up` cannot be read: the path leaves the stack's directory: it must be relative, without `..`.
     "#);
