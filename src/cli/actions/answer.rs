@@ -243,7 +243,7 @@ impl Answered<'_> {
     fn hint(&self, view: &View, written: bool) {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden().is_empty() && !ui.json && !ui.ndjson {
-            ui.say(
+            ui.hint(
                 "Secrets are hidden: --show shows them on a terminal, --to FILE writes them for you only.",
             );
         }

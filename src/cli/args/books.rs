@@ -20,6 +20,7 @@ pub struct Lock {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum LockAction {
     /// Say who has it, since when, and for how long; exits with 8 when someone has
+    #[command(after_help = "Example:\n  stead lock status -e prod")]
     Status,
     /// Take it from whoever has it: their open requests are asked about, never repeated
     Break(Break),
@@ -27,6 +28,7 @@ pub enum LockAction {
 
 /// `lock break`.
 #[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
 pub struct Break {
     /// Why; the history keeps it
     #[arg(long, value_name = "TEXT", value_parser = reason)]
@@ -49,6 +51,7 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum HistoryShow {
     /// Show one apply in full
+    #[command(after_help = "Example:\n  stead history show 1")]
     Show {
         /// Its number in the list; 1 is the last one
         number: NonZeroUsize,
@@ -70,6 +73,7 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum StateAction {
     /// List what it owns, without asking the service
+    #[command(after_help = "Example:\n  stead state list --output json")]
     List,
     /// Write it whole, as one document with its own digest
     Pull(Pull),
@@ -78,6 +82,7 @@ pub enum StateAction {
     /// Keep it elsewhere from now on
     Migrate(Migrate),
     /// Check every record, digest and summary that is kept
+    #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
     /// Get back what can be got back of a damaged one
     Repair(Repair),

@@ -45,12 +45,13 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
 }
 
 fn nothing_at(path: &str, values: &[Resolved]) -> Failure {
-    let failure = Failure::new(Exit::Failed, format!("there is nothing at {path}"));
+    let text = format!("no resource or value {path} in this stack");
     let known = values.iter().map(|value| value.path.as_str()).take(MOST_CANDIDATES);
     let addresses = values.iter().map(|value| value.path.rsplit_once('.').map_or("", |(path, _)| path));
     match nearest(path, known.chain(addresses.take(MOST_CANDIDATES))) {
-        Some(near) => failure.help(format!("Did you mean {near}?")),
-        None => failure.help("Name a resource or one of its attributes: stead render lists them all."),
+        Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
+        None => Failure::new(Exit::Usage, text)
+            .help("Name a resource or one of its attributes: stead render lists them all."),
     }
 }
 

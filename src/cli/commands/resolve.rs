@@ -33,13 +33,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     };
     let op = found(&ledger, asked)?;
     let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
-        session.ui.out(&told(&ledger, op));
+        session.ui.out(&if session.ui.json { document(&ledger) } else { told(&ledger, op) });
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let done = record(&connection, &journal, op, &answer).await;
     let address = books::close_after(journal, done).await?;
-    session.ui.say(&format!("Recorded. {address} is no longer frozen."));
+    session.ui.done(&format!("Recorded. {address} is no longer frozen."));
     session.next("plan", "");
     Ok(Exit::Done)
 }
