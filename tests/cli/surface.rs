@@ -249,3 +249,43 @@ fn every_action_takes_yes() {
     written.ok("apply --cloud local --yes");
     written.ok("do stop vm.web --yes --cloud local").says(&["power of vm.web is managed"]);
 }
+
+#[test]
+fn what_a_cluster_claimed_is_the_clusters() {
+    let stack = "stead: 1\nstack: s\ncluster: { jobs: { version: \"1.31\", node_pools: { a: { plan: std-2c-4g, node_count: 2 } } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let cloud = case.cloud();
+    let cluster = cloud.list("/api/v1/k8s/clusters")[0]["id"].as_str().unwrap().to_owned();
+    cloud.mutate("cluster", &cluster, &json!({ "claims": { "data-0": 20 } }));
+    let volume = cloud.list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    let rows = case.ok("ls --unmanaged --output json").json();
+    let rows = rows["unmanaged"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["kind"] == "volume").unwrap();
+    assert_eq!((&row["id"], &row["belongs_to"]), (&json!(volume), &json!("cluster.jobs")));
+    let drift = case.ok("drift --output json").json();
+    assert_eq!(drift["unmanaged"], json!([]), "{drift}");
+    case.fails(1, &format!("import volume.data {volume} --yes")).says(&["belongs to the cluster jobs"]);
+    let all = case.ok("import --all --yes --output json").json();
+    assert!(!all.to_string().contains("volume.data"), "{all}");
+    let left = case.ok("import --all --observe");
+    left.says(&["left out volume", "belongs to the cluster jobs: what runs there claimed it"]);
+    assert!(!case.ok("ls").stdout.contains("volume"), "it is not managed");
+}
+
+#[test]
+fn what_is_taken_over_reads_as_people_write_it() {
+    let case = Case::new().emulator_with(&["--seed", "objects=60"]);
+    std::fs::create_dir(case.path("stack")).unwrap();
+    case.ok("-C stack import --all --yes");
+    let read =
+        |kind: &str| std::fs::read_to_string(case.path(&format!("stack/{kind}.stead.yaml"))).unwrap();
+    let schedules = read("backup_schedule");
+    assert!(schedules.contains("  machine-0-daily:\n    vm: $vm.machine-0\n"), "{schedules}");
+    let (apps, clusters) = (read("app"), read("cluster"));
+    for usual in ["cron_", "port: 8080", "instances: 1", "app-xs"] {
+        assert!(!apps.contains(usual), "{usual}: {apps}");
+    }
+    assert!(!clusters.contains("maintenance"), "{clusters}");
+    case.ok("-C stack plan").says(&["No changes"]);
+}

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::config::print::{Entry, Mark, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Presence, Registry, Type};
+use crate::model::schema::{Attribute, Literal, Presence, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::compare::{is_unset, part_type, same};
@@ -34,6 +34,10 @@ impl<'a> Writer<'a> {
             return None;
         }
         let live = returned(attribute, object)?;
+        let is = |literal: Literal| same(&attribute.ty, &literal.value(), &live);
+        if attribute.presence != Presence::Required && attribute.usual.is_some_and(is) {
+            return None;
+        }
         match attribute.presence {
             Presence::Default(literal) if same(&attribute.ty, &literal.value(), &live) => None,
             Presence::Required => Some(live),
