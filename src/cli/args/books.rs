@@ -54,6 +54,7 @@ pub enum HistoryShow {
     #[command(after_help = "Example:\n  stead history show 1")]
     Show {
         /// Its number in the list; 1 is the last one
+        #[arg(value_parser = number)]
         number: NonZeroUsize,
     },
 }
@@ -146,6 +147,10 @@ pub struct Recover {
     /// Take what is unambiguous without asking, and list the rest
     #[arg(long)]
     pub yes: bool,
+}
+
+fn number(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "it is a number of the list, from 1 on".to_owned())
 }
 
 fn reason(text: &str) -> Result<String, String> {

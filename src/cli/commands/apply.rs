@@ -113,8 +113,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 /// As `run`.
 pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
     if order.yes.is_none() && !session.ui.interactive {
-        return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
-            .help("Say it beforehand: --yes, --yes=create,update, or a saved plan as FILE."));
+        let help = if order.destroy {
+            "Say it beforehand: --yes --confirm STACK, with the stack's name."
+        } else {
+            "Say it beforehand: --yes, --yes=create,update, or a saved plan as FILE."
+        };
+        return Err(Failure::new(Exit::Usage, "nobody is there to say yes").help(help));
     }
     let project = session.open()?;
     confirmed(order, &project)?;

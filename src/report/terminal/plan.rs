@@ -37,7 +37,7 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
         // A declaration that is done changes nothing: who wants to tidy up asks for more.
         notes::lines(&mut page, plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done));
         notes::rulings(&mut page, &plan.policy);
-        let mut first = no_changes(plan, style).unwrapped(style) + "\n";
+        let mut first = no_changes(plan, verbose, style).unwrapped(style) + "\n";
         if verbose {
             first = head(plan, facts, style).unwrapped(style) + "\n" + &first;
             page.lines(drift::lines(&plan.drift, page.style()));
@@ -70,7 +70,7 @@ fn is_empty(plan: &Plan) -> bool {
         && plan.drift.iter().all(|drift| quiet(drift.class))
 }
 
-fn no_changes(plan: &Plan, style: Style) -> Line {
+fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
     let dot = style.sign(Sign::Dot);
     let mut line = Line::indent(0)
         .put(Role::Good, "No changes")
@@ -78,7 +78,7 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
         .say(format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource")))
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
     let done = plan.notes.iter().filter(|note| note.code == NoteCode::Done).count();
-    if done > 0 {
+    if done > 0 && !verbose {
         let verb = if done == 1 { "is" } else { "are" };
         line = line.say(format!(" {dot} {} {verb} done, see -v", words::counted(done, "declaration")));
     }
