@@ -449,7 +449,7 @@ pub struct DriftArgs {
     after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
 )]
 pub struct Resolve {
-    /// The first digits of the question's request; all open questions when left out
+    /// The first digits of the question's request, or its resource; all open questions when left out
     pub operation: Option<String>,
     /// The answer
     #[command(subcommand)]

@@ -81,18 +81,15 @@ impl<'c> Walk<'c> {
 
     /// Takes a flag, as written without its first dash.
     fn flag(&mut self, root: &'c Command, text: &str) {
-        let (name, value) = match text.strip_prefix('-') {
-            Some(long) => match long.split_once('=') {
-                Some((name, value)) => (self.long(root, name), Some(value)),
-                None => (self.long(root, long), None),
-            },
-            None => {
-                let mut letters = text.chars();
-                let arg = letters
-                    .next()
-                    .and_then(|letter| self.all(root).find(|arg| arg.get_short() == Some(letter)));
-                (arg, Some(letters.as_str()).filter(|rest| !rest.is_empty()))
-            }
+        let (name, value) = if let Some(long) = text.strip_prefix('-') {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            (self.long(root, name), value)
+        } else {
+            let mut letters = text.chars();
+            let letter = letters.next();
+            let arg = self.all(root).find(|arg| letter.is_some() && arg.get_short() == letter);
+            (arg, Some(letters.as_str()).filter(|rest| !rest.is_empty()))
         };
         let Some(arg) = name.filter(|arg| arg.get_action().takes_values()) else { return };
         match value {

@@ -22,7 +22,7 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
                 .say(format!("  {}", words::counted(text.lines().count(), "line"))),
         );
         for line in text.lines().filter(|_| full) {
-            page.line(Line::indent(4).say(line));
+            page.row(Line::indent(4).say(line));
         }
     }
     let line = Line::indent(0).put(Role::Good, page.sign(Sign::Adopt)).say(format!(

@@ -76,6 +76,19 @@ fn every_command_has_both_forms_for_programs_or_says_that_it_has_none() {
             assert!(read.is_ok_and(|value| value.is_object()), "{args}: {line}");
         }
     }
+    let fresh = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: s\nvpc: { main: { cidr: 10.0.0.0/16 } }\n")
+        .emulator();
+    fresh.ok("apply --yes");
+    let id = fresh.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
+    let taker = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: t\nvpc: { net: { cidr: 10.0.0.0/16, name: net } }\n");
+    let mut command = taker.command(&format!("import vpc.net {id} --observe --output json"));
+    let cloud = fresh.cloud();
+    let output =
+        command.env("STEAD_API_URL", &cloud.url).env("STEAD_API_KEY", &cloud.key).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["address"], &document["id"]), (&json!("vpc.net"), &json!(id)));
     for args in ["completions bash", "schema stack"] {
         case.fails(64, &format!("{args} --output json")).says(&["takes no --output"]);
         let mut command = case.command(args);
@@ -113,6 +126,7 @@ fn an_address_that_nothing_has_is_answered_alike() {
         "apply --target vm.wbe --yes --cloud local",
         "destroy --target vm.wbe --yes --confirm minimal --cloud local",
         "do reboot vm.wbe --yes --cloud local",
+        "resolve vm.wbe --cloud local",
         "mv vm.wbe vm.other --yes",
         "rm vm.wbe --keep --yes",
     ] {

@@ -302,7 +302,11 @@ impl Importing<'_> {
             Bookkeeping::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
             _ => None,
         });
-        ui.out(&page::adoption(address, id, change, ui.style));
+        ui.out(&if ui.json {
+            json::adoption(address, id, change)
+        } else {
+            page::adoption(address, id, change, ui.style)
+        });
         let (Some(entry), false) = (entry, args.observe) else {
             ui.say("Nothing was written.");
             return Ok(Exit::Done);

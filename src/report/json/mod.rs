@@ -25,5 +25,5 @@ pub use plan::{PlanOptions, plan, plan_to, requests};
 pub use questions::{Asked, questions};
 pub use recovery::recovery;
 pub use shown::Shown;
-pub use takeover::takeover;
+pub use takeover::{adoption, takeover};
 pub use write::{SCHEMA_VERSION, compact, folded, pretty, result};
