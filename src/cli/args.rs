@@ -151,7 +151,7 @@ pub enum Output {
     Text,
     /// One document.
     Json,
-    /// One event a line.
+    /// One event a line where things happen, as apply does; else the document on one line.
     Ndjson,
 }
 
@@ -188,7 +188,7 @@ pub enum Command {
     Render(Render),
     /// Try an expression
     Eval(Eval),
-    /// Tell all about a kind, an attribute, a word of the language or a diagnostic's code
+    /// Tell all about a kind, an attribute, a word of the language, a function or a code
     Explain(Explain),
     /// Draw what waits for what
     Graph(Graph),
@@ -247,7 +247,7 @@ pub enum Command {
     /// Help an editor write stacks: diagnostics, completion, hover, rename (Language Server Protocol)
     #[command(after_help = LSP_HELP)]
     Lsp,
-    /// Write a completion script for a shell: commands, flags, addresses, environments, actions, codes
+    /// Write a completion script for a shell; it knows the stack's addresses, too
     Completions(Completions),
     /// What a completion script asks
     #[command(name = "__complete", hide = true)]

@@ -82,7 +82,7 @@ fn every_command_has_both_forms_for_programs_or_says_that_it_has_none() {
     fresh.ok("apply --yes");
     let id = fresh.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
     let taker = Case::new()
-        .file("stead.yaml", "stead: 1\nstack: t\nvpc: { net: { cidr: 10.0.0.0/16, name: net } }\n");
+        .file("stead.yaml", "stead: 1\nstack: t\nvpc: { net: { cidr: 10.0.0.0/16, name: main } }\n");
     let mut command = taker.command(&format!("import vpc.net {id} --observe --output json"));
     let cloud = fresh.cloud();
     let output =
@@ -301,5 +301,6 @@ fn what_is_taken_over_reads_as_people_write_it() {
         assert!(!apps.contains(usual), "{usual}: {apps}");
     }
     assert!(!clusters.contains("maintenance"), "{clusters}");
+    assert!(!read("database").contains("storage_gb"), "it is what the plans bring along");
     case.ok("-C stack plan").says(&["No changes"]);
 }

@@ -285,6 +285,10 @@ impl Drafter<'_, '_> {
             if self.omitted.attributes.contains_key(&(key.clone(), attribute.name.into())) {
                 continue;
             }
+            if attribute.presence == Presence::Optional && self.writer.comes_along(kind, attribute, object)
+            {
+                continue;
+            }
             let Some(value) = Writer::worth(attribute, object) else { continue };
             // A block is called what its object is called, unless it says otherwise.
             if attribute.name == NAME && value.as_text() == Some(address.last()) {
