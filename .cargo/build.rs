@@ -1,4 +1,4 @@
-//! The build script: asks the linker to keep one of functions that came out the same, a sixteenth of the
+//! The build script: says which commit a published binary is of, and asks the linker to keep one of functions that came out the same, a sixteenth of the
 //! binary. Only where the linker is the one that comes with the compiler, which can do it.
 #![allow(
     clippy::disallowed_methods,
@@ -13,9 +13,34 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=.cargo/build.rs");
-    if env::var("PROFILE").is_ok_and(|profile| profile == "release") && links_with_lld() {
-        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    // Not while it is worked on: every commit would build all of it anew.
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        if links_with_lld() {
+            println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        }
+        if let Some((commit, date)) = commit() {
+            println!("cargo::rustc-env=STEAD_BUILT_COMMIT={commit}");
+            println!("cargo::rustc-env=STEAD_BUILT_DATE={date}");
+        }
     }
+}
+
+/// Returns the commit that is built and its day, where this is a checkout of its own.
+fn commit() -> Option<(String, String)> {
+    let git = |args: &[&str]| {
+        let output =
+            Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    let here = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).canonicalize().ok()?;
+    let root = Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()?;
+    if root != here {
+        return None;
+    }
+    let head = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+    println!("cargo::rerun-if-changed={head}");
+    let (commit, date) = (git(&["rev-parse", "--short=10", "HEAD"])?, git(&["log", "-1", "--format=%cs"])?);
+    Some((commit, date))
 }
 
 /// Tells whether nobody chose another linker than the compiler's own: `rust-lld`, on this target.

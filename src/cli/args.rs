@@ -10,6 +10,8 @@ mod refactor;
 mod report;
 mod rewrite;
 mod schema;
+mod serve;
+mod tells;
 mod test;
 mod understand;
 
@@ -17,7 +19,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub use self::access::{Doctor, Login};
 pub use self::actions::Do;
@@ -31,6 +33,8 @@ pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
+pub use self::serve::{Complete, Completions, Emulator};
+pub use self::tells::Tells;
 pub use self::test::Test;
 pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
 use crate::apply::run::PARALLEL;
@@ -71,7 +75,7 @@ It answers for stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var
 /// Keeps an account on the cloud the way its configuration says.
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(name = "stead", version, after_help = AFTER_HELP, arg_required_else_help = false)]
-#[command(disable_help_subcommand = true, propagate_version = false, max_term_width = 100)]
+#[command(propagate_version = false, max_term_width = 100)]
 pub struct Cli {
     /// Settings of every command.
     #[command(flatten)]
@@ -133,12 +137,13 @@ pub struct Global {
     /// When to use colours [env: STEAD_COLOR] [default: auto]
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
-    /// Say only what is asked for: no hints, no progress [env: STEAD_QUIET]
+    /// No hints and no progress; results and warnings stay [env: STEAD_QUIET]
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say everything: all attributes, all places [env: STEAD_VERBOSE]
-    #[arg(short, long, global = true)]
-    pub verbose: bool,
+    /// Say more: whole values, all places, steps and requests; -vv: times, and what it stands on
+    /// [env: STEAD_VERBOSE]
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
 }
 
 /// How results are written.
@@ -148,7 +153,7 @@ pub enum Output {
     Text,
     /// One document.
     Json,
-    /// One event a line.
+    /// One event a line where things happen, as apply does; else the document on one line.
     Ndjson,
 }
 
@@ -185,7 +190,7 @@ pub enum Command {
     Render(Render),
     /// Try an expression
     Eval(Eval),
-    /// Tell all about a kind, an attribute, a word of the language or a diagnostic's code
+    /// Tell all about a kind, an attribute, a word of the language, a function or a code
     Explain(Explain),
     /// Draw what waits for what
     Graph(Graph),
@@ -227,7 +232,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Show plans, templates and prices; pin their names anew
     Catalog(Catalog),
-    /// Do something once: restart, restore, rotate, look closer
+    /// Do something once: reboot, restore, rotate, look closer
     Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects
     Recover(Recover),
@@ -244,9 +249,13 @@ pub enum Command {
     /// Help an editor write stacks: diagnostics, completion, hover, rename (Language Server Protocol)
     #[command(after_help = LSP_HELP)]
     Lsp,
-    /// Write a completion script for a shell
+    /// Write a completion script for a shell; it knows the stack's addresses, too
     Completions(Completions),
+    /// What a completion script asks
+    #[command(name = "__complete", hide = true)]
+    Complete(Complete),
     /// Show version, commit and schema number
+    #[command(after_help = "Examples:\n  stead version\n  stead version --output json")]
     Version,
 }
 
@@ -462,7 +471,7 @@ pub struct DriftArgs {
     after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
 )]
 pub struct Resolve {
-    /// The first digits of the question's request; all open questions when left out
+    /// The first digits of the question's request, or its resource; all open questions when left out
     pub operation: Option<String>,
     /// The answer
     #[command(subcommand)]
@@ -473,64 +482,23 @@ pub struct Resolve {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Answer {
     /// It made this object, which is the resource's from now on
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…")]
     Adopt {
         /// The live object's id
         id: Name,
     },
     /// It made nothing, or nothing yet: it stays watched for late effects
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 absent")]
     Absent,
     /// Whatever it made is left alone, and not asked about again
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 forget")]
     Forget,
     /// It made this object, which is one too many: the next plan deletes it
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 surplus 5b1e09c2-…")]
     Surplus {
         /// The live object's id
         id: Name,
     },
-}
-
-/// `emulator`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
-)]
-pub struct Emulator {
-    /// Port; 0 takes a free one
-    #[arg(long, default_value_t = 8377)]
-    pub port: u16,
-    /// Address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub bind: std::net::IpAddr,
-    /// Listen beyond this machine, knowing that anyone with the key can reach it
-    #[arg(long)]
-    pub i_know: bool,
-    /// Where its data is [default: .stead, the cloud that --cloud local uses]
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
-    /// Fill a new cloud: shop (what examples/shop makes), objects=N, or an export's file
-    #[arg(long, value_name = "SPEC")]
-    pub seed: Option<String>,
-    /// Inject failures: 'POST /vms=503:10%'; repeatable
-    #[arg(long, value_name = "SPEC")]
-    pub fail: Vec<String>,
-    /// Where the chance of injected failures begins
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub fault_seed: u64,
-    /// Seconds of its clock for each second [default: 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub speed: Option<u32>,
-    /// Limit no rates
-    #[arg(long)]
-    pub no_limiter: bool,
-}
-
-/// `completions`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Example:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead"
-)]
-pub struct Completions {
-    /// The shell
-    pub shell: clap_complete::Shell,
 }
 
 /// What `--yes` agrees to.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
+use super::profile::DEFAULT;
 use super::settings::Variables;
 use crate::ledger::guarded::{Folder, read_bounded};
 use crate::model::address::Name;
@@ -57,8 +58,14 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     fn holds(&self, stored: &StoredKey) -> bool {
-        stored.origin == self.origin && stored.profile.as_ref() == self.profile
+        stored.origin == self.origin && unnamed(stored.profile.as_ref()) == unnamed(self.profile)
     }
+}
+
+/// Returns a profile that was named. The default one is none: a key stays its key when the settings begin to
+/// have a block for it, or cease to.
+fn unnamed(profile: Option<&Name>) -> Option<&Name> {
+    profile.filter(|name| *name != DEFAULT)
 }
 
 /// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
@@ -129,7 +136,7 @@ pub(super) fn path(directory: &Path) -> PathBuf {
 pub(super) fn origins(directory: &Path, profile: Option<&Name>) -> Result<Vec<String>, Failure> {
     let stored = load(directory)?;
     let keys = stored.into_iter().flat_map(|stored| stored.keys);
-    Ok(keys.filter(|key| key.profile.as_ref() == profile).map(|key| key.origin).collect())
+    Ok(keys.filter(|key| unnamed(key.profile.as_ref()) == unnamed(profile)).map(|key| key.origin).collect())
 }
 
 fn save(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
@@ -217,6 +224,20 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert!(forget(&directory, HERE).unwrap() && !forget(&directory, HERE).unwrap());
         assert_eq!((found(&directory, HERE), found(&directory, there).is_some()), (None, true));
+    }
+
+    #[test]
+    fn the_default_profile_is_the_same_with_and_without_a_block_of_settings() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let default = Name::new("default");
+        let named = Place { profile: Some(&default), ..HERE };
+        store(&directory, HERE, "first").unwrap();
+        assert_eq!(found(&directory, named).as_deref(), Some("first"));
+        store(&directory, named, "second").unwrap();
+        assert_eq!(found(&directory, HERE).as_deref(), Some("second"), "one key, not two");
+        assert_eq!(origins(&directory, Some(&default)).unwrap(), [HERE.origin]);
+        assert!(forget(&directory, HERE).unwrap() && !forget(&directory, named).unwrap());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, Global, Output, overview};
+use super::args::{Cli, Command, Global, Output, Tells, overview};
 use super::commands;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -53,20 +53,31 @@ fn run() -> Exit {
     if let Some(Command::Plan(args)) = &cli.command {
         settings.trust(!args.untrusted);
     }
+    let programs = settings.output != Output::Text;
+    let tells = cli.command.as_ref().map_or(Tells::Text, Command::tells);
+    let asked = cli.global.output.is_some_and(|output| output != Output::Text);
+    if asked && cli.command.is_some() && tells == Tells::Text {
+        Ui::complain("error: this command has one form only, and takes no --output");
+        Ui::complain("  Leave it out. STEAD_OUTPUT does not concern this command.");
+        return Exit::Usage;
+    }
+    let lines = settings.output == Output::Ndjson && tells != Tells::Text;
     let ui = Ui {
         style: terminal.output_style(settings.color),
         message_style: terminal.error_style(settings.color),
-        json: settings.output == Output::Json,
-        ndjson: settings.output == Output::Ndjson,
+        json: programs && tells != Tells::Text && !(lines && tells == Tells::Events),
+        ndjson: lines && tells == Tells::Events,
+        one_line: lines,
         quiet: settings.quiet,
         verbose: settings.verbose,
+        very_verbose: settings.very_verbose,
         interactive: terminal.input && terminal.error && !settings.no_input,
         live: terminal.is_live(settings.ci),
         shows: terminal.output,
     };
     let Some(command) = cli.command else {
         ui.out(overview());
-        return Exit::Done;
+        return Exit::Usage;
     };
     let variables = &terminal.variables;
     let session = Session { who: who::am_i(variables), commit: who::commit(variables), settings, ui, slip };
@@ -135,6 +146,7 @@ fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>
         Command::Test(args) if !args.watch => commands::test::run(session, args),
         Command::Show(args) => commands::show::run(session, args),
         Command::Schema(args) => Ok(commands::schema::run(session, args)),
+        Command::Complete(args) => Ok(commands::complete::run(session, args)),
         Command::Completions(args) => Ok(commands::completions::run(session, args)),
         Command::Lsp => commands::lsp::run(session),
         Command::Logout => commands::login::logout(session),
@@ -183,6 +195,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Why(_)
             | Command::Show(_)
             | Command::Schema(_)
+            | Command::Complete(_)
             | Command::Completions(_)
             | Command::Logout
             | Command::Lsp

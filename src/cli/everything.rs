@@ -11,11 +11,13 @@ use super::failure::Failure;
 use super::project::Project;
 use super::reading::World;
 use super::session::Session;
+use crate::cloud::ask::Ask;
 use crate::cloud::client::ReadError;
+use crate::cloud::path::fill_all;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::address::Name;
-use crate::model::schema::{Attribute, Kind};
+use crate::model::schema::{Attribute, Kind, Method};
 use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
 use crate::plan::make;
@@ -35,6 +37,45 @@ pub(super) fn in_use(snapshot: &Snapshot, opens: impl Fn(&str) -> bool) -> BTree
     });
     let why = "It is the key in use, or begins like it: a change of it could lock you out.";
     used.map(|object| (object.key(), why.to_owned())).collect()
+}
+
+/// Returns the objects that have come into being by what runs in others, each with the one that it belongs to. A
+/// list that the key may not read says nothing.
+///
+/// # Errors
+/// When the service does not answer.
+pub(super) async fn claimed(
+    connection: &Connection,
+    snapshot: &Snapshot,
+) -> Result<BTreeMap<ObjectKey, ObjectKey>, Failure> {
+    let mut found = BTreeMap::new();
+    for (kind, (made, path)) in REGISTRY.top_level().filter_map(|kind| Some((kind, kind.claims?))) {
+        if snapshot.of_kind(made).next().is_none() {
+            continue;
+        }
+        for owner in snapshot.of_kind(kind.name) {
+            let path = fill_all(path, |name| (name == "id").then_some(owner.id.as_str()));
+            let path = path.map_err(anyhow::Error::from)?;
+            let ask = Ask { method: Method::Get, path, query: Vec::new(), project: None, body: None };
+            let rows = match connection.client.ask_rows(&ask, |_| false).await {
+                Ok(rows) => rows.unwrap_or_default(),
+                // It went meanwhile, or the key may not look into it.
+                Err(ReadError::Refused { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let ids = rows.iter().filter_map(|row| row.get("id")?.as_str().map(Name::new));
+            let key = |id| ObjectKey { kind: Name::new_static(made), parent: None, id };
+            found.extend(ids.map(|id| (key(id), owner.key())));
+        }
+    }
+    Ok(found)
+}
+
+/// Says of what was claimed why it is left alone.
+pub(super) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
+    let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
+    let name = name.and_then(Value::as_text).unwrap_or(&owner.id);
+    format!("It belongs to the {} {name}: what runs there claimed it.", owner.kind)
 }
 
 /// Reads everything that there is, besides what the stack needs. A list that the key may not read is left

@@ -1,11 +1,13 @@
 //! The commands: each wires the floors below and prints.
 
 mod actions;
+mod addresses;
 pub mod args;
 mod awaited;
 mod backend;
 mod books;
 mod commands;
+mod completing;
 mod connect;
 pub mod consent;
 mod credentials;

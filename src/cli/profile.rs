@@ -146,7 +146,10 @@ impl Profiles {
         let Some(name) = name else {
             return Ok(self.all.get(DEFAULT).cloned().unwrap_or_default());
         };
-        self.all.get(name).cloned().ok_or_else(|| {
+        // It is there without being written.
+        let unwritten =
+            || (name == DEFAULT).then(|| Profile { name: Some(name.clone()), ..Profile::default() });
+        self.all.get(name).cloned().or_else(unwritten).ok_or_else(|| {
             let near = nearest(name, self.all.keys().map(Name::as_str));
             let help = match near {
                 Some(near) => format!("; did you mean `{near}`?"),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use futures_util::try_join;
 
+use super::addresses;
 use super::awaited::{self, Secrets};
 use super::books;
 use super::connect::Connection;
@@ -70,7 +71,7 @@ pub(super) async fn world(
 /// Reads the live world and makes the plan of a stack.
 ///
 /// # Errors
-/// When the service refuses a read or does not answer.
+/// When the plan is limited to what nothing has, or the service refuses a read or does not answer.
 pub(super) async fn plan(
     connection: &Connection,
     project: &Project,
@@ -78,6 +79,7 @@ pub(super) async fn plan(
     options: &Options,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
+    addresses::check(project, ledger, options)?;
     let adopts = !options.adopt.is_empty() || !project.stack.declarations.imports.is_empty();
     let undelivered = delivery::undelivered(project, ledger);
     let options = &if adopts {

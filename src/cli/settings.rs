@@ -83,8 +83,10 @@ pub struct Settings {
     pub color: ColorChoice,
     /// No hints, no progress.
     pub quiet: bool,
-    /// All attributes, all places.
+    /// All attributes, all places, all steps.
     pub verbose: bool,
+    /// And all that stands beneath.
+    pub very_verbose: bool,
 }
 
 /// Which service.
@@ -183,6 +185,11 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
     let profile =
         profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
     let set = |name| switch(variables, name);
+    let level = match (flags.verbose, flags.quiet, text("STEAD_VERBOSE").as_deref()) {
+        (0, false, Some("2")) => 2,
+        (0, false, Some(_)) => u8::from(set("STEAD_VERBOSE")?),
+        (level, ..) => level,
+    };
     let ci = set("CI")?;
     let mut vars = BTreeMap::new();
     for (name, value) in flags.vars {
@@ -229,8 +236,9 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
         color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
-        quiet: flags.quiet || (!flags.verbose && set("STEAD_QUIET")?),
-        verbose: flags.verbose || (!flags.quiet && set("STEAD_VERBOSE")?),
+        quiet: flags.quiet || (flags.verbose == 0 && set("STEAD_QUIET")?),
+        verbose: level > 0,
+        very_verbose: level > 1,
     })
 }
 
@@ -398,6 +406,12 @@ mod tests {
         assert_eq!(settings.var_files, [PathBuf::from("a.yaml")]);
         assert_eq!(settings.api_key, Some(Secret::new("key")));
         assert!(settings.ci && settings.no_input && settings.verbose);
+        assert!(!settings.very_verbose);
+        let levels = [("2", true, true), ("1", true, false), ("0", false, false)];
+        for (text, verbose, very) in levels {
+            let settings = merge(Global::default(), &variables(&[("STEAD_VERBOSE", text)])).unwrap();
+            assert_eq!((settings.verbose, settings.very_verbose), (verbose, very), "{text}");
+        }
         let flags = Global {
             env: Some("dev".into()),
             output: Some(Output::Text),

@@ -102,7 +102,7 @@ impl<'a, K: Clock> Telling<'a, K> {
 
     fn say(&self, line: Option<String>) {
         if let Some(line) = line {
-            self.ui.say(&line);
+            self.ui.hint(&line);
         }
     }
 

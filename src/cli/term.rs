@@ -79,7 +79,12 @@ impl Terminal {
             Some((columns, _)) if is_terminal => columns,
             _ => self.number("COLUMNS").unwrap_or(DEFAULT_WIDTH),
         };
-        Style { colour, width: width.clamp(Style::NARROWEST, 1000), unicode: self.is_unicode() }
+        Style {
+            colour,
+            width: width.clamp(Style::NARROWEST, 1000),
+            unicode: self.is_unicode(),
+            whole_rows: !is_terminal,
+        }
     }
 
     fn is_dumb(&self) -> bool {
@@ -161,6 +166,12 @@ mod tests {
             |given: &[(&str, &str)]| terminal(true, given).output_style(ColorChoice::Auto).unicode;
         assert!(unicode(&[]) && unicode(&[("LANG", "en_US.UTF-8")]));
         assert!(!unicode(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !unicode(&[("TERM", "dumb")]));
+    }
+
+    #[test]
+    fn only_a_terminal_breaks_the_rows_of_a_table() {
+        assert!(terminal(false, &[("COLUMNS", "80")]).output_style(ColorChoice::Auto).whole_rows);
+        assert!(!terminal(true, &[]).output_style(ColorChoice::Auto).whole_rows);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! `Ui`: results to standard output, everything else to standard error, questions on a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 
 use super::failure::Failure;
+use crate::report::json;
 use crate::report::style::Style;
 
 /// How this process talks.
@@ -16,10 +18,14 @@ pub(super) struct Ui {
     pub(super) json: bool,
     /// One JSON event a line.
     pub(super) ndjson: bool,
+    /// Every document is folded to one line.
+    pub(super) one_line: bool,
     /// No hints, no progress.
     pub(super) quiet: bool,
-    /// Everything.
+    /// More than most want.
     pub(super) verbose: bool,
+    /// Everything.
+    pub(super) very_verbose: bool,
     /// Questions can be asked.
     pub(super) interactive: bool,
     /// Progress may redraw lines.
@@ -30,13 +36,28 @@ pub(super) struct Ui {
 
 impl Ui {
     /// Writes a result. A reader that went away (`| head`) is no error.
-    #[expect(clippy::unused_self, reason = "results go through the same door as messages")]
     pub(super) fn out(&self, text: &str) {
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        let folded = if self.one_line { json::folded(text) } else { Cow::Borrowed(text) };
+        let _ = io::stdout().lock().write_all(folded.as_bytes());
     }
 
-    /// Writes a message, unless the user wants none.
+    /// Says what a command that prints nothing else has done: a message to people, a document to programs.
+    pub(super) fn done(&self, text: &str) {
+        if self.json || self.ndjson {
+            self.out(&json::result(text));
+        } else {
+            self.say(text);
+        }
+    }
+
+    /// Writes a message: what was done, found or left out. Hints and progress go by `hint`.
+    #[expect(clippy::unused_self, reason = "messages go through the same door as hints")]
     pub(super) fn say(&self, text: &str) {
+        Self::complain(text);
+    }
+
+    /// Writes what can be missed, a hint or how things go, unless the user wants none of it.
+    pub(super) fn hint(&self, text: &str) {
         if !self.quiet {
             Self::complain(text);
         }
@@ -50,7 +71,7 @@ impl Ui {
     /// Says what to do next, to people at a terminal.
     pub(super) fn next(&self, text: &str) {
         if !self.json && !self.ndjson {
-            self.say(&format!("next: {text}"));
+            self.hint(&format!("next: {text}"));
         }
     }
 

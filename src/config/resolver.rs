@@ -261,6 +261,7 @@ impl<'d> Resolver<'d> {
             set_by: set_by.cloned(),
             parts: None,
             directory: None,
+            exclusive: false,
         };
         let vars = self.scope.vars.iter().filter_map(|(name, value)| {
             let declared = merged.vars.get(name)?.key_span;

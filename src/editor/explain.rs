@@ -4,14 +4,18 @@
 
 mod code;
 mod examples;
+mod function;
 mod kind;
+mod plan_code;
 mod word;
 
 use serde::Serialize;
 
 pub use self::code::{CodePage, codes};
 pub use self::examples::Example;
+pub use self::function::FunctionPage;
 pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
+pub use self::plan_code::PlanCodePage;
 pub use self::word::WordPage;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{Attribute, Kind, Registry};
@@ -28,6 +32,10 @@ pub enum Page {
     Code(CodePage),
     /// A word or block of the language.
     Word(WordPage),
+    /// A function of expressions.
+    Function(FunctionPage),
+    /// A code that a plan carries.
+    PlanCode(PlanCodePage),
 }
 
 /// Nothing is known of a subject.
@@ -40,7 +48,7 @@ pub struct Unknown {
 }
 
 /// Returns what is known of a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
-/// `lifecycle`.
+/// `lifecycle.protect`, `cidr_subnet`, `data_loss`.
 ///
 /// # Errors
 /// When nothing has this name.
@@ -53,11 +61,16 @@ pub fn explain(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
     let rest: Vec<&str> = steps.collect();
     match registry.kind(first) {
         Some(kind) => within(registry, kind, &rest),
-        None => match word::page(subject) {
-            Some(page) => Ok(Page::Word(page)),
-            None => Err(unknown(registry, subject, first)),
-        },
+        None => other(subject).ok_or_else(|| unknown(registry, subject, first)),
     }
+}
+
+/// Returns what is known of a word, a function or a code of plans, in this order.
+fn other(subject: &str) -> Option<Page> {
+    let bare = subject.trim_start_matches('$');
+    let word = word::page(bare).map(Page::Word);
+    let function = || function::page(bare).map(Page::Function);
+    word.or_else(function).or_else(|| plan_code::page(&bare.to_ascii_lowercase()).map(Page::PlanCode))
 }
 
 fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
@@ -70,7 +83,7 @@ fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Pa
     if let Some(child) = registry.child(kind.name, step) {
         return within(registry, child, rest);
     }
-    if let (Some(page), []) = (word::page(step), rest) {
+    if let Some(page) = word::page(&steps.join(".")) {
         return Ok(Page::Word(page));
     }
     let known: Vec<&str> = names(registry, kind).collect();
@@ -108,9 +121,23 @@ fn unknown(registry: &Registry, subject: &str, first: &str) -> Unknown {
     let message = format!("nothing is called `{subject}`");
     let kinds = registry.kinds.iter().map(|kind| kind.name);
     let codes = codes(registry);
-    if let Some(near) = nearest(first, kinds.chain(word::names())) {
+    let known = kinds.chain(word::names());
+    if let Some(near) = nearest(first, known.clone()) {
         let rest = subject.strip_prefix(first).unwrap_or_default();
-        return Unknown { message, help: format!("Did you mean {near}{rest}?") };
+        let help = if near == first {
+            format!(
+                "{first} is known, and has no `{}`: stead explain {first}",
+                rest.trim_start_matches('.')
+            )
+        } else {
+            format!("Did you mean {near}{rest}?")
+        };
+        return Unknown { message, help };
+    }
+    let plans = plan_code::names();
+    let functions = function::all().into_iter().map(|(name, _)| name);
+    if let Some(near) = nearest(first, functions.chain(plans.iter().map(String::as_str))) {
+        return Unknown { message, help: format!("Did you mean {near}?") };
     }
     if let Some(near) = nearest(&subject.to_ascii_uppercase(), codes.iter().copied()) {
         return Unknown { message, help: format!("Did you mean {near}?") };
@@ -138,6 +165,8 @@ pub struct Index {
     pub kinds: Vec<(&'static str, &'static str)>,
     /// Words and blocks of the language, each with a sentence.
     pub words: Vec<(&'static str, &'static str)>,
+    /// Functions of expressions, each with a sentence.
+    pub functions: Vec<(&'static str, &'static str)>,
     /// Codes of diagnostics, each with a sentence.
     pub codes: Vec<(&'static str, &'static str)>,
 }
@@ -148,6 +177,7 @@ pub fn index(registry: &Registry) -> Index {
     Index {
         kinds: registry.kinds.iter().map(|kind| (kind.name, kind.summary)).collect(),
         words: word::all(),
+        functions: function::all(),
         codes: code::all(registry),
     }
 }

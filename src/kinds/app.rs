@@ -90,7 +90,8 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("size", Type::Catalog("app_size"))
             .on_change(patch("size"))
             .effects(ROLLS_OUT)
-            .summary("What one instance has, by name."),
+            .summary("What one instance has, by name.")
+            .usually(Literal::Text("app-xs")),
         Attribute::optional("start_command", TEXT)
             .on_change(patch("start_command"))
             .effects(ROLLS_OUT)
@@ -98,7 +99,8 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" })
             .on_change(patch("port"))
             .effects(ROLLS_OUT)
-            .summary("The port that it listens on."),
+            .summary("The port that it listens on.")
+            .usually(Literal::Integer(8080)),
         Attribute::optional(
             "health_check_path",
             Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
@@ -113,11 +115,13 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
             .summary("The zone of the schedule; UTC unless it is said.")
             .on_change(patch("cron_timezone"))
-            .at_once(),
+            .at_once()
+            .usually(Literal::Text("UTC")),
         Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
             .summary("What happens when a run is due and the last one still goes.")
             .on_change(patch("cron_concurrency"))
-            .at_once(),
+            .at_once()
+            .usually(Literal::Text("allow")),
         Attribute::default("previews_enabled", Type::Boolean, Literal::Bool(false))
             .summary("Whether pull requests get a preview.")
             .on_change(patch("previews_enabled"))
@@ -131,6 +135,7 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
             .summary("How many instances run.")
             .on_change(OnChange::Patch { call: &SCALE, body: "instances" })
+            .usually(Literal::Integer(1))
             .effects(&[Effect::Charge])
             .assumed(),
         Attribute::optional("autoscaling", AUTOSCALING)

@@ -64,11 +64,13 @@ pub(super) static CLUSTER: Kind = Kind {
         Attribute::optional("maintenance_day", Type::Labelled(WEEKDAYS))
             .summary("The day of the weekly 4-hour window.")
             .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_day" })
-            .at_once(),
+            .at_once()
+            .usually(Literal::Integer(0)),
         Attribute::optional("maintenance_start", Type::Text { min: 5, max: 5, format: Format::ClockTime })
             .summary("When the window begins, UTC.")
             .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" })
-            .at_once(),
+            .at_once()
+            .usually(Literal::Text("03:00")),
         Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
             .wire("worker_plan_id")
             .summary("The plan of a `default` pool of two workers that creation makes.")
@@ -114,6 +116,7 @@ pub(super) static CLUSTER: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
     data_bearing: true,
+    claims: Some(("volume", "/api/v1/k8s/clusters/{id}/volumes")),
     actions: ACTIONS,
     other_fields: &["node_pools", "version"],
     ..Kind::PLAIN

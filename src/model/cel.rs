@@ -8,6 +8,7 @@
 mod functions;
 mod item;
 mod parse;
+mod reference;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use super::value::Value;
 
 pub use item::{Item, Object};
 pub use parse::{Path, Program, Segment, SyntaxError};
+pub use reference::{FUNCTIONS, Function};
 
 /// How many steps an evaluation may take: some tens of milliseconds.
 pub const MOST_STEPS: usize = 1_000_000;

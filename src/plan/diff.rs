@@ -171,6 +171,8 @@ pub(super) fn unwritten_value(attribute: &Attribute, live: &Value, key: &Fingerp
         Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
         _ => sealed(live, key),
     }
+}
+
 /// Tells whether a secret that is kept from this run stands where one was applied: it counts as that one.
 fn keeps(wanted: &Value, applied: Option<&Value>) -> bool {
     matches!(wanted, Value::Secret(secret) if secret.is_withheld()) && applied.is_some_and(Value::is_secret)

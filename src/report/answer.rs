@@ -91,7 +91,7 @@ impl View {
                 .filter(|cell| !cell.is_null())
                 .map(shown)
                 .collect();
-            page.line(Line::indent(0).say(cells.join("  ")));
+            page.row(Line::indent(0).say(cells.join("  ")));
         }
         page.finish()
     }
@@ -133,7 +133,7 @@ impl View {
         let mut page = Page::new(style);
         for (path, json) in &flat {
             let line = Line::indent(0).put(Role::Faint, path).to_column(widest + 2).hanging(widest + 2);
-            page.line(if self.hidden.contains(path) {
+            page.row(if self.hidden.contains(path) {
                 line.put(Role::Faint, HIDDEN)
             } else {
                 line.say(shown(json))

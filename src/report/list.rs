@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 
 use super::table::{Cell, Column, Table};
 use crate::model::address::{Address, Name};
+use crate::model::snapshot::ObjectKey;
 use crate::model::value::{Attributes, Value};
 
 /// One object in a list.
@@ -25,6 +26,18 @@ pub struct Listed {
     pub project: Option<Name>,
     /// When the service made it.
     pub created_at: Option<Name>,
+    /// Its parent's id, for a child.
+    pub parent: Option<Name>,
+    /// What it belongs to: an address, or `KIND:ID`.
+    pub of: Option<Name>,
+}
+
+impl Listed {
+    /// Returns what names the object.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey { kind: self.kind.clone(), parent: self.parent.clone(), id: self.id.clone() }
+    }
 }
 
 /// Returns the table of managed objects; `wide` adds kind, name, project and age.
@@ -71,6 +84,7 @@ pub fn unmanaged(objects: &[Listed]) -> Table {
         Column::text("name"),
         Column::text("status"),
         Column::number("monthly"),
+        Column::text("belongs_to"),
         Column::text("project"),
         Column::text("created_at"),
     ];
@@ -81,6 +95,7 @@ pub fn unmanaged(objects: &[Listed]) -> Table {
             Cell::text(object.name.as_ref()),
             Cell::text(object.status.as_ref()),
             object.monthly.map_or(Cell::Empty, Cell::Money),
+            Cell::text(object.of.as_ref()),
             Cell::text(object.project.as_ref()),
             Cell::text(object.created_at.as_ref()),
         ]
@@ -176,6 +191,8 @@ mod tests {
         "#);
         let wide = managed(&objects(), true).text("", Style::plain(200));
         assert!(wide.contains("evil\\u{1b}[2J\\nname"), "{wide}");
+        let piped = Style { whole_rows: true, ..Style::plain(40) };
+        assert_eq!(managed(&objects(), true).text("", piped), wide, "a pipe has no width");
         assert_eq!(
             managed(&[], true).text("Nothing is managed yet.", Style::plain(80)),
             "Nothing is managed yet.\n"

@@ -256,6 +256,16 @@ impl Page {
         }
     }
 
+    /// Adds a row of a table: wrapped like any line, unless rows are kept whole.
+    pub fn row(&mut self, row: Line) {
+        if self.style.whole_rows {
+            self.text.push_str(&row.unwrapped(self.style));
+            self.text.push('\n');
+        } else {
+            self.line(row);
+        }
+    }
+
     /// Adds a line, cut at the width.
     pub fn cut_line(&mut self, line: Line) {
         self.text.push_str(&line.cut(self.style));
@@ -314,7 +324,7 @@ mod tests {
     use super::*;
 
     fn page(width: usize, colour: bool, line: Line) -> String {
-        let mut page = Page::new(Style { colour, width, unicode: true });
+        let mut page = Page::new(Style { colour, ..Style::plain(width) });
         page.line(line);
         page.finish()
     }

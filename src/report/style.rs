@@ -12,6 +12,8 @@ pub struct Style {
     pub width: usize,
     /// Characters beyond ASCII may be written for signs.
     pub unicode: bool,
+    /// A row of a table keeps to one line, however long: what reads it is a program, or a pager.
+    pub whole_rows: bool,
 }
 
 impl Style {
@@ -21,7 +23,7 @@ impl Style {
     /// Returns a style without colour.
     #[must_use]
     pub const fn plain(width: usize) -> Self {
-        Self { colour: false, width, unicode: true }
+        Self { colour: false, width, unicode: true, whole_rows: false }
     }
 
     /// Returns the sign in its Unicode or its ASCII form.

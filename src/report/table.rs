@@ -101,9 +101,9 @@ impl Table {
             self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
         let widths = self.widths(&rows);
         let headings: Vec<String> = self.columns.iter().map(|column| column.key.to_uppercase()).collect();
-        page.line(self.line(&headings, &widths, Role::Faint));
+        page.row(self.line(&headings, &widths, Role::Faint));
         for row in &rows {
-            page.line(self.line(row, &widths, Role::Plain));
+            page.row(self.line(row, &widths, Role::Plain));
         }
         page.finish()
     }

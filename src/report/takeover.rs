@@ -22,7 +22,7 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
                 .say(format!("  {}", words::counted(text.lines().count(), "line"))),
         );
         for line in text.lines().filter(|_| full) {
-            page.line(Line::indent(4).say(line));
+            page.row(Line::indent(4).say(line));
         }
     }
     let line = Line::indent(0).put(Role::Good, page.sign(Sign::Adopt)).say(format!(
@@ -36,7 +36,7 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
     }
     for left in accepted.left.iter().take(MOST) {
         let line = Line::indent(0).put(Role::Warn, "left out ").put(Role::Strong, what(left)).say("  ");
-        page.line(line.say(&left.why).hanging(4));
+        page.row(line.say(&left.why).hanging(4));
     }
     if accepted.left.len() > MOST {
         page.line(Line::indent(0).say(format!("and {} more left out", accepted.left.len() - MOST)));

@@ -47,7 +47,8 @@ fn what_disrupts_is_asked_about_and_then_waited_for() {
     assert_eq!(case.cloud().mutations_since(before).len(), 1);
     let run = case.ok("do stop vm.web --yes");
     run.says(&["stop vm.web: done, stopped"]);
-    assert!(run.stderr.contains("power of vm.web is managed"), "{}", run.stderr);
+    assert!(!run.stderr.contains("is managed"), "nobody wrote its power: {}", run.stderr);
+    case.ok("plan").says(&["No changes"]);
     case.fails(1, "do stop vm.web --yes").says(&["409", "Nothing was changed"]);
     let events = case.ok("do start vm.web --output ndjson");
     let events: Vec<Value> =
@@ -74,7 +75,7 @@ fn slips_are_answered_with_the_right_word() {
     let case = applied();
     for (line, words) in [
         ("do rebot vm.web", &["'reboot'"][..]),
-        ("do reboot vm.wbe --yes", &["vm.wbe owns no object", "Did you mean vm.web?"]),
+        ("do reboot vm.wbe --yes", &["no resource vm.wbe in this stack; did you mean vm.web?"]),
         ("do reboot mv.web --yes", &["Did you mean vm?"]),
         ("do resume vm.web", &["a vm has no action resume", "It has: start, stop, reboot"]),
         ("do reboot vm --yes", &["which vm", "vm.NAME"]),

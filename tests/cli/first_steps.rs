@@ -10,7 +10,7 @@ use crate::case::{Case, Emulator};
 
 #[test]
 fn stead_alone_is_short_and_shows_three_ways_in() {
-    let run = Case::new().ok("");
+    let run = Case::new().fails(64, "");
     assert!(run.stdout.lines().count() <= 20, "{}", run.stdout);
     assert_eq!(run.stdout.lines().filter(|line| line.starts_with("  stead ")).count(), 3, "{}", run.stdout);
     for command in ["", "plan", "apply", "destroy", "emulator", "init", "resolve"] {

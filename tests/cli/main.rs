@@ -40,6 +40,7 @@ mod saved;
 mod secrets;
 mod shared;
 mod sources;
+mod surface;
 mod trials;
 mod untrusted;
 

@@ -40,7 +40,8 @@ fn no_changes(case: &Case) {
 #[test]
 fn a_resource_gets_another_name_and_keeps_its_object() {
     let case = applied();
-    case.fails(64, "mv vm.fronted vm.web --yes").says(&["Did you mean vm.frontend?"]);
+    case.fails(64, "mv vm.fronted vm.web --yes")
+        .says(&["no resource vm.fronted in this stack; did you mean vm.frontend?"]);
     case.fails(64, "mv vm.frontend volume.web --yes").says(&["only a name"]);
     case.fails(64, "mv vpc.main vpc.main --yes").says(&["declared already"]);
     case.ok("mv vm.frontend vm.web --yes").says(&["-  frontend: # serves", "+  web: # serves", "$vm.web"]);
@@ -53,7 +54,9 @@ fn a_resource_gets_another_name_and_keeps_its_object() {
     case.ok("apply --yes");
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
     no_changes(&case);
-    case.ok("plan").says(&["move of vm.frontend to vm.web is done", "stead fmt --prune"]);
+    case.ok("plan").says(&["No changes", "1 declaration is done"]);
+    assert_eq!(case.ok("plan").stdout.lines().count(), 1);
+    case.ok("plan -v").says(&["move of vm.frontend to vm.web is done", "stead fmt --prune"]);
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn a_removed_object_stays_or_goes_and_can_come_back() {
     case.ok("apply --yes").says(&["forget"]);
     let volumes = case.cloud().list("/api/v1/volumes");
     assert_eq!(volumes.len(), 2, "it stays live");
-    case.ok("plan").says(&["removal of volume.spare is done"]);
+    case.ok("plan -v").says(&["removal of volume.spare is done"]);
     let id =
         volumes.iter().find(|volume| volume["name"] == "spare").unwrap()["id"].as_str().unwrap().to_owned();
     let taken =
@@ -108,7 +111,7 @@ fn an_import_is_declared_and_reviewed() {
     let plan = run("plan");
     assert!(plan.contains("adopt") && plan.contains("10 → 15"), "{plan}");
     run("apply --yes");
-    let plan = run("plan");
+    let plan = run("plan -v");
     assert!(plan.contains("No changes") && plan.contains("import of volume.spare is done"), "{plan}");
 }
 

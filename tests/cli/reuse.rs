@@ -89,7 +89,7 @@ fn what_decided_a_value_is_told() {
         "given by use.sites",
         "in the module sites.north, used at stead.yaml:",
     ]);
-    case.fails(1, "render --why sites.north.vm.web.plam").says(&["Did you mean sites.north.vm.web.plan?"]);
+    case.fails(64, "render --why sites.north.vm.web.plam").says(&["did you mean sites.north.vm.web.plan?"]);
     let document = case.ok("render --output json").json();
     let values = document["values"].as_array().unwrap();
     assert!(
@@ -165,7 +165,7 @@ fn a_whole_module_is_a_target() {
     assert_eq!(addresses("--target m"), ["m.volume.v", "m.volume.w"]);
     assert_eq!(addresses("--target m.volume.v"), ["m.volume.v"]);
     assert_eq!(addresses("--exclude m"), ["volume.o"]);
-    case.fails(4, "plan --cloud local --target mod").says(&["There is no mod."]);
+    case.fails(64, "plan --cloud local --target mod").says(&["no resource mod in this stack"]);
     case.fails(64, "plan --cloud local --target M");
 }
 

@@ -15,6 +15,7 @@ use crate::cli::files;
 use crate::cli::session::Session;
 use crate::cloud::decode;
 use crate::kinds::REGISTRY;
+use crate::model::diagnostic::nearest;
 use crate::model::schema::{Answer, Merge, Until};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
@@ -175,7 +176,15 @@ impl Answered<'_> {
         match View::field(view.json(), path) {
             Some(Json::String(text)) => Ok(laid_out(text).trim_end().to_owned()),
             Some(other) if !other.is_null() => Ok(documents::compact(other)),
-            _ => Err(Failure::new(Exit::Failed, format!("the answer has no {path}"))),
+            _ => {
+                let failure = Failure::new(Exit::Failed, format!("the answer has no {path}"));
+                let known: Vec<&str> =
+                    view.json().as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+                Err(match nearest(path, known.iter().copied()) {
+                    Some(near) => failure.help(format!("Did you mean {near}?")),
+                    None => failure.help(format!("It has: {}", known.join(", "))),
+                })
+            }
         }
     }
 
@@ -243,7 +252,7 @@ impl Answered<'_> {
     fn hint(&self, view: &View, written: bool) {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden().is_empty() && !ui.json && !ui.ndjson {
-            ui.say(
+            ui.hint(
                 "Secrets are hidden: --show shows them on a terminal, --to FILE writes them for you only.",
             );
         }

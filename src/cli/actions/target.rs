@@ -1,5 +1,6 @@
 //! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
 
+use crate::cli::addresses;
 use crate::cli::books;
 use crate::cli::connect::{Chance, Connection, Http, Link, Time};
 use crate::cli::exit::Exit;
@@ -145,12 +146,14 @@ impl Ground {
         };
         let entry = stack.ledger.entries.get(address);
         let Some((entry, owned)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?))) else {
-            let failure = Failure::new(Exit::Failed, format!("{address} owns no object"));
-            let near = nearest(address.as_str(), stack.ledger.entries.keys().map(Address::as_str));
-            return Err(match near {
-                Some(near) => failure.help(format!("Did you mean {near}?")),
-                None => failure.help("stead ls lists what is managed; KIND:ID names an object by id."),
-            });
+            let declared = &stack.project.stack.resources;
+            if entry_or_block(stack, address) {
+                let text = format!("{address} owns no object yet");
+                return Err(Failure::new(Exit::Failed, text)
+                    .help("stead plan shows what an apply would make; KIND:ID names an object by id."));
+            }
+            let known = stack.ledger.entries.keys().chain(declared.keys()).map(Address::as_str);
+            return Err(addresses::unknown(address.as_str(), known));
         };
         Ok(Target {
             address: Some(address.clone()),
@@ -189,6 +192,11 @@ impl Ground {
             _ => Err(format!("`{text}` is no {kind}")),
         }
     }
+}
+
+/// Tells whether an address is one of the stack's, whatever it owns.
+fn entry_or_block(stack: &Stack, address: &Address) -> bool {
+    stack.ledger.entries.contains_key(address) || stack.project.stack.resources.contains_key(address)
 }
 
 /// Tells whether a parameter's text is more than an id.

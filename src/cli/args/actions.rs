@@ -174,9 +174,10 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
     let switch = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
-    if any(|deed| deed.can_disrupt(REGISTRY)) {
-        command = command.arg(switch("yes", "Do not ask"));
-    }
+    // Every action takes it: a script need not know which of them ask.
+    let asks = any(|deed| deed.can_disrupt(REGISTRY));
+    let yes = switch("yes", if asks { "Do not ask" } else { "Do not ask; this one never does" });
+    command = command.arg(yes.hide(!asks));
     if any(|deed| deed.waits()) {
         command = command.arg(switch("no-wait", "Do not wait for the end")).arg(
             Arg::new("timeout")
@@ -344,6 +345,9 @@ mod tests {
         assert!(parse("stead do restore database.main --backup b --time t").is_err());
         assert!(parse("stead do reboot").is_err());
         assert!(parse("stead do reboot vm.web --csv").is_err());
+        for (name, deeds) in known::all(REGISTRY) {
+            assert!(action(name, &deeds).get_arguments().any(|arg| arg.get_id() == "yes"), "{name}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub struct Lock {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum LockAction {
     /// Say who has it, since when, and for how long; exits with 8 when someone has
+    #[command(after_help = "Example:\n  stead lock status -e prod")]
     Status,
     /// Take it from whoever has it: their open requests are asked about, never repeated
     Break(Break),
@@ -27,6 +28,7 @@ pub enum LockAction {
 
 /// `lock break`.
 #[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
 pub struct Break {
     /// Why; the history keeps it
     #[arg(long, value_name = "TEXT", value_parser = reason)]
@@ -49,8 +51,10 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum HistoryShow {
     /// Show one apply in full
+    #[command(after_help = "Example:\n  stead history show 1")]
     Show {
         /// Its number in the list; 1 is the last one
+        #[arg(value_parser = number)]
         number: NonZeroUsize,
     },
 }
@@ -70,6 +74,7 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum StateAction {
     /// List what it owns, without asking the service
+    #[command(after_help = "Example:\n  stead state list --output json")]
     List,
     /// Write it whole, as one document with its own digest
     Pull(Pull),
@@ -78,6 +83,7 @@ pub enum StateAction {
     /// Keep it elsewhere from now on
     Migrate(Migrate),
     /// Check every record, digest and summary that is kept
+    #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
     /// Get back what can be got back of a damaged one
     Repair(Repair),
@@ -141,6 +147,10 @@ pub struct Recover {
     /// Take what is unambiguous without asking, and list the rest
     #[arg(long)]
     pub yes: bool,
+}
+
+fn number(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "it is a number of the list, from 1 on".to_owned())
 }
 
 fn reason(text: &str) -> Result<String, String> {

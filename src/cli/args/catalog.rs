@@ -13,19 +13,19 @@ pub struct Catalog {
     /// Which table, as vm, regions, templates; all of them are listed when left out
     pub table: Option<String>,
     /// At least so many processor cores
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = amount)]
     pub min_cpu: Option<Decimal>,
     /// At least so much memory, as 2048 (MB) or 2GB
     #[arg(long, value_name = "SIZE", value_parser = megabytes)]
     pub min_ram: Option<Decimal>,
     /// At least so much storage, in GB
-    #[arg(long, value_name = "GB")]
+    #[arg(long, value_name = "GB", value_parser = amount)]
     pub min_storage: Option<Decimal>,
     /// Only this database engine
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<String>,
     /// At most so much a month, in USD
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = amount)]
     pub max_price: Option<Decimal>,
     /// Only where a field has this value; repeatable
     #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = field)]
@@ -55,6 +55,10 @@ pub struct CatalogUpdate {
     /// Write nothing; exit with 2 when something would change
     #[arg(long)]
     pub check: bool,
+}
+
+fn amount(text: &str) -> Result<Decimal, String> {
+    text.parse().map_err(|_| "it is a number, as 2 or 0.5".to_owned())
 }
 
 fn field(text: &str) -> Result<(String, String), String> {

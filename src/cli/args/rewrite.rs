@@ -49,7 +49,7 @@ pub struct Fmt {
 /// `convert`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead convert --to kdl stead.yaml > stead.kdl\n  stead convert --from compose docker-compose.yml -o stead.yaml\n  stead convert --from render render.yaml --to kdl -o stead.kdl\n  stead convert --from app-spec .do/app.yaml"
+    after_help = "Examples:\n  stead convert --to kdl stead.yaml > stead.kdl\n  stead convert docker-compose.yml -o stead.yaml\n  stead convert --from render render.yaml --to kdl -o stead.kdl\n  stead convert --from app-spec .do/app.yaml"
 )]
 pub struct Convert {
     /// The file, or `-` for standard input
@@ -58,7 +58,7 @@ pub struct Convert {
     /// Syntax of the result; the other one, of a stack's own file
     #[arg(long)]
     pub to: Option<Format>,
-    /// What the file is [default: a stack's, by its ending]
+    /// What the file is [default: told by what stands in it]
     #[arg(long)]
     pub from: Option<Origin>,
     /// Write to this file

@@ -123,6 +123,9 @@ fn a_slip_gets_a_suggestion() {
 
 #[test]
 fn alone_it_prints_three_examples_on_a_screen() {
+    for line in ["stead help", "stead help apply", "stead help do reboot", "stead help state pull"] {
+        assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::DisplayHelp, "{line}");
+    }
     assert_eq!(parse("stead").unwrap().command, None);
     assert!(overview().lines().count() <= 20);
     assert_eq!(overview().lines().filter(|line| line.starts_with("  stead ")).count(), 3);
@@ -130,9 +133,14 @@ fn alone_it_prints_three_examples_on_a_screen() {
 
 #[test]
 fn every_command_says_what_it_is_for_and_gives_an_example() {
-    for command in Cli::command().get_subcommands() {
-        assert!(command.get_about().is_some(), "{}", command.get_name());
-        let plain = ["validate", "version"].contains(&command.get_name());
-        assert!(plain || command.get_after_help().is_some(), "{}", command.get_name());
+    fn look(command: &clap::Command, path: &str) {
+        for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let path = format!("{path} {}", command.get_name());
+            assert!(command.get_about().is_some(), "{path}");
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("stead "), "{path} has no example: {help}");
+            look(command, &path);
+        }
     }
+    look(&Cli::command(), "stead");
 }

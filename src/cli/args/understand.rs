@@ -28,10 +28,10 @@ pub struct Eval {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
-    stead explain R0301\n  stead explain lifecycle\n\nWithout a subject, everything is listed that can be asked for."
+    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, everything is listed that can be asked for."
 )]
 pub struct Explain {
-    /// A kind, KIND.ATTRIBUTE, a word of the language, or a diagnostic's code
+    /// A kind, KIND.ATTRIBUTE, a word of the language, a function, or a code of a diagnostic or a plan
     #[arg(value_name = "SUBJECT")]
     pub subject: Option<String>,
 }
@@ -41,9 +41,9 @@ pub struct Explain {
 #[command(after_help = "Examples:\n  stead graph\n  stead graph --format svg > stack.svg\n  \
     stead graph --focus database.main --depth 1\n  stead graph --format dot | dot -Tpng > stack.png")]
 pub struct Graph {
-    /// How it is drawn
-    #[arg(long, value_name = "FORMAT", default_value = "tree")]
-    pub format: Drawing,
+    /// How it is drawn [default: tree]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Drawing>,
     /// Only this resource, what it waits for and what waits for it
     #[arg(long, value_name = "ADDRESS")]
     pub focus: Option<String>,

@@ -51,7 +51,7 @@ pub(super) async fn run(
     check(session, &stack.sources, &before, &after)?;
     let rewrite = Rewrite { path: PathBuf::from(&before.path), before, after };
     if rewriting::write(session, &[rewrite], yes).await? {
-        session.ui.say(&format!("{wanted} is accepted."));
+        session.ui.done(&format!("{wanted} is accepted."));
         session.next("plan", "shows that nothing is put back");
     }
     Ok(Exit::Done)

@@ -17,7 +17,7 @@ use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
 use crate::cli::session::Session;
 use crate::kinds::REGISTRY;
-use crate::model::schema::{Answer, Kind, OnChange, Presence, Type, Until};
+use crate::model::schema::{Answer, Kind, OnChange, Type, Until};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::report::answer::laid_out;
@@ -153,12 +153,9 @@ fn foretell(scene: &Scene<'_>) {
         }
         _ => args.given.get(attribute.name).and_then(|given| given.last()).map(Value::text),
     };
-    let applied = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
-    let wanted = applied.cloned().or(match attribute.presence {
-        Presence::Default(literal) => Some(literal.value()),
-        _ => None,
-    });
-    if now.is_some() && wanted.is_some() && wanted != now {
+    // What is not written is not managed, whatever its default: no apply touches it.
+    let wanted = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
+    if now.is_some() && wanted.is_some() && wanted != now.as_ref() {
         scene.session.ui.say(&format!(
             "note: {} of {address} is managed: the next apply sets it back, unless the configuration changes.",
             attribute.name
@@ -182,7 +179,7 @@ async fn over(scene: Scene<'_>, before: Option<&Object>, answer: Option<&Json>) 
         if ui.ndjson {
             ui.out(&(documents::compact(event) + "\n"));
         } else {
-            ui.say(laid_out(text).trim_end());
+            ui.hint(laid_out(text).trim_end());
         }
     };
     let event = |kind: &str, name: &str, value: Json| {

@@ -16,6 +16,7 @@ use crate::config::layout;
 use crate::config::syntax::syntax_of;
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
+use crate::report::json;
 
 /// Converts a file.
 ///
@@ -27,12 +28,21 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
     } else {
         rewriting::read(&args.file)?
     };
-    let text = match args.from {
-        Some(origin) => foreign(session, args, &source, origin)?,
-        None => own(session, args, &source)?,
+    let origin = args.from.map(origin_of).or_else(|| guessed(session, &source));
+    let (text, notes) = match origin {
+        Some(origin) => foreign(args, &source, origin)?,
+        None => own(args, &source)?,
+    };
+    for note in notes.iter().filter(|_| !session.ui.json) {
+        session.ui.say(&format!("note: {note}"));
+    }
+    let told = |file: Option<String>, text: Option<&str>| {
+        json::pretty(&serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION, "file": file, "text": text, "notes": notes,
+        }))
     };
     let Some(out) = &args.out else {
-        session.ui.out(&text);
+        session.ui.out(&if session.ui.json { told(None, Some(&text)) } else { text });
         return Ok(Exit::Done);
     };
     if files::exists(out) && !args.force {
@@ -43,7 +53,8 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
         .help("Choose another file, or overwrite with --force."));
     }
     files::write_public(out, text.as_bytes())?;
-    session.ui.out(&format!("wrote {}\n", files::shown(out)));
+    let shown = files::shown(out);
+    session.ui.out(&if session.ui.json { told(Some(shown), None) } else { format!("wrote {shown}\n") });
     Ok(Exit::Done)
 }
 
@@ -54,8 +65,29 @@ const fn syntax(format: Format) -> Syntax {
     }
 }
 
-/// Converts a stack's own file.
-fn own(session: &Session, args: &Convert, source: &Source) -> Result<String, Failure> {
+const fn origin_of(origin: Origin) -> foreign::Origin {
+    match origin {
+        Origin::Compose => foreign::Origin::Compose,
+        Origin::Render => foreign::Origin::Render,
+        Origin::AppSpec => foreign::Origin::AppSpec,
+    }
+}
+
+/// Returns whose file it is where nobody said so, and says it.
+fn guessed(session: &Session, source: &Source) -> Option<foreign::Origin> {
+    let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
+    let origin = foreign::guess(source).filter(|_| is_yaml)?;
+    let (what, word) = match origin {
+        foreign::Origin::Compose => ("a Compose file", "compose"),
+        foreign::Origin::Render => ("a Render blueprint", "render"),
+        foreign::Origin::AppSpec => ("an app spec", "app-spec"),
+    };
+    session.ui.say(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
+    Some(origin)
+}
+
+/// Converts a stack's own file. Returns the text, and what is worth knowing.
+fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure> {
     let Some(from) = syntax_of(&source.path) else {
         return Err(Failure::new(
             Exit::Usage,
@@ -67,27 +99,19 @@ fn own(session: &Session, args: &Convert, source: &Source) -> Result<String, Fai
     let file = File { source, registry: &REGISTRY };
     let (text, repeated) =
         layout::convert(&file, to).map_err(|refusal| rewriting::refused(source, refusal))?;
-    if repeated > 0 {
-        session
-            .ui
-            .say(&format!("note: KDL has no anchors: {repeated} aliases and merges were written out"));
-    }
-    Ok(text)
+    let note = || format!("KDL has no anchors: {repeated} aliases and merges were written out");
+    Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
 
-/// Converts another tool's file.
-fn foreign(session: &Session, args: &Convert, source: &Source, origin: Origin) -> Result<String, Failure> {
-    let origin = match origin {
-        Origin::Compose => foreign::Origin::Compose,
-        Origin::Render => foreign::Origin::Render,
-        Origin::AppSpec => foreign::Origin::AppSpec,
-    };
+/// Converts another tool's file. Returns the text, and what has no counterpart.
+fn foreign(
+    args: &Convert,
+    source: &Source,
+    origin: foreign::Origin,
+) -> Result<(String, Vec<String>), Failure> {
     let stack = scaffold::stack_name(&files::directory_name(args.file.parent().unwrap_or(Path::new("."))));
     let to = syntax(args.to.unwrap_or_default());
     let converted = foreign::convert(source, origin, &stack, to, &REGISTRY)
         .map_err(|problem| rewriting::rejected(source, vec![*problem]))?;
-    for note in &converted.left_out {
-        session.ui.say(&format!("note: {note}"));
-    }
-    Ok(converted.text)
+    Ok((converted.text, converted.left_out))
 }

@@ -5,6 +5,7 @@ use crate::cli::books;
 use crate::cli::commands::accept;
 use crate::cli::commands::ls;
 use crate::cli::commands::plan as planning;
+use crate::cli::everything;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
@@ -31,7 +32,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
     }
-    let unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
+    let claimed = everything::claimed(&connection, &world.snapshot).await?;
+    let mut unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
+    // What runs in a managed object made it: nobody is to manage it, or to wonder about it.
+    unmanaged.retain(|row| !claimed.contains_key(&row.key()));
     let found = Found {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,

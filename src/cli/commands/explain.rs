@@ -7,7 +7,8 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::editor::explain::{
-    self, AttributePage, AttributeRow, CodePage, Index, KindPage, Operation, Page as Explanation, WordPage,
+    self, AttributePage, AttributeRow, CodePage, FunctionPage, Index, KindPage, Operation,
+    Page as Explanation, PlanCodePage, WordPage,
 };
 use crate::kinds::REGISTRY;
 use crate::report::json;
@@ -51,6 +52,8 @@ fn text(explanation: &Explanation, style: Style) -> String {
         Explanation::Attribute(attribute) => attribute_page(&mut page, attribute),
         Explanation::Code(code) => code_page(&mut page, code),
         Explanation::Word(word) => word_page(&mut page, word),
+        Explanation::Function(function) => function_page(&mut page, function),
+        Explanation::PlanCode(code) => plan_code_page(&mut page, code),
     }
     page.finish()
 }
@@ -62,7 +65,13 @@ const WIDEST: usize = 26;
 
 fn contents(index: &Index, style: Style) -> String {
     let mut page = Page::new(style);
-    for (heading, rows) in [("kinds", &index.kinds), ("words", &index.words), ("codes", &index.codes)] {
+    let all = [
+        ("kinds", &index.kinds),
+        ("words", &index.words),
+        ("functions", &index.functions),
+        ("codes", &index.codes),
+    ];
+    for (heading, rows) in all {
         self::heading(&mut page, heading);
         pairs(&mut page, rows);
     }
@@ -202,9 +211,29 @@ fn code_page(page: &mut Page, code: &CodePage) {
 }
 
 fn word_page(page: &mut Page, word: &WordPage) {
-    title(page, word.word, &word.summary);
+    title(page, &word.word, &word.summary);
+    if !word.words.is_empty() {
+        heading(page, "words in it");
+        pairs(page, &word.words);
+    }
     heading(page, "example");
-    snippet(page, word.example, Role::Good);
+    snippet(page, &word.example, Role::Good);
+}
+
+fn function_page(page: &mut Page, function: &FunctionPage) {
+    title(page, function.function, function.summary);
+    fact(page, "written", function.usage);
+    heading(page, "example");
+    snippet(page, &function.example, Role::Good);
+    if !function.gives.is_empty() {
+        fact(page, "gives", function.gives);
+    }
+}
+
+fn plan_code_page(page: &mut Page, code: &PlanCodePage) {
+    title(page, &code.code, &code.meaning);
+    fact(page, "stands in", code.stands);
+    fact(page, "what to do", code.remedy);
 }
 
 fn snippet(page: &mut Page, text: &str, role: Role) {
@@ -260,6 +289,15 @@ mod tests {
     lifecycle
       What may happen to it. It has final_snapshot, ignore_drift, on_remove, protect, replace,
         timeouts.
+    words in it
+      final_snapshot  A snapshot is made before a VM or a volume goes, and stays; if it fails,
+                      nothing is deleted.
+      ignore_drift    Attributes whose live side is left alone; an edit of the file still
+                      applies.
+      on_remove       What becomes of the object when its block goes.
+      protect         No deletion, no replacement.
+      replace         Which comes first when it is replaced.
+      timeouts        How long it may take.
     example
       lifecycle: { protect: true, timeouts: { create: 30m } }
     "#);

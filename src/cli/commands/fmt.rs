@@ -82,7 +82,10 @@ fn piped(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
     let source = rewriting::read_standard_input(name)?;
     let text = formatted(&source)?;
     let same = text == *source.text;
-    if !args.check {
+    if session.ui.json {
+        let names: &[&str] = if same { &[] } else { &["-"] };
+        session.ui.out(&json::formatted(names, false));
+    } else if !args.check {
         session.ui.out(&text);
     }
     Ok(if args.check && !same { Exit::Failed } else { Exit::Done })

@@ -2,17 +2,14 @@
 
 use serde::Serialize;
 
+use crate::cli::addresses;
 use crate::cli::args::{Drawing, Graph as Args};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::editor::graph::{self, Graph, Node, Tie, Way};
 use crate::model::address::Address;
-use crate::model::diagnostic::nearest;
 use crate::report::json;
-
-/// How many addresses a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 2000;
 
 /// The document for programs.
 #[derive(Serialize)]
@@ -41,10 +38,17 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
     let depth = args.depth.unwrap_or(usize::MAX);
     let graph = focus.map_or_else(|| whole.clone(), |focus| whole.around(&focus, depth));
     let ui = &session.ui;
+    if ui.json && args.format.is_some_and(|format| format != Drawing::Tree) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "a drawing is no document: --format and --output exclude each other",
+        )
+        .help("Leave one of them out: --output json gives nodes and edges."));
+    }
     ui.out(&if ui.json {
         document(&graph)
     } else {
-        match args.format {
+        match args.format.unwrap_or(Drawing::Tree) {
             Drawing::Tree => trees(&graph, args.focus.as_deref(), ui.style.unicode),
             Drawing::Mermaid => graph::mermaid(&graph),
             Drawing::Dot => graph::dot(&graph),
@@ -64,13 +68,7 @@ pub(super) fn at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failure> {
     if !found.is_empty() {
         return Ok(found);
     }
-    let failure = Failure::new(Exit::Failed, format!("there is no resource at {address}"));
-    let known = graph.nodes.iter().map(|node| node.address.as_str()).take(MOST_CANDIDATES);
-    Err(match nearest(address, known) {
-        Some(near) => failure.help(format!("Did you mean {near}?")),
-        None => failure
-            .help("stead graph shows all of them. One that this environment leaves out is not there."),
-    })
+    Err(addresses::unknown(address, graph.nodes.iter().map(|node| node.address.as_str())))
 }
 
 fn document(graph: &Graph) -> String {

@@ -46,7 +46,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
         let stack = &begun.project.stack;
         let found = books::find_ledger(&begun.project, &connection.place).await?;
         let ledger = found.unwrap_or_else(|| Ledger::new(books::fresh(&begun.project)));
-        session.ui.say(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
+        session
+            .ui
+            .hint(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
         return Importing { session, begun: &begun, connection: &connection, ledger, journal: None }
             .run(args)
             .await;
@@ -67,6 +69,16 @@ struct Importing<'a> {
     ledger: Ledger,
     /// The open ledger; `None` when nothing is to be written.
     journal: Option<&'a Book>,
+}
+
+/// What of the live world is taken over.
+struct Choice<'a> {
+    /// Only this object, at this address.
+    only: Option<(&'a Address, &'a ObjectKey)>,
+    /// Only what is in this project.
+    project: Option<&'a Name>,
+    /// What is left alone, and why.
+    kept_out: &'a BTreeMap<ObjectKey, String>,
 }
 
 impl Importing<'_> {
@@ -103,7 +115,14 @@ impl Importing<'_> {
         let project = project.map(|named| everything::project(&world.snapshot, named)).transpose()?;
         let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
         let options = Options { project: project.clone(), foreign, ..Options::default() };
-        let accepted = self.accept(args, &options, &world, None, project.as_ref())?;
+        let mut kept_out = everything::in_use(&world.snapshot, |beginning| {
+            self.connection.client.cloud().opens_with(beginning)
+        });
+        let claimed = everything::claimed(self.connection, &world.snapshot).await?;
+        let why = |owner| everything::left_to_its_owner(&world.snapshot, owner);
+        kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
+        let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
+        let accepted = self.accept(args, &options, &world, &from)?;
         self.settle(args, accepted, &world, true).await
     }
 
@@ -133,8 +152,16 @@ impl Importing<'_> {
                 "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
             ));
         }
+        let claimed = everything::claimed(self.connection, &world.snapshot).await?;
+        if let Some(owner) = claimed.get(&key) {
+            let why = everything::left_to_its_owner(&world.snapshot, owner);
+            return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
+                .help("Change the claim inside of it, not the object: two would fight over it."));
+        }
         let options = Options { foreign, ..self.session.looking() };
-        let accepted = self.accept(args, &options, &world, Some((address, &key)), None)?;
+        // Who names an object by its id knows what it is.
+        let from = Choice { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
+        let accepted = self.accept(args, &options, &world, &from)?;
         self.settle(args, accepted, &world, false).await
     }
 
@@ -143,16 +170,9 @@ impl Importing<'_> {
         args: &Import,
         options: &Options,
         world: &World,
-        only: Option<(&Address, &ObjectKey)>,
-        project: Option<&Name>,
+        from: &Choice<'_>,
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
-        let opens = |beginning: &str| self.connection.client.cloud().opens_with(beginning);
-        // Who names an object by its id knows what it is.
-        let kept_out = match only {
-            None => everything::in_use(&world.snapshot, opens),
-            Some(_) => BTreeMap::new(),
-        };
         // What is written already is planned with the secrets that it has.
         let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?;
         let request = Request { at_hand, ..self.begun.request.clone() };
@@ -165,9 +185,9 @@ impl Importing<'_> {
                 Format::Yaml => Syntax::Yaml,
                 Format::Kdl => Syntax::Kdl,
             },
-            only,
-            project,
-            kept_out: &kept_out,
+            only: from.only,
+            project: from.project,
+            kept_out: from.kept_out,
         };
         accept(&order).map_err(|refused| match refused {
             Refused::Rejected(rejected) => Failure::from(rejected),
@@ -282,7 +302,11 @@ impl Importing<'_> {
             Bookkeeping::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
             _ => None,
         });
-        ui.out(&page::adoption(address, id, change, ui.style));
+        ui.out(&if ui.json {
+            json::adoption(address, id, change)
+        } else {
+            page::adoption(address, id, change, ui.style)
+        });
         let (Some(entry), false) = (entry, args.observe) else {
             ui.say("Nothing was written.");
             return Ok(Exit::Done);

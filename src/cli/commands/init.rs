@@ -7,6 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::{files, scaffold};
+use crate::report::json;
 
 /// Writes an example stack.
 ///
@@ -43,7 +44,15 @@ pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failur
     for (name, text) in &written {
         let path = args.into.join(name);
         files::write_public(&path, text.as_bytes())?;
-        ui.out(&format!("wrote {}\n", files::shown(&path)));
+        if !ui.json {
+            ui.out(&format!("wrote {}\n", files::shown(&path)));
+        }
+    }
+    if ui.json {
+        let names: Vec<String> =
+            written.iter().map(|(name, _)| files::shown(&args.into.join(name))).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        ui.out(&json::formatted(&names, true));
     }
     let directory = files::shown(&args.into);
     let flag = if directory == "." { String::new() } else { format!("-C {directory} ") };

@@ -50,7 +50,7 @@ async fn broken(
 ) -> Result<Exit, Failure> {
     let held = look(session, project, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
-        session.ui.say("The lock stands in nobody's way: nothing was broken.");
+        session.ui.done("The lock stands in nobody's way: nothing was broken.");
         return Ok(Exit::Done);
     };
     let who = held.holder.in_words();
@@ -69,7 +69,7 @@ async fn broken(
     let identity = books::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
     books::close(books::open_at(&session.who, place, &terms).await?).await?;
-    session.ui.say("The lock is broken; the history keeps the reason.");
+    session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)
 }

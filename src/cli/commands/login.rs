@@ -41,11 +41,14 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
         .map_err(|failure| failure.help("Nothing was stored."))?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
     let path = credentials::store(&directory, place, text)?;
-    session.ui.out(&format!(
-        "The key for {origin}{} is stored in {}.\n",
-        profile(session),
-        escape::line(&files::shown(&path))
-    ));
+    tell(
+        session,
+        &format!(
+            "The key for {origin}{} is stored in {}.",
+            profile(session),
+            escape::line(&files::shown(&path))
+        ),
+    );
     if session.settings.api_key.is_some() {
         session.ui.say("note: STEAD_API_KEY is set, and is used instead of it.");
     }
@@ -61,12 +64,20 @@ pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
     let was_there = credentials::forget(&directory(session)?, place)?;
     let profile = profile(session);
-    session.ui.out(&if was_there {
-        format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.\n")
-    } else {
-        format!("There is no stored key for {origin}{profile}.\n")
-    });
+    tell(
+        session,
+        &if was_there {
+            format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.")
+        } else {
+            format!("There is no stored key for {origin}{profile}.")
+        },
+    );
     Ok(Exit::Done)
+}
+
+/// Tells what was done, on standard output.
+fn tell(session: &Session, text: &str) {
+    session.ui.out(&if session.ui.json { json::result(text) } else { format!("{text}\n") });
 }
 
 /// Shows what the service tells of the key in use.

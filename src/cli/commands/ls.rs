@@ -1,12 +1,13 @@
 //! `stead ls`: what is managed, or what nobody manages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{join, join_all};
 
 use crate::cli::args::{Columns, Ls};
 use crate::cli::books;
 use crate::cli::connect::Connection;
+use crate::cli::everything;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
@@ -48,7 +49,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         let of = plan.base.project.as_ref();
         widen(session, &connection, of, &args.kinds, &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
+        let claimed = everything::claimed(&connection, &world.snapshot).await?;
         let mut rows = unmanaged(&ledger, &world, plan.base.project.as_ref());
+        let owners = owners(&ledger);
+        for row in &mut rows {
+            row.of = belongs_to(&owners, &claimed, row);
+        }
         rows.retain(of_kind);
         strangers = rows.len();
         ("unmanaged", list::unmanaged(&rows), "Everything in the project is managed.")
@@ -214,6 +220,36 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<
         .collect()
 }
 
+/// Returns the address of every owned object.
+fn owners(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
+    let entries = ledger.entries.iter();
+    let owned = entries.flat_map(|(address, entry)| {
+        let all = entry.current.iter().chain(&entry.deposed);
+        all.map(move |owned| (owned.key(&entry.kind), address))
+    });
+    owned.collect()
+}
+
+/// Returns what an object belongs to: its parent, or what it was claimed by, by its address where it has one.
+fn belongs_to(
+    owners: &BTreeMap<ObjectKey, &Address>,
+    claimed: &BTreeMap<ObjectKey, ObjectKey>,
+    row: &Listed,
+) -> Option<Name> {
+    let kind = REGISTRY.kind(&row.kind)?;
+    let owner = match (claimed.get(&row.key()), kind.child_of(), &row.parent) {
+        (Some(owner), ..) => owner.clone(),
+        (None, Some((of, _)), Some(parent)) => {
+            ObjectKey { kind: Name::new_static(of), parent: None, id: parent.clone() }
+        }
+        _ => return None,
+    };
+    Some(owners.get(&owner).map_or_else(
+        || Name::new(format!("{}:{}", owner.kind, owner.id)),
+        |address| Name::new(address.as_str()),
+    ))
+}
+
 /// Returns the row of a live object.
 pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, prices: &Prices<'_>) -> Listed {
     let kind = REGISTRY.kind(&object.kind);
@@ -227,5 +263,7 @@ pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, prices: &P
         monthly: kind.and_then(|kind| prices.monthly(kind, &object.attributes)),
         project: object.project.clone(),
         created_at: object.created_at.clone(),
+        parent: object.parent.clone(),
+        of: None,
     }
 }

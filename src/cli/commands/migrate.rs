@@ -55,7 +55,7 @@ pub(super) async fn run(
     let old = open(session, from, None, project).await?;
     let done = Box::pin(under_both(session, args, project, &old, &to)).await;
     books::close_after(old, done).await?;
-    session.ui.say(&format!("The ledger is at {to} now."));
+    session.ui.done(&format!("The ledger is at {to} now."));
     tell_next(session, &to);
     Ok(Exit::Done)
 }
@@ -66,7 +66,7 @@ async fn arrived(session: &Session, project: &Project, to: &Place) -> Result<Exi
         return Err(Failure::new(Exit::Failed, format!("the ledger was moved to {to}, and there is none"))
             .help("Somebody removed it there: push a copy, or stead recover."));
     }
-    session.ui.say(&format!("The ledger is at {to} already."));
+    session.ui.done(&format!("The ledger is at {to} already."));
     tell_next(session, to);
     Ok(Exit::Done)
 }

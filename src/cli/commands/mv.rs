@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cli::addresses;
 use crate::cli::args::Mv;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
@@ -11,7 +12,6 @@ use crate::cli::session::Session;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::stack::{Resource, Stack};
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
 use crate::model::source::SourceId;
 
 /// The attribute that a block's own name stands for.
@@ -110,12 +110,7 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
         stack.resources.values().find(is_instance)
     });
     let Some(resource) = resource else {
-        let known = stack.resources.keys().map(Address::as_str);
-        let help = match nearest(address.as_str(), known) {
-            Some(near) => format!("Did you mean {near}?"),
-            None => "`stead ls` lists what there is.".to_owned(),
-        };
-        return Err(Failure::new(Exit::Usage, format!("no block declares {address}")).help(&help));
+        return Err(addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str)));
     };
     if resource.key.is_some() && resource.address == *address {
         return Err(Failure::new(

@@ -76,10 +76,16 @@ pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
         let options = PlanOptions { details: ui.verbose };
+        if ui.one_line {
+            return ui.out(&json::plan(plan, REGISTRY, options));
+        }
         // A reader that went away (`| head`) is no error.
         let _ = json::plan_to(&mut BufWriter::new(stdout().lock()), plan, REGISTRY, options);
-    } else if !ui.quiet {
+    } else {
         ui.out(&terminal::plan(plan, facts, ui.verbose, ui.style));
+        if ui.verbose {
+            ui.out(&terminal::beneath(plan, REGISTRY, ui.very_verbose, ui.style));
+        }
     }
 }
 

@@ -134,13 +134,14 @@ fn named(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
 }
 
 fn nothing_at(path: &str, values: &[Resolved], stack: &Stack) -> Failure {
-    let failure = Failure::new(Exit::Failed, format!("there is nothing at {path}"));
+    let text = format!("no resource or value {path} in this stack");
     let known = values.iter().map(|value| value.path.as_str()).take(MOST_CANDIDATES);
     let addresses = values.iter().map(|value| value.path.rsplit_once('.').map_or("", |(path, _)| path));
     let named = stack.named.keys().map(Name::as_str);
     match nearest(path, known.chain(addresses.take(MOST_CANDIDATES)).chain(named)) {
-        Some(near) => failure.help(format!("Did you mean {near}?")),
-        None => failure.help("Name a resource, one of its attributes, a variable or a local: stead render lists the resources."),
+        Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
+        None => Failure::new(Exit::Usage, text)
+            .help("Name a resource, one of its attributes, a variable or a local: stead render lists the resources."),
     }
 }
 

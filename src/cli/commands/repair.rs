@@ -86,7 +86,7 @@ pub(super) async fn run(
         .help("Put back a copy: stead state push FILE. Or restore the place's own backup."));
     };
     if checked(project, place).await?.flaws.is_empty() {
-        session.ui.say("The ledger is whole: nothing was changed.");
+        session.ui.done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }
     let stack = &project.stack;

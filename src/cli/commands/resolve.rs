@@ -2,11 +2,13 @@
 
 use uuid::Uuid;
 
+use crate::cli::addresses;
 use crate::cli::args::{Answer, Resolve};
 use crate::cli::books::{self, Book};
 use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::ledger::entry::{Intent, IntentAction, Ledger, Owned};
 use crate::ledger::question;
@@ -31,9 +33,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         session.ui.out(&if session.ui.json { document(&ledger) } else { session.to_copy(&page(&ledger)) });
         return Ok(Exit::Done);
     };
-    let op = found(&ledger, asked)?;
+    let op =
+        if asked.contains('.') { of_resource(&project, &ledger, asked)? } else { found(&ledger, asked)? };
     let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
-        session.ui.out(&session.to_copy(&told(&ledger, op)));
+        session.ui.out(&if session.ui.json {
+            document(&ledger)
+        } else {
+            session.to_copy(&told(&ledger, op))
+        });
         return Ok(Exit::Done);
     };
     let journal = books::open_journal(&project, &connection, &session.who).await?;
@@ -47,8 +54,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
             "answer": word(&answer),
         });
         session.ui.out(&json::pretty(&recorded));
+    } else {
+        session.ui.done(&format!("Recorded. {address} is no longer frozen."));
     }
-    session.ui.say(&format!("Recorded. {address} is no longer frozen."));
     session.next("plan", "");
     Ok(Exit::Done)
 }
@@ -75,6 +83,23 @@ async fn record(
     let answer = books::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
     journal.commit(&[Record::Answered { op, answer }]).await?;
     Ok(intent.address)
+}
+
+/// Finds the only request of a resource that can be answered.
+fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
+    let questions = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
+    let all = questions.chain(ledger.watched.iter());
+    let ops: Vec<Uuid> =
+        all.filter(|(_, intent)| intent.address.as_str() == asked).map(|(op, _)| *op).collect();
+    let declared = project.stack.resources.keys().chain(ledger.entries.keys()).map(Address::as_str);
+    match ops[..] {
+        [op] => Ok(op),
+        [] if !declared.clone().any(|known| known == asked) => Err(addresses::unknown(asked, declared)),
+        [] => Err(Failure::new(Exit::Failed, format!("there is no open question about {asked}"))
+            .help("stead resolve without arguments lists them.")),
+        _ => Err(Failure::new(Exit::Usage, format!("there are several questions about {asked}"))
+            .help("Name one by its first digits: stead resolve lists them.")),
+    }
 }
 
 fn found(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {

@@ -70,7 +70,7 @@ async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) 
         Some(path) => {
             files::write_private(path, &bytes)?;
             let (count, shown) = (ledger.entries.len(), files::shown(path));
-            session.ui.say(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
+            session.ui.done(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
         }
     }
     session.ui.say("It holds the key of the secrets' fingerprints, and no secret: keep it private.");
@@ -111,7 +111,7 @@ async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -
         .help("A copy can only take the place of the ledger that it was pulled from, or of none."));
     }
     if same_content(&here, &copy) {
-        session.ui.say("The ledger says the same already: nothing was written.");
+        session.ui.done("The ledger says the same already: nothing was written.");
         return Ok(Exit::Done);
     }
     let began = is_empty(&here);
@@ -131,7 +131,7 @@ async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -
         return Ok(Exit::Failed);
     }
     put(session, journal, copy).await?;
-    session.ui.say("The copy is the ledger now.");
+    session.ui.done("The copy is the ledger now.");
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
 }

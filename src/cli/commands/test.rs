@@ -59,7 +59,7 @@ pub(in crate::cli) async fn watch(session: &Session, args: &Args) -> Result<Exit
         // Before the run: what changes meanwhile is run again.
         let before = Stamps::of(&directories);
         let exit = run(session, args).unwrap_or_else(|failure| session.complain(&failure));
-        ui.say("Waiting for a change; Ctrl-C ends.");
+        ui.hint("Waiting for a change; Ctrl-C ends.");
         if !stops.or_change(&directories, &before).await {
             return Ok(exit);
         }

@@ -17,7 +17,7 @@ use crate::kinds::REGISTRY;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
 use crate::plan::offline;
-use crate::report::json;
+use crate::report::{json, words};
 
 /// Most rounds of fixes: mending one problem may show the next.
 const MOST_ROUNDS: usize = 100;
@@ -42,7 +42,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
     let project = match opened {
-        Err(failure) if !args.fix => return Err(hinted(session, failure)),
+        Err(Failure { rejected: Some(rejected), .. }) if !args.fix => {
+            return Ok(problems_told(session, *rejected));
+        }
         opened => opened?,
     };
     let stack = &project.stack;
@@ -138,13 +140,22 @@ fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, F
     Ok(found)
 }
 
-/// Says that some problems can be mended.
-fn hinted(session: &Session, failure: Failure) -> Failure {
-    let problems = failure.rejected.as_ref().map(|rejected| rejected.diagnostics.as_slice());
-    if problems.unwrap_or_default().iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure)) {
+/// Tells the problems, then how many there are, then what can be done about them.
+fn problems_told(session: &Session, rejected: Rejected) -> Exit {
+    let count =
+        |severity| rejected.diagnostics.iter().filter(|problem| problem.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
+    let exit = session.complain(&Failure::from(Box::new(rejected)));
+    let mut summary = words::counted(errors, "error");
+    if warnings > 0 {
+        summary = format!("{summary}, {}", words::counted(warnings, "warning"));
+    }
+    session.ui.say(&summary);
+    if mends {
         session.next("validate --fix", "mends what is safe to mend");
     }
-    failure
+    exit
 }
 
 /// Mends what has a safe edit, round after round, and writes it once it was agreed to.

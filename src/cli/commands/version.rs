@@ -1,15 +1,50 @@
 //! `stead version`: which program this is.
 
+use serde::Serialize;
+
 use crate::cli::exit::Exit;
 use crate::cli::session::Session;
+use crate::report::json;
 
-/// Prints name and version.
+/// The version of the language, and of the forms of saved plans and ledgers.
+const FORMS: u32 = 1;
+
+/// The document for programs.
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    version: &'static str,
+    /// The commit that it was built of; published binaries know it.
+    commit: Option<&'static str>,
+    /// The day of that commit.
+    date: Option<&'static str>,
+    language: u32,
+    plan_format: u32,
+    ledger_format: u32,
+}
+
+/// Prints name, version and commit.
 pub(in crate::cli) fn run(session: &Session) -> Exit {
-    let version = env!("CARGO_PKG_VERSION");
-    if session.ui.json {
-        session.ui.out(&format!("{{\"schema_version\":1,\"version\":\"{version}\",\"language\":1}}\n"));
-    } else {
-        session.ui.out(&format!("stead {version} (language 1, plan format 1)\n"));
-    }
+    let document = Document {
+        schema_version: json::SCHEMA_VERSION,
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("STEAD_BUILT_COMMIT"),
+        date: option_env!("STEAD_BUILT_DATE"),
+        language: FORMS,
+        plan_format: FORMS,
+        ledger_format: FORMS,
+    };
+    session.ui.out(&if session.ui.json { json::pretty(&document) } else { text(&document) });
     Exit::Done
+}
+
+fn text(document: &Document) -> String {
+    let of = match (document.commit, document.date) {
+        (Some(commit), Some(date)) => format!("commit {commit} of {date}"),
+        _ => "built from a working copy".to_owned(),
+    };
+    let Document { version, language, plan_format, ledger_format, .. } = document;
+    format!(
+        "stead {version}, {of}\nlanguage {language}, plan format {plan_format}, ledger format {ledger_format}\n"
+    )
 }

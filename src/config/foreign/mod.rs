@@ -7,6 +7,8 @@ mod compose;
 mod convert;
 mod draft;
 mod fields;
+mod guess;
 mod render;
 
 pub use convert::{Converted, Origin, convert};
+pub use guess::guess;

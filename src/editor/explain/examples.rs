@@ -1,11 +1,15 @@
 //! Examples of codes: configurations that are refused with a code, each with its nearest legal neighbour.
 //!
-//! They are those that the tests of the rules run, written one after the other into one text.
+//! Those of rules are what the tests of the rules run, written one after the other into one text. Those of the
+//! language stand in another, with how they are tried: as a whole file, in KDL, or not at all where it takes more
+//! than one file.
 
 use serde::Serialize;
 
 /// The texts: after `=== NAME` stand the sections of one case.
 const TEXT: &str = include_str!("examples.txt");
+/// The same for the codes of the language.
+const LANGUAGE: &str = include_str!("codes.txt");
 /// Begins a section.
 const SECTION: &str = "--- # ";
 /// Most examples of one code that are shown.
@@ -25,9 +29,11 @@ pub struct Example {
 
 /// Returns the examples of a code, shortest first.
 pub(super) fn of(code: &str) -> Vec<Example> {
-    let of_code =
-        |case: &&'static str| case.strip_prefix(code).is_some_and(|rest| rest.starts_with(['.', '-']));
-    let mut found: Vec<Example> = TEXT.split("=== ").filter(of_code).filter_map(example).collect();
+    let of_code = |case: &&'static str| {
+        case.strip_prefix(code).is_some_and(|rest| rest.starts_with(['.', '-', '\n']))
+    };
+    let cases = TEXT.split("=== ").chain(LANGUAGE.split("=== "));
+    let mut found: Vec<Example> = cases.filter(of_code).filter_map(example).collect();
     found.sort_by_key(|example| example.wrong.len());
     found.truncate(MOST);
     found
@@ -52,9 +58,15 @@ fn example(case: &'static str) -> Option<Example> {
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "the rule corpus is files")]
 
+    use std::collections::BTreeSet;
     use std::fmt::Write as _;
+    use std::path::Path;
 
     use super::*;
+    use crate::config::files::{Files, Listed};
+    use crate::config::load::{Request, load};
+    use crate::kinds::REGISTRY;
+    use crate::model::source::{Source, Sources};
 
     #[test]
     fn they_are_those_of_the_rule_corpus() {
@@ -74,6 +86,53 @@ mod tests {
             text == TEXT,
             "write `=== NAME` and the text of each [RS]*.yaml of {folder} into examples.txt"
         );
+    }
+
+    /// Nothing stands beside these stacks.
+    struct Nothing;
+
+    impl Files for Nothing {
+        fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+
+        fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+
+    /// The codes of what is wrong with a text, tried as its form says; `None` where it cannot be.
+    fn codes_of(text: &str, form: &str) -> Option<BTreeSet<&'static str>> {
+        let (head, path) = match form {
+            "" => ("stead: 1\nstack: s\n", "stead.yaml"),
+            "whole" => ("", "stead.yaml"),
+            "kdl" => ("stead 1\nstack s\n", "stead.kdl"),
+            "untried" => return None,
+            other => panic!("{other}"),
+        };
+        let mut sources = Sources::default();
+        sources.add(Source::new(path, format!("{head}{text}\n")));
+        let found = match load(REGISTRY, sources, &Request::default(), &Nothing) {
+            Ok((_, warnings)) => warnings,
+            Err(rejected) => rejected.diagnostics,
+        };
+        Some(found.into_iter().map(|problem| problem.code).collect())
+    }
+
+    #[test]
+    fn those_of_the_language_are_refused_with_their_code_and_accepted() {
+        let mut tried = 0;
+        for case in LANGUAGE.split("=== ").skip(1) {
+            let (code, _) = case.split_once('\n').unwrap();
+            let form = case.split_once("# refused").unwrap().1.lines().next().unwrap();
+            let form = form.trim_start_matches(", ");
+            let example = example(case).unwrap();
+            let Some(wrong) = codes_of(example.wrong, form) else { continue };
+            assert_eq!(wrong, BTreeSet::from([code]), "{}", example.wrong);
+            assert_eq!(codes_of(example.right, form), Some(BTreeSet::new()), "{code}: {}", example.right);
+            tried += 1;
+        }
+        assert!(tried > 75, "{tried}");
     }
 
     #[test]

@@ -41,9 +41,7 @@ fn every_code_can_be_explained() {
         let Ok(Page::Code(page)) = explain(&REGISTRY, code) else { panic!("{code}") };
         assert!(page.meaning.ends_with('.') || page.meaning.ends_with('`'), "{page:?}");
         assert_eq!(page.place.is_some(), code.starts_with('R'), "{code}");
-        if code.starts_with('R') {
-            assert!(!page.examples.is_empty(), "{code}");
-        }
+        assert!(!page.examples.is_empty(), "{code} has no example: codes.txt, or the corpus of rules");
     }
 }
 
@@ -53,12 +51,19 @@ fn what_was_meant_is_guessed() {
     assert_eq!(help("database.storage"), "Did you mean database.storage_gb?");
     assert_eq!(help("app.autoscaling.min_replica"), "Did you mean app.autoscaling.min_replicas?");
     assert_eq!(help("lifecycl"), "Did you mean lifecycle?");
+    assert_eq!(help("lifecycle.x"), "lifecycle is known, and has no `x`: stead explain lifecycle");
+    assert_eq!(help("policies"), "Did you mean policy?");
+    assert_eq!(help("cidrsubnet"), "Did you mean cidr_subnet?");
     assert_eq!(help("R0399"), "Did you mean R0301?");
     assert!(help("storage_gb").contains("database.storage_gb"));
     assert!(help("zzzzzz").contains("stead explain"));
     assert!(matches!(explain(&REGISTRY, "r0301"), Ok(Page::Code(_))));
     assert!(matches!(explain(&REGISTRY, "vm.vpc_id"), Ok(Page::Attribute(page)) if page.path == "vm.vpc"));
     assert!(matches!(explain(&REGISTRY, "vm.lifecycle"), Ok(Page::Word(_))));
+    assert!(matches!(explain(&REGISTRY, "vm.lifecycle.protect"), Ok(Page::Word(_))));
+    assert!(matches!(explain(&REGISTRY, "$each.key"), Ok(Page::Word(_))));
+    assert!(matches!(explain(&REGISTRY, "cidr_subnet"), Ok(Page::Function(_))));
+    assert!(matches!(explain(&REGISTRY, "protected"), Ok(Page::PlanCode(_))));
 }
 
 #[test]

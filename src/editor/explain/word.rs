@@ -2,36 +2,83 @@
 
 use serde::Serialize;
 
-use crate::config::language::{BODY, LIFECYCLE, TOP, Word};
+use crate::config::language::{BODY, EACH, LIFECYCLE, ROOTS, TOP, Takes, Word, Words, find};
 use crate::editor::facts;
 
 /// What is known of a word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WordPage {
-    /// The word.
-    pub word: &'static str,
+    /// The word, with those that it stands in: `lifecycle.protect`.
+    pub word: String,
     /// What it does.
     pub summary: String,
-    /// How it is written, in YAML.
-    pub example: &'static str,
+    /// How it is written, in YAML; of a word that is only written inside of another, how that one is.
+    pub example: String,
+    /// The words that may stand in it, each with a sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<(&'static str, &'static str)>,
 }
+
+/// Examples of what a `$` can begin with and no block is called.
+const ROOT_EXAMPLES: &[(&str, &str)] = &[
+    ("each", "vm: { web: { for_each: [a, b], name: \"web-${each.key}\" } }"),
+    ("env", "project: { shop: { name: \"shop-${env}\" } }   # or $env alone"),
+];
 
 /// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
 fn words() -> Vec<&'static Word> {
     let all = TOP.iter().chain(BODY).chain(LIFECYCLE);
     let mut words: Vec<&Word> = all.filter(|word| !word.example.is_empty()).collect();
+    words.extend(ROOTS.iter().filter(|root| root_example(root.name).is_some()));
     words.sort_unstable_by_key(|word| word.name);
     words
 }
 
-/// Returns what is known of a word.
-pub(super) fn page(name: &str) -> Option<WordPage> {
-    let word = words().into_iter().find(|word| word.name == name)?;
-    Some(WordPage { word: word.name, summary: facts::word(word), example: word.example })
+fn root_example(name: &str) -> Option<&'static str> {
+    ROOT_EXAMPLES.iter().find(|(root, _)| *root == name).map(|(_, example)| *example)
+}
+
+/// Returns the words that may stand in one.
+const fn inside(word: &Word) -> Words {
+    match word.takes {
+        Takes::OneOf(words) | Takes::Block(words) | Takes::Named(words) => words,
+        Takes::Value | Takes::Flag | Takes::Address | Takes::Kinds | Takes::Variables => &[],
+    }
+}
+
+/// Returns what is known of a word, or of one in it: `environments.confirm`, or `environments.prod.confirm`,
+/// as it is written below a name of one's own.
+pub(super) fn page(path: &str) -> Option<WordPage> {
+    let mut steps = path.split('.');
+    let first = steps.next()?;
+    let mut word = words().into_iter().find(|word| word.name == first)?;
+    let mut example = if word.example.is_empty() { root_example(word.name)? } else { word.example };
+    let mut named = matches!(word.takes, Takes::Named(_));
+    let mut full = first.to_owned();
+    for step in steps {
+        let words = if word.name == "each" { EACH } else { inside(word) };
+        match (find(words, step), named) {
+            (Some(next), _) => {
+                (word, named) = (next, matches!(next.takes, Takes::Named(_)));
+                example = if word.example.is_empty() { example } else { word.example };
+            }
+            // A name of one's own: `prod` in `environments`.
+            (None, true) => named = false,
+            (None, false) => return None,
+        }
+        full = format!("{full}.{step}");
+    }
+    let words = if word.name == "each" { EACH } else { inside(word) };
+    Some(WordPage {
+        word: full,
+        summary: facts::word(word),
+        example: example.to_owned(),
+        words: words.iter().map(|word| (word.name, word.summary)).collect(),
+    })
 }
 
 /// Returns every word.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     words().into_iter().map(|word| word.name)
 }
 
@@ -51,5 +98,30 @@ mod tests {
         for name in names {
             assert!(page(name).is_some_and(|page| page.summary.ends_with('.')), "{name}");
         }
+    }
+
+    #[test]
+    fn words_in_words_can_be_asked_for() {
+        for path in [
+            "lifecycle.protect",
+            "lifecycle.timeouts.create",
+            "environments.confirm",
+            "environments.prod.confirm",
+            "policy.budget.deny",
+            "vars.size.type",
+            "vars.type",
+            "moved.from",
+            "deliver_secret.file",
+            "lifecycle.replace.create_first",
+            "outputs.url",
+            "each.key",
+        ] {
+            let page = page(path).unwrap_or_else(|| panic!("{path}"));
+            assert!(page.word == path && !page.example.is_empty(), "{page:?}");
+        }
+        for path in ["lifecycle.protekt", "environments.prod.x", "moved.a.from", "each.x", "nothing"] {
+            assert!(page(path).is_none(), "{path}");
+        }
+        assert!(page("lifecycle").unwrap().words.iter().any(|(word, _)| *word == "protect"));
     }
 }

@@ -14,7 +14,7 @@ use crate::model::diagnostic::nearest;
 use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
-const NAMES: &[&str] = &[
+pub(super) const NAMES: &[&str] = &[
     "base64",
     "bool",
     "cidr_subnet",

@@ -213,6 +213,9 @@ pub struct Attribute {
     pub moved_by: Option<(&'static str, &'static [&'static str])>,
     /// A record that has no field of its own on the wire: its keys, and the fields that carry them.
     pub spread: &'static [(&'static str, &'static str)],
+    /// What a new object gets where nothing is written, though it is no default that `null` goes back to: a
+    /// takeover leaves it out.
+    pub usual: Option<Literal>,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
 }
@@ -240,6 +243,7 @@ impl Attribute {
             choices: None,
             moved_by: None,
             spread: &[],
+            usual: None,
             provenance: Provenance::Documented,
         }
     }
@@ -331,6 +335,13 @@ impl Attribute {
     #[must_use]
     pub const fn at_once(mut self) -> Self {
         self.at_once = true;
+        self
+    }
+
+    /// Says what a new object gets where nothing is written.
+    #[must_use]
+    pub const fn usually(mut self, literal: Literal) -> Self {
+        self.usual = Some(literal);
         self
     }
 

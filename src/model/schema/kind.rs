@@ -176,6 +176,9 @@ pub struct Kind {
     /// Objects that the service itself has in every account, told by an attribute that has one of these
     /// values: nobody makes, imports or deletes them.
     pub given: Option<(&'static str, &'static [Literal])>,
+    /// Objects of another kind that come into being by what runs in it, `(kind, path of their list)`: they are
+    /// its own, and nobody takes them over.
+    pub claims: Option<(&'static str, &'static str)>,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
     /// Another kind's block in which such children may be written too, named by their parent.
@@ -213,6 +216,7 @@ impl Kind {
         takes_along: &[],
         goes_with_parent: false,
         given: None,
+        claims: None,
         plain_entry: None,
         also_in: None,
         other_fields: &[],

@@ -43,6 +43,26 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// All of them, in order.
+    pub const ALL: [Self; 16] = [
+        Self::DataLoss,
+        Self::Restart,
+        Self::BriefOutage,
+        Self::AddressChange,
+        Self::Charge,
+        Self::LeftBehind,
+        Self::ApiInterruption,
+        Self::RollingRestart,
+        Self::Drain,
+        Self::GoesBack,
+        Self::Stops,
+        Self::LocksOut,
+        Self::Writes,
+        Self::Deploys,
+        Self::Removes,
+        Self::Resumes,
+    ];
+
     /// Returns the consequence in words.
     #[must_use]
     pub const fn text(self) -> &'static str {

@@ -118,9 +118,7 @@ fn named(
     children: &Children<'_>,
 ) -> HashMap<ObjectKey, Address> {
     let mut namer = Namer::new(material.catalog, material.owned.clone(), material.taken.clone());
-    let by_need = |kind: &Kind| kind.attributes.iter().any(|a| matches!(a.ty, Type::Reference(_)));
-    let (first, then): (Vec<_>, Vec<_>) = chosen.iter().partition(|(kind, _)| !by_need(kind));
-    for (kind, object) in first.into_iter().chain(then) {
+    for (kind, object) in by_need(chosen) {
         let address = match material.only {
             Some((address, key)) if *key == object.key() => {
                 namer.given.insert(object.key(), address.clone());
@@ -135,6 +133,35 @@ fn named(
         }
     }
     namer.given
+}
+
+/// Returns the chosen so that what has no name of its own follows what it refers to, by which it is called.
+fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'a Object)> {
+    type Chosen<'a> = (&'static Kind, &'a Object);
+    let has_name = |(_, object): &Chosen<'_>| {
+        object.attributes.get(NAME).and_then(Value::as_text).is_some_and(|name| !legal(name).is_empty())
+    };
+    let (mut found, mut rest): (Vec<Chosen<'a>>, Vec<_>) = chosen.iter().copied().partition(has_name);
+    while !rest.is_empty() {
+        let open: BTreeSet<(&str, &Name)> =
+            rest.iter().map(|(kind, object)| (kind.name, &object.id)).collect();
+        let waits = |(kind, object): &Chosen<'_>| {
+            let mut links = kind.attributes.iter().filter_map(|attribute| {
+                let Type::Reference(of) = attribute.ty else { return None };
+                match object.attributes.get(attribute.name)? {
+                    Value::Text(id) => Some((of, id)),
+                    _ => None,
+                }
+            });
+            links.any(|link| link != (kind.name, &object.id) && open.contains(&link))
+        };
+        let (waiting, ready): (Vec<_>, Vec<_>) = rest.iter().copied().partition(waits);
+        // Those that refer to each other in a circle are called as they come.
+        let stuck = ready.is_empty();
+        found.extend(if stuck { waiting.clone() } else { ready });
+        rest = if stuck { Vec::new() } else { waiting };
+    }
+    found
 }
 
 /// Tells whether all that belongs to a project belongs to the one that nobody has to say.
@@ -256,6 +283,10 @@ impl Drafter<'_, '_> {
         let mut entries = Vec::new();
         for attribute in kind.attributes {
             if self.omitted.attributes.contains_key(&(key.clone(), attribute.name.into())) {
+                continue;
+            }
+            if attribute.presence == Presence::Optional && self.writer.comes_along(kind, attribute, object)
+            {
                 continue;
             }
             let Some(value) = Writer::worth(attribute, object) else { continue };

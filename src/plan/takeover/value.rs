@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::config::print::{Entry, Mark, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Presence, Registry, Type};
+use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::compare::{is_unset, part_type, same};
@@ -28,12 +28,32 @@ impl<'a> Writer<'a> {
         Self { registry, names: Names::new(catalog) }
     }
 
+    /// Tells whether a live value is what the chosen plan brings along: a new object gets it anyway.
+    pub(super) fn comes_along(&self, kind: &Kind, attribute: &Attribute, object: &Object) -> bool {
+        let Price::Sum(terms) = kind.price else { return false };
+        let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);
+        terms.iter().any(|term| {
+            let field = term.factors.iter().find_map(|factor| match factor {
+                Factor::Over { attribute: of, field } if *of == attribute.name => Some(*field),
+                _ => None,
+            });
+            let chosen = term.chosen_by.and_then(|by| object.attributes.get(by));
+            let record = chosen.and_then(|chosen| self.names.find(term.table, chosen));
+            let brought = field.zip(record).and_then(|(field, record)| record.number(field));
+            brought.is_some() && brought == live
+        })
+    }
+
     /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
     pub(super) fn worth(attribute: &Attribute, object: &Object) -> Option<Value> {
         if !attribute.is_writable() {
             return None;
         }
         let live = returned(attribute, object)?;
+        let is = |literal: Literal| same(&attribute.ty, &literal.value(), &live);
+        if attribute.presence != Presence::Required && attribute.usual.is_some_and(is) {
+            return None;
+        }
         match attribute.presence {
             Presence::Default(literal) if same(&attribute.ty, &literal.value(), &live) => None,
             Presence::Required => Some(live),

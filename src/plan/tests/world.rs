@@ -530,7 +530,14 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
 }
 
 fn setting(value: &Json) -> Setting {
-    Setting { expression: expression(value), span: SPAN, set_by: None, parts: None, directory: None, exclusive: false }
+    Setting {
+        expression: expression(value),
+        span: SPAN,
+        set_by: None,
+        parts: None,
+        directory: None,
+        exclusive: false,
+    }
 }
 
 pub fn expression(value: &Json) -> Expression {

@@ -445,7 +445,8 @@ impl<'a> StepEntry<'a> {
 }
 
 /// Returns what a step sends, `POST /api/v1/…`, in order.
-fn requests(step: &Step, registry: Registry) -> Vec<String> {
+#[must_use]
+pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
     let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
     let text = |endpoint: crate::model::schema::Endpoint| format!("{} {}", endpoint.method, endpoint.path);
     match &step.operation {

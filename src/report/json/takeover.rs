@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
+use crate::plan::change::Change;
 use crate::plan::takeover::Accepted;
 
 #[derive(Serialize)]
@@ -64,4 +66,32 @@ pub fn takeover(accepted: &Accepted) -> String {
         variables: variables.map(|secret| VariableEntry { name: &secret.name, of: &secret.of }).collect(),
         left_out: left.collect(),
     })
+}
+
+#[derive(Serialize)]
+struct Adoption<'a> {
+    schema_version: u32,
+    address: &'a Address,
+    id: &'a str,
+    /// What the next apply changes of it.
+    changes: Vec<Difference<'a>>,
+}
+
+#[derive(Serialize)]
+struct Difference<'a> {
+    path: &'a Name,
+    before: Shown<'a>,
+    after: Shown<'a>,
+}
+
+/// Returns the document of one object that a written block takes over.
+#[must_use]
+pub fn adoption(address: &Address, id: &str, change: Option<&Change>) -> String {
+    let attributes = change.into_iter().flat_map(|change| &change.attributes);
+    let changes = attributes.map(|attribute| Difference {
+        path: &attribute.path,
+        before: Shown(&attribute.before),
+        after: Shown(&attribute.after),
+    });
+    pretty(&Adoption { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
 }

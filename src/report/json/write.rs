@@ -1,5 +1,6 @@
 //! Writing JSON: as serde_json does, with whatever acts or hides as `\uXXXX`.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
@@ -22,6 +23,30 @@ pub fn pretty(document: &impl Serialize) -> String {
 #[must_use]
 pub fn compact(document: &impl Serialize) -> String {
     write(document, Safe(CompactFormatter))
+}
+
+/// Returns a document of several lines as one line; what is on one line already is left as it is.
+#[must_use]
+pub fn folded(text: &str) -> Cow<'_, str> {
+    if !text.starts_with("{\n") {
+        return Cow::Borrowed(text);
+    }
+    // No text in a document holds a line break: they are escaped.
+    let mut line = String::with_capacity(text.len());
+    line.extend(text.lines().map(str::trim_start));
+    line.push('\n');
+    Cow::Owned(line)
+}
+
+/// Returns the document of a command that prints nothing but what it has done.
+#[must_use]
+pub fn result(text: &str) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema_version: u32,
+        result: &'a str,
+    }
+    pretty(&Document { schema_version: SCHEMA_VERSION, result: text })
 }
 
 /// Writes a document of several lines as it is made.
@@ -104,6 +129,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_folded_document_says_the_same_on_one_line() {
+        let document = serde_json::json!({"a": [1, {"b": "two\n  lines"}], "c": null});
+        let text = pretty(&document);
+        let line = folded(&text);
+        assert_eq!((line.lines().count(), line.ends_with('\n')), (1, true));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), document);
+        assert_eq!(folded("plain\n  text\n"), "plain\n  text\n");
+        assert!(result("It is done.").contains("\"result\": \"It is done.\""));
+    }
 
     proptest! {
         #[test]

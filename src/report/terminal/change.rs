@@ -61,6 +61,8 @@ fn one(page: &mut Page, change: &Change, layout: Layout) {
     if let Some(reason) = &change.reason {
         let line = Line::indent(6).put(role(change.action), reason);
         page.line(place(line, change, layout.verbose || change.action != Action::Create));
+    } else if layout.verbose && change.action != Action::Create && change.source.is_some() {
+        page.line(place(Line::indent(6).put(Role::Faint, "its block"), change, true));
     }
     match change.action {
         Action::Create if !layout.verbose => attribute::flow(page, change, layout.many),

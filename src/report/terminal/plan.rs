@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{change, foot, notes};
-use crate::plan::change::{Drift, DriftClass, Plan};
+use crate::plan::change::{Drift, DriftClass, NoteCode, Plan};
 use crate::report::drift;
 use crate::report::page::{Line, Page};
 use crate::report::style::{Role, Sign, Style};
@@ -36,12 +36,15 @@ pub struct Facts {
 pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     if is_empty(plan) {
         let mut page = Page::new(style);
+        // A declaration that is done changes nothing: who wants to tidy up asks for more.
+        notes::lines(&mut page, plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done));
+        notes::rulings(&mut page, &plan.policy);
+        let mut first = no_changes(plan, verbose, style).unwrapped(style) + "\n";
         if verbose {
+            first = head(plan, facts, style).unwrapped(style) + "\n" + &first;
             page.lines(drift::lines(&told(plan, true), page.style()));
         }
-        notes::lines(&mut page, &plan.notes);
-        notes::rulings(&mut page, &plan.policy);
-        return no_changes(plan, style).unwrapped(style) + "\n" + &page.finish();
+        return first + &page.finish();
     }
     let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
     page.line(head(plan, facts, style));
@@ -56,7 +59,7 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
         page.line(Line::indent(0).put(Role::Strong, "CHANGES").say("  most dangerous first"));
         change::all(&mut page, &plan.changes, verbose);
     }
-    notes::lines(&mut page, &plan.notes);
+    notes::lines(&mut page, plan.notes.iter());
     foot::all(&mut page, plan);
     page.finish()
 }
@@ -76,7 +79,7 @@ fn is_empty(plan: &Plan) -> bool {
         && plan.drift.iter().all(|drift| quiet(drift.class))
 }
 
-fn no_changes(plan: &Plan, style: Style) -> Line {
+fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
     let dot = style.sign(Sign::Dot);
     let mut line = Line::indent(0)
         .put(Role::Good, "No changes")
@@ -87,6 +90,11 @@ fn no_changes(plan: &Plan, style: Style) -> Line {
             format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource"))
         })
         .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
+    let done = plan.notes.iter().filter(|note| note.code == NoteCode::Done).count();
+    if done > 0 && !verbose {
+        let verb = if done == 1 { "is" } else { "are" };
+        line = line.say(format!(" {dot} {} {verb} done, see -v", words::counted(done, "declaration")));
+    }
     let left = told(plan, false).len();
     if left > 0 {
         line = line.say(format!(" {dot} {} left alone", words::counted(left, "live difference")));

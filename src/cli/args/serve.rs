@@ -1,0 +1,60 @@
+//! The command line of what serves others: the built-in cloud, and shells.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `emulator`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
+)]
+pub struct Emulator {
+    /// Port; 0 takes a free one
+    #[arg(long, default_value_t = 8377)]
+    pub port: u16,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: std::net::IpAddr,
+    /// Listen beyond this machine, knowing that anyone with the key can reach it
+    #[arg(long)]
+    pub i_know: bool,
+    /// Where its data is [default: .stead, the cloud that --cloud local uses]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Fill a new cloud: shop (what examples/shop makes), objects=N, or an export's file
+    #[arg(long, value_name = "SPEC")]
+    pub seed: Option<String>,
+    /// Inject failures: 'POST /vms=503:10%'; repeatable
+    #[arg(long, value_name = "SPEC")]
+    pub fail: Vec<String>,
+    /// Where the chance of injected failures begins
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub fault_seed: u64,
+    /// Seconds of its clock for each second [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub speed: Option<u32>,
+    /// Limit no rates
+    #[arg(long)]
+    pub no_limiter: bool,
+}
+
+/// `completions`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead\n  stead completions zsh > ~/.zfunc/_stead\n  stead completions fish > ~/.config/fish/completions/stead.fish\n\nbash, zsh and fish also complete what the stack has: addresses, environments, actions and codes."
+)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `__complete`: what a completion script asks.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct Complete {
+    /// Which word is being written; the program itself is word 0
+    pub at: usize,
+    /// The words
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}

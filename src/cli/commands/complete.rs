@@ -1,0 +1,127 @@
+//! `stead __complete`: what a completion script offers. It reads files only, and says nothing of what is wrong
+//! with them.
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory;
+
+use crate::cli::actions::known;
+use crate::cli::args::{Cli, Complete};
+use crate::cli::completing::{self, Place, Wants};
+use crate::cli::exit::Exit;
+use crate::cli::files;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cli::settings::Settings;
+use crate::config::syntax;
+use crate::editor::explain;
+use crate::kinds::REGISTRY;
+use crate::model::address::{Address, Name};
+use crate::report::escape;
+
+/// Tells a script that files can stand there, too.
+const FILES: &str = ":files";
+
+/// Prints what can stand at a word, one a line, with what it is for after a tab.
+pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
+    let mut command = Cli::command();
+    command.build();
+    let place = completing::place(&command, &args.words, args.at);
+    // Some shells make words of their own of `=`.
+    let typed = args.words.get(args.at).map_or("", |word| if word == "=" { "" } else { word });
+    let mut rows = place.words.clone();
+    rows.extend(told(&session.settings, &place));
+    let mut lines: Vec<String> = rows
+        .into_iter()
+        .filter(|(word, _)| word.starts_with(typed) && escape::line(word) == word.as_str())
+        .map(|(word, about)| format!("{word}\t{}\n", escape::line(&about)))
+        .collect();
+    if place.wants == Wants::File {
+        lines.push(format!("{FILES}\n"));
+    }
+    session.ui.out(&lines.concat());
+    Exit::Done
+}
+
+/// Returns what the stack and the tables have for a place.
+fn told(settings: &Settings, place: &Place) -> Vec<(String, String)> {
+    match place.wants {
+        Wants::Nothing | Wants::File => Vec::new(),
+        Wants::Kind => pairs(REGISTRY.kinds.iter().map(|kind| (kind.name, kind.summary))),
+        Wants::Table => {
+            REGISTRY.catalogs.iter().map(|table| (table.name.to_owned(), String::new())).collect()
+        }
+        Wants::Subject => {
+            let index = explain::index(&REGISTRY);
+            pairs(index.kinds.into_iter().chain(index.words).chain(index.functions).chain(index.codes))
+        }
+        Wants::Environment => environments(&named(settings, place)).into_iter().map(plain).collect(),
+        Wants::Address => addresses(&named(settings, place), place).into_iter().map(plain).collect(),
+    }
+}
+
+fn pairs<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(String, String)> {
+    rows.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
+}
+
+fn plain(name: String) -> (String, String) {
+    (name, String::new())
+}
+
+/// Returns the settings with what the line says of the stack.
+fn named(settings: &Settings, place: &Place) -> Settings {
+    let given = |name: &str| place.given.iter().rev().find(|(id, _)| id == name).map(|(_, value)| value);
+    let mut settings = settings.clone();
+    if let Some(dir) = given("dir") {
+        settings.dir = dir.into();
+    }
+    settings.env = given("env").map(Name::from).or(settings.env);
+    settings
+}
+
+/// Returns the names below a top-level word of the stack's own files, whatever else is wrong with them.
+fn below(settings: &Settings, word: &str) -> BTreeSet<String> {
+    let Ok(read) = files::read_stack(&settings.dir) else { return BTreeSet::new() };
+    let mut found = BTreeSet::new();
+    for (id, source) in read.sources.iter() {
+        let parsed = syntax::parse(id, source, &|word| REGISTRY.kind(word).is_some());
+        let Some(Ok(document)) = parsed else { continue };
+        let blocks = document.root.iter().filter(|entry| entry.key == word);
+        let names = blocks.filter_map(|entry| entry.value.entries()).flatten();
+        found.extend(names.map(|entry| entry.key.to_string()));
+    }
+    found
+}
+
+fn environments(settings: &Settings) -> BTreeSet<String> {
+    below(settings, "environments")
+}
+
+/// Returns the stack's addresses: those of the environment that is named, else of the first that there is;
+/// of a stack that does not hold together, what its files begin with.
+fn addresses(settings: &Settings, place: &Place) -> BTreeSet<String> {
+    let fits = fitting(place);
+    let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
+    let opened = Project::open(settings).or_else(|_| {
+        let env = settings.env.clone().or_else(|| environments(settings).first().map(Name::from));
+        Project::open(&Settings { env, ..settings.clone() })
+    });
+    if let Ok(project) = opened {
+        let resources = project.stack.resources.values();
+        return resources
+            .filter(|resource| fits(resource.kind.name))
+            .map(|resource| Address::as_str(&resource.address).to_owned())
+            .collect();
+    }
+    let kinds = REGISTRY.top_level().filter(|kind| fits(kind.name));
+    kinds
+        .flat_map(|kind| below(settings, kind.name).into_iter().map(|name| format!("{}.{name}", kind.name)))
+        .collect()
+}
+
+/// Returns the kinds that an action is of; `None` for every other command.
+fn fitting(place: &Place) -> Option<BTreeSet<&'static str>> {
+    let [first, action] = place.path.as_slice() else { return None };
+    let deeds = known::all(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
+    Some(deeds.iter().map(|deed| deed.kind.name).collect())
+}

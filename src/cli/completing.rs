@@ -1,0 +1,256 @@
+//! What can stand where a command line is being written. Pure: a walk over the words, by the same tables that
+//! parse them.
+
+use clap::{Arg, Command};
+
+/// What is being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The commands so far, without the program: `do`, `reboot`.
+    pub(super) path: Vec<String>,
+    /// What can stand here and is known already, each with what it is for.
+    pub(super) words: Vec<(String, String)>,
+    /// What else can: told by the stack.
+    pub(super) wants: Wants,
+    /// Flags with values that stand anywhere on the line.
+    pub(super) given: Vec<(String, String)>,
+}
+
+/// What can stand in a place, besides what the command line declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// Nothing.
+    Nothing,
+    /// An address of the stack, perhaps with an attribute.
+    Address,
+    /// An environment.
+    Environment,
+    /// What can be explained: a kind, a word, a code.
+    Subject,
+    /// A kind.
+    Kind,
+    /// A table of the catalog.
+    Table,
+    /// A file.
+    File,
+}
+
+/// Returns what can stand at a word of a line. `words` begins with the program.
+pub(super) fn place(command: &Command, words: &[String], at: usize) -> Place {
+    let mut walk =
+        Walk { command, path: Vec::new(), positions: 0, awaits: None, given: Vec::new(), only: false };
+    for word in words.iter().take(at).skip(1) {
+        walk.step(command, word);
+    }
+    let typed = words.get(at).map_or("", String::as_str);
+    let (words, wants) = walk.here(command, typed);
+    Place { path: walk.path, words, wants, given: walk.given }
+}
+
+struct Walk<'c> {
+    command: &'c Command,
+    path: Vec<String>,
+    /// Arguments without a flag so far.
+    positions: usize,
+    /// The flag whose value comes next.
+    awaits: Option<&'c Arg>,
+    given: Vec<(String, String)>,
+    /// After `--`: no flags any more.
+    only: bool,
+}
+
+impl<'c> Walk<'c> {
+    fn step(&mut self, root: &'c Command, word: &str) {
+        // Some shells make words of their own of `=`.
+        if word == "=" {
+            return;
+        }
+        if let Some(flag) = self.awaits.take() {
+            self.given.push((flag.get_id().to_string(), word.to_owned()));
+        } else if word == "--" {
+            self.only = true;
+        } else if let Some(flag) = word.strip_prefix('-').filter(|rest| !self.only && !rest.is_empty()) {
+            self.flag(root, flag);
+        } else if let Some(next) = self.command.find_subcommand(word).filter(|_| !self.only) {
+            (self.command, self.positions) = (next, 0);
+            self.path.push(next.get_name().to_owned());
+        } else {
+            self.positions += 1;
+        }
+    }
+
+    /// Takes a flag, as written without its first dash.
+    fn flag(&mut self, root: &'c Command, text: &str) {
+        let (name, value) = if let Some(long) = text.strip_prefix('-') {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            (self.long(root, name), value)
+        } else {
+            let mut letters = text.chars();
+            let letter = letters.next();
+            let arg = self.all(root).find(|arg| letter.is_some() && arg.get_short() == letter);
+            (arg, Some(letters.as_str()).filter(|rest| !rest.is_empty()))
+        };
+        let Some(arg) = name.filter(|arg| arg.get_action().takes_values()) else { return };
+        match value {
+            Some(value) => self.given.push((arg.get_id().to_string(), value.to_owned())),
+            None if arg.is_require_equals_set() => {}
+            None => self.awaits = Some(arg),
+        }
+    }
+
+    fn long(&self, root: &'c Command, name: &str) -> Option<&'c Arg> {
+        self.all(root).find(|arg| arg.get_long() == Some(name))
+    }
+
+    /// Returns the arguments of the command, and those of every command.
+    fn all(&self, root: &'c Command) -> impl Iterator<Item = &'c Arg> + use<'c> {
+        let own = self.command.get_arguments();
+        own.chain(root.get_arguments().filter(|arg| arg.is_global_set()))
+    }
+
+    fn here(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, Wants) {
+        if let Some(flag) = self.awaits {
+            return values(flag, "");
+        }
+        if let Some((name, _)) = typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
+            let Some(flag) = self.long(root, name) else { return (Vec::new(), Wants::Nothing) };
+            return values(flag, &format!("--{name}="));
+        }
+        if typed.starts_with('-') && !self.only {
+            return (self.flags(root), Wants::Nothing);
+        }
+        let below = self.command.get_subcommands().filter(|below| !below.is_hide_set());
+        let mut words: Vec<(String, String)> =
+            below.map(|below| (below.get_name().to_owned(), first_line(below.get_about()))).collect();
+        let position = self.command.get_positionals().nth(self.positions);
+        // The last one may be there many times.
+        let last = self
+            .command
+            .get_positionals()
+            .last()
+            .filter(|arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1));
+        let Some(arg) = position.or(last) else { return (words, Wants::Nothing) };
+        let (more, wants) = values(arg, "");
+        words.extend(more);
+        (words, wants)
+    }
+
+    fn flags(&self, root: &'c Command) -> Vec<(String, String)> {
+        let shown = self.all(root).filter(|arg| !arg.is_hide_set());
+        let long =
+            shown.filter_map(|arg| Some((format!("--{}", arg.get_long()?), first_line(arg.get_help()))));
+        let mut found: Vec<_> = long.collect();
+        found.push(("--help".to_owned(), "Print help".to_owned()));
+        found.sort();
+        found.dedup_by(|a, b| a.0 == b.0);
+        found
+    }
+}
+
+/// Returns the values that an argument takes.
+fn values(arg: &Arg, before: &str) -> (Vec<(String, String)>, Wants) {
+    let possible = arg.get_possible_values();
+    if !possible.is_empty() {
+        let shown = possible.iter().filter(|value| !value.is_hide_set());
+        let row = |value: &clap::builder::PossibleValue| {
+            (format!("{before}{}", value.get_name()), first_line(value.get_help()))
+        };
+        return (shown.map(row).collect(), Wants::Nothing);
+    }
+    let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+    let wants = match (arg.get_id().as_str(), name) {
+        ("env", _) => Wants::Environment,
+        ("accept" | "why" | "from" | "to" | "address" | "target", "PATH" | "ADDRESS" | "FROM" | "TO")
+        | (_, "ADDRESS") => Wants::Address,
+        (_, "SUBJECT") => Wants::Subject,
+        (_, "KIND") => Wants::Kind,
+        (_, "TABLE") => Wants::Table,
+        (_, "FILE" | "DIR" | "INTO") => Wants::File,
+        _ => Wants::Nothing,
+    };
+    (Vec::new(), wants)
+}
+
+fn first_line(text: Option<&clap::builder::StyledStr>) -> String {
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::super::args::Cli;
+    use super::*;
+
+    fn at(line: &str) -> Place {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut command = Cli::command();
+        command.build();
+        place(&command, &words, words.len() - 1)
+    }
+
+    fn offers(line: &str, word: &str) -> bool {
+        at(line).words.iter().any(|(known, _)| known == word)
+    }
+
+    #[test]
+    fn what_is_declared_is_offered() {
+        let table = [
+            ("stead ", "apply", true),
+            ("stead ", "__complete", false),
+            ("stead -C x ", "apply", true),
+            ("stead -e prod --cloud local state ", "migrate", true),
+            ("stead do ", "reboot", true),
+            ("stead plan --", "--exit-code", true),
+            ("stead plan --", "--cloud", true),
+            ("stead --output ", "ndjson", true),
+            ("stead plan --output=", "--output=json", true),
+            ("stead graph --format ", "svg", true),
+            ("stead help ", "apply", true),
+            ("stead plan -- --", "--exit-code", false),
+            ("stead completions ", "zsh", true),
+        ];
+        for (line, word, wanted) in table {
+            assert_eq!(offers(line, word), wanted, "{line}: {:?}", at(line));
+        }
+    }
+
+    #[test]
+    fn what_the_stack_has_is_asked_for() {
+        let table = [
+            ("stead -e ", Wants::Environment),
+            ("stead plan --env ", Wants::Environment),
+            ("stead plan --env = ", Wants::Environment),
+            ("stead plan --target ", Wants::Address),
+            ("stead get ", Wants::Address),
+            ("stead why ", Wants::Address),
+            ("stead do reboot ", Wants::Address),
+            ("stead mv vm.a ", Wants::Address),
+            ("stead rm --keep ", Wants::Address),
+            ("stead render --why ", Wants::Address),
+            ("stead drift --accept ", Wants::Address),
+            ("stead graph --focus ", Wants::Address),
+            ("stead import ", Wants::Address),
+            ("stead explain ", Wants::Subject),
+            ("stead ls --kind ", Wants::Kind),
+            ("stead catalog ", Wants::Table),
+            ("stead apply ", Wants::File),
+            ("stead show ", Wants::File),
+            ("stead -C ", Wants::File),
+            ("stead fmt a.yaml ", Wants::File),
+            ("stead get vm.a ", Wants::Nothing),
+            ("stead plan --var ", Wants::Nothing),
+        ];
+        for (line, wants) in table {
+            assert_eq!(at(line).wants, wants, "{line}: {:?}", at(line));
+        }
+        let place = at("stead -C infra --env=prod do reboot ");
+        let given = [("dir", "infra"), ("env", "prod")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(
+            (place.given.as_slice(), place.path.as_slice()),
+            (&given[..], &["do".to_owned(), "reboot".to_owned()][..])
+        );
+    }
+}

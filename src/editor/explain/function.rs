@@ -1,0 +1,33 @@
+//! Functions and macros of expressions.
+
+use serde::Serialize;
+
+use crate::model::cel::{FUNCTIONS, Function};
+
+/// What is known of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FunctionPage {
+    /// Its name.
+    pub function: &'static str,
+    /// What it gives.
+    pub summary: &'static str,
+    /// How it is called.
+    pub usage: &'static str,
+    /// An expression that calls it.
+    pub example: String,
+    /// What that gives.
+    pub gives: &'static str,
+}
+
+/// Returns what is known of a function.
+pub(super) fn page(name: &str) -> Option<FunctionPage> {
+    let name = name.strip_suffix("()").unwrap_or(name);
+    let Function { name, usage, summary, example, gives } =
+        FUNCTIONS.iter().find(|known| known.name == name)?;
+    Some(FunctionPage { function: name, summary, usage, example: format!("${{{example}}}"), gives })
+}
+
+/// Returns every function with its sentence.
+pub(super) fn all() -> Vec<(&'static str, &'static str)> {
+    FUNCTIONS.iter().map(|function| (function.name, function.summary)).collect()
+}

@@ -1,0 +1,177 @@
+//! Codes that a plan carries: what a change does besides, and what stands in a plan's way.
+
+use serde::Serialize;
+
+use crate::model::schema::Effect;
+
+/// What is known of such a code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlanCodePage {
+    /// The code, as JSON has it.
+    pub code: String,
+    /// Where it stands in a plan.
+    pub stands: &'static str,
+    /// What it says.
+    pub meaning: String,
+    /// What can be done about it.
+    pub remedy: &'static str,
+}
+
+/// Why a plan is blocked: code, meaning, remedy.
+const BLOCKS: &[(&str, &str, &str)] = &[
+    (
+        "account",
+        "The ledger belongs to another account than the key.",
+        "Use that account's key, or another environment.",
+    ),
+    (
+        "adopt",
+        "An object cannot be taken over as was asked for.",
+        "Check the id, and who owns the object: stead ls --unmanaged.",
+    ),
+    (
+        "catalog",
+        "A name is none of the service's catalog.",
+        "stead catalog TABLE lists the names that it has.",
+    ),
+    (
+        "choice",
+        "A value is none of those that the object offers now.",
+        "Choose one of those that the message lists.",
+    ),
+    ("cycle", "Resources wait for each other, as they are live.", "Take one reference out of the circle."),
+    (
+        "deletion_budget",
+        "Many objects would be deleted at once.",
+        "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.",
+    ),
+    (
+        "exists",
+        "Something live has the name or network already.",
+        "Choose another, or take the live object over: --adopt ADDRESS=ID.",
+    ),
+    ("expression", "An expression has no value over the live world.", "Correct it: stead eval tries it."),
+    (
+        "failed",
+        "The object is in a state that it does not leave by itself.",
+        "Replace it: --replace ADDRESS; or let the service's support mend it.",
+    ),
+    (
+        "grow_only",
+        "A value would shrink that can only grow.",
+        "Keep the live value: stead drift --accept PATH; or replace the object: --replace ADDRESS.",
+    ),
+    ("held", "What would go is still in use by what stays.", "Remove or redirect what uses it first."),
+    (
+        "holds_data",
+        "An object that holds data would be replaced by an empty one.",
+        "If that is meant: --replace ADDRESS. Else undo the change that forces it.",
+    ),
+    (
+        "late_effect",
+        "A request that was given up may have had its effect after all.",
+        "stead resolve lists it with its answers.",
+    ),
+    (
+        "moved",
+        "A `moved`, `import` or `removed` entry cannot be followed.",
+        "Correct the entry that the message names.",
+    ),
+    (
+        "policy",
+        "A policy of the stack says no.",
+        "Change what it is about, or: stead apply --override POLICY --reason TEXT (recorded).",
+    ),
+    ("project", "The project that was named is not there.", "Give a project's name or id with --project."),
+    (
+        "protected",
+        "A protected resource would be deleted or replaced.",
+        "Set `lifecycle: { protect: false }` in its block, apply, and remove it then.",
+    ),
+    (
+        "provisional",
+        "The object was taken over after a lost answer, and would be deleted or replaced.",
+        "stead resolve says whether it is the right one.",
+    ),
+    (
+        "question",
+        "Only a human can tell what became of a request.",
+        "stead resolve lists the question with its answers.",
+    ),
+    (
+        "replace_never",
+        "A replacement is needed, and `lifecycle.replace` says never.",
+        "Undo the change that forces it, or change the word.",
+    ),
+    (
+        "rule",
+        "A rule of the service is broken by what is live.",
+        "stead explain CODE tells the rule; the message names it.",
+    ),
+    ("target", "What the plan is limited to is not there.", "stead graph shows what there is."),
+    (
+        "unknown",
+        "A value waits for something, and must be known to go on.",
+        "Write a value that waits for nothing.",
+    ),
+    (
+        "unknown_kind",
+        "The ledger has a kind that this version does not know.",
+        "Use the version of stead that made it.",
+    ),
+    ("unread", "What is live could not be read in whole.", "Try again; the message names the request."),
+];
+
+/// Returns the code of an effect, as JSON has it.
+fn code(effect: Effect) -> Option<String> {
+    serde_json::to_value(effect).ok()?.as_str().map(str::to_owned)
+}
+
+/// Returns what is known of a code.
+pub(super) fn page(name: &str) -> Option<PlanCodePage> {
+    if let Some((code, meaning, remedy)) = BLOCKS.iter().find(|(code, ..)| *code == name) {
+        let (code, meaning) = ((*code).to_owned(), (*meaning).to_owned());
+        return Some(PlanCodePage {
+            code,
+            stands: "blocks: the plan is shown, and not applied",
+            meaning,
+            remedy,
+        });
+    }
+    let effect = Effect::ALL.into_iter().find(|effect| code(*effect).as_deref() == Some(name))?;
+    Some(PlanCodePage {
+        code: name.to_owned(),
+        stands: "changes[].effects: what a change does besides, after `!` in the text",
+        meaning: format!("What happens to the object: {}.", effect.text()),
+        remedy: if effect.disrupts() {
+            "stead do asks before an action that has it; a plan shows which change has it, and why."
+        } else {
+            "Nothing is disrupted by it."
+        },
+    })
+}
+
+/// Returns every code.
+pub(super) fn names() -> Vec<String> {
+    let blocks = BLOCKS.iter().map(|(code, ..)| (*code).to_owned());
+    let mut names: Vec<String> = blocks.chain(Effect::ALL.into_iter().filter_map(code)).collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_stands_once_and_can_be_asked_for() {
+        let names = names();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        assert!(BLOCKS.is_sorted_by(|a, b| a.0 < b.0));
+        for name in names {
+            let page = page(&name).unwrap();
+            assert!(page.meaning.ends_with('.') && page.remedy.ends_with('.'), "{page:?}");
+        }
+        assert!(page("data_loss").is_some_and(|page| page.meaning.contains("lost for good")));
+    }
+}
