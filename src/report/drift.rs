@@ -38,7 +38,7 @@ impl Found<'_> {
 }
 
 /// Tells whether nothing is to be done about a difference.
-const fn is_settled(class: DriftClass) -> bool {
+pub(super) const fn is_settled(class: DriftClass) -> bool {
     matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged)
 }
 
@@ -130,7 +130,7 @@ fn values(drift: &Drift, style: Style) -> String {
 }
 
 /// Says what is made of a difference, and what a human can do.
-fn meaning(drift: &Drift, style: Style) -> String {
+pub(super) fn meaning(drift: &Drift, style: Style) -> String {
     let meaning = made_of(drift, style);
     match &drift.leave {
         Some(Leave { ended: true, until: Some(day), .. }) => {

@@ -22,7 +22,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
+use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading, reports};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -268,6 +268,7 @@ impl<'a> Apply<'a> {
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show(session, &plan, &facts);
         }
+        reports::plan(session, &self.running.reports.wanted, &plan)?;
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
@@ -289,6 +290,7 @@ impl<'a> Apply<'a> {
 
     /// Checks a saved plan against the live world and runs it, under the open ledger.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
+        reports::plan(self.session, &self.running.reports.wanted, &saved.plan)?;
         self.recover().await?;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;

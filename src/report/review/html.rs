@@ -8,6 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
+use crate::report::drift::meaning;
 use crate::report::escape;
 use crate::report::json::{self, PlanOptions};
 use crate::report::style::Style;
@@ -123,7 +124,7 @@ fn alerts(of: &Reviewed<'_>) -> Markup {
                 (line(&ruling.message)) " " (at(of, ruling.source.as_ref()))
             }
         }
-        @for note in &of.plan.notes {
+        @for note in view::notes(of.plan) {
             div.alert.note { (line(&note.text)) ". " span.quiet { (line(&note.help)) } " " (at(of, note.source.as_ref())) }
         }
     }
@@ -139,7 +140,7 @@ fn drift(of: &Reviewed<'_>) -> Markup {
                     Some((old, new)) => { td { (cut(&old)) } td { (cut(&new)) } }
                     None => td colspan="2" { "it is gone" }
                 }
-                td { (words::drift_class(drift.class)) }
+                td { (line(&meaning(drift, Style::plain(80)))) }
                 td { (at(of, drift.source.as_ref())) }
             }
         }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::mermaid;
 use super::view::{self, Reviewed};
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
+use crate::report::drift::meaning;
 use crate::report::escape;
 use crate::report::style::Style;
 use crate::report::words;
@@ -105,6 +106,11 @@ fn alerts(page: &mut Page, of: &Reviewed<'_>) {
             prose(&ruling.message),
             place.unwrap_or_default()
         ));
+    }
+    for note in view::notes(of.plan) {
+        let place = note.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
+        let place = place.unwrap_or_default();
+        alerts.push(format!("> 🔷 {}{place} {}\n", prose(&note.text), prose(&note.help)));
     }
     let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change));
     alerts.extend(dangerous.map(|change| danger(of, change)));
@@ -245,7 +251,8 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
             .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
         let values = words::shortened(values, MOST_IN_DIFF, Style::plain(80));
         let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
-        let said = format!("{}{values}   {place}", view::drifted(drift));
+        let meaning = meaning(drift, Style::plain(80));
+        let said = format!("{}{values}   {meaning}   {place}", view::drifted(drift));
         format!("{}\n", escape::line(said.trim_end()))
     };
     let said = format!("{} to decide, {} left alone", open.len(), settled.len());

@@ -9,13 +9,14 @@ use crate::plan::change::{DriftClass, Plan};
 use crate::report::words;
 
 /// The classes of drift, so that one without any is 0 and not absent.
-const CLASSES: [DriftClass; 6] = [
+const CLASSES: [DriftClass; 7] = [
     DriftClass::Reverted,
     DriftClass::AcceptOnly,
     DriftClass::Accepted,
     DriftClass::Ignored,
     DriftClass::Gone,
     DriftClass::Replaced,
+    DriftClass::Unmanaged,
 ];
 
 /// Returns the metrics.

@@ -5,8 +5,9 @@ use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
-    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Plan, RulingVerdict,
+    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, RulingVerdict,
 };
+use crate::report::drift::is_settled;
 use crate::report::words;
 
 /// A plan under review, and what is known around it.
@@ -174,7 +175,7 @@ pub(super) fn weighs(effect: Effect) -> bool {
 
 /// Tells whether something is to be decided about a difference.
 pub(super) fn is_open(drift: &Drift) -> bool {
-    !matches!(drift.class, DriftClass::Ignored | DriftClass::Accepted)
+    !is_settled(drift.class)
 }
 
 /// Returns what becomes of a resource in one line, and why.
@@ -226,9 +227,17 @@ pub(super) fn hits(change: &Change, most: usize) -> String {
     words::list(change.hits.iter().map(Address::as_str), most)
 }
 
+/// Returns the notes that a reviewer wants: not those that something is done already.
+pub(super) fn notes(plan: &Plan) -> impl Iterator<Item = &Note> {
+    plan.notes.iter().filter(|note| note.code != NoteCode::Done)
+}
+
 /// Returns what was last applied and what is live; `None` where the object is gone.
 pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     drift.path.as_ref()?;
+    if drift.class == DriftClass::Unmanaged {
+        return Some(("not written".to_owned(), words::value(&drift.live)));
+    }
     let (old, new) = (words::value(&drift.last_applied), words::value(&drift.live));
     Some(if old == new {
         (words::typed(&drift.last_applied), words::typed(&drift.live))
