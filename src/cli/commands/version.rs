@@ -40,11 +40,12 @@ pub(in crate::cli) fn run(session: &Session) -> Exit {
 
 fn text(document: &Document) -> String {
     let of = match (document.commit, document.date) {
-        (Some(commit), Some(date)) => format!("commit {commit} of {date}"),
-        _ => "built from a working copy".to_owned(),
+        (Some(commit), Some(date)) => format!(", commit {commit} of {date}"),
+        // While it is worked on, and of a package without a checkout, nobody knows.
+        _ => String::new(),
     };
     let Document { version, language, plan_format, ledger_format, .. } = document;
     format!(
-        "stead {version}, {of}\nlanguage {language}, plan format {plan_format}, ledger format {ledger_format}\n"
+        "stead {version}{of}\nlanguage {language}, plan format {plan_format}, ledger format {ledger_format}\n"
     )
 }
