@@ -123,14 +123,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     async fn why(&self, job: &Job<'_>, target: &Target, run: &Run, record: &Running) -> String {
         let mut text = format!("{} {} is {}", one(run), record.id, record.status);
-        match &record.error {
-            Some(error) => text = format!("{text}: {error}"),
-            None => {
-                let tail =
-                    self.context.client.run_tail(job.kind, &target.key, run).await.unwrap_or_default();
-                if !tail.is_empty() {
-                    text = format!("{text}; the last that was told: {}", tail.join(" · "));
-                }
+        if let Some(error) = &record.error {
+            text = format!("{text}: {error}");
+        } else {
+            let tail = self.context.client.run_tail(job.kind, &target.key, run).await.unwrap_or_default();
+            if !tail.is_empty() {
+                text = format!("{text}; the last that was told: {}", tail.join(" · "));
             }
         }
         let address = job.address;

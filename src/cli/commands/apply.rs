@@ -356,7 +356,7 @@ impl<'a> Apply<'a> {
         }
         let telling = self.session.telling(self.connection, None);
         match self
-            .watched(&telling, &Origin::default(), async |context| run::recover(context).await)
+            .watched(&telling, &Origin::default(), async |context| Box::pin(run::recover(context)).await)
             .await?
         {
             Ended::Finished(result) => result.map_err(Failure::from),
@@ -420,7 +420,9 @@ impl<'a> Apply<'a> {
             origin.overridden = plan.denied().into_iter().cloned().collect();
             origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
         }
-        let ended = self.watched(&telling, &origin, async |context| run::run(context, plan).await).await?;
+        let ended = self
+            .watched(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
+            .await?;
         let now = telling.finish();
         let Ended::Finished(mut outcome) = ended else { return Err(self.leave().await) };
         self.remember_waterline();
