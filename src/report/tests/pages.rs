@@ -100,7 +100,12 @@ fn no_changes_is_one_line() {
         ..plans::empty()
     };
     let verbose = shown(&quiet, true, Style::plain(80));
-    insta::assert_snapshot!(verbose, @"");
+    insta::assert_snapshot!(verbose, @"
+    shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
+    No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only
+      · database.main.public_access  false → true  left alone (ignore_drift until
+                                     2026-12-31: opened by hand)  shop.stead.yaml:31
+    ");
     insta::assert_snapshot!(shown(&quiet, false, Style::plain(80)), @"No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only");
 }
 

@@ -73,13 +73,14 @@ fn markdown_says_the_worst_first() {
 
     </details>
 
-    <details><summary>Drift: 3 to decide, 1 left alone</summary>
+    <details><summary>Drift: 3 to decide, 2 left alone</summary>
 
     ```diff
-    database.main.storage_gb: 40 → 60   infra/shop.stead.yaml:25
-    database.main.engine_version: "16" → 16   infra/shop.stead.yaml:25
-    vpc.main is gone
-    database.main.public_access: false → true   infra/shop.stead.yaml:25
+    database.main.storage_gb: 40 → 60   cannot go back; keep it: stead drift --accept database.main.storage_gb   infra/shop.stead.yaml:25
+    database.main.engine_version: "16" → 16   apply puts it back; its ignore_drift ended on 2026-06-30   infra/shop.stead.yaml:25
+    vpc.main is gone   the object is gone: apply makes it again
+    database.main.public_access: false → true   left alone (ignore_drift until 2026-12-31: opened by hand)   infra/shop.stead.yaml:25
+    database.main.labels.team: not written → red   unmanaged key: write it, or remove it by hand   infra/shop.stead.yaml:25
     ```
 
     </details>
@@ -273,6 +274,7 @@ fn a_plan_is_tests_counts_metrics_and_a_chart() {
     stead_drift{stack="shop",env="prod",class="ignored"} 1
     stead_drift{stack="shop",env="prod",class="gone"} 1
     stead_drift{stack="shop",env="prod",class="replaced"} 0
+    stead_drift{stack="shop",env="prod",class="unmanaged"} 1
     # HELP stead_blocks Reasons why the plan cannot be applied.
     # TYPE stead_blocks gauge
     stead_blocks{stack="shop",env="prod"} 2
