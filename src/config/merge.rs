@@ -104,20 +104,14 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "moved" => merged.moved.push(entry),
             "import" => merged.imports.push(entry),
             "removed" => merged.removed.push(entry),
-            name => match registry.top_level().find(|kind| kind.name == name) {
-                Some(kind) => {
+            name => {
+                if let Some(kind) = registry.top_level().find(|kind| kind.name == name) {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
                     gather(blocks, entry, problems);
+                } else {
+                    problems.push(misplaced(unknown_block(registry, entry), empty));
                 }
-                None => {
-                    let problem = unknown_block(registry, entry);
-                    problems.push(match empty.filter(|_| problem.fix.is_none()) {
-                        Some(above) => problem
-                            .help(format!("indent it below `{}`, if that is where it belongs", above.key)),
-                        None => problem,
-                    });
-                }
-            },
+            }
         }
     }
     merged
@@ -217,6 +211,16 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
         problem.help(format!("write `{legal}`")).fix(entry.key_span, legal)
     } else {
         problem
+    }
+}
+
+/// Says where an unknown block may belong: below one that says nothing.
+fn misplaced(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
+    match empty.filter(|_| problem.fix.is_none()) {
+        Some(above) => {
+            problem.help(format!("indent it below `{}`, if that is where it belongs", above.key))
+        }
+        None => problem,
     }
 }
 
