@@ -191,9 +191,9 @@ fn blocks() {
     # policy: { a: {} }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # crane: [a]
-    S0236 3:8 a map was expected | `crane` holds named entries. | write `crane: { NAME: … }`
+    S0236 3:8 a map was expected | `crane` holds named entries. | each entry is a key, not an item: write `crane: { a: { … } }`
     # crane: { a: 5 }
-    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
+    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { 5: { … } }`
     # crane: { A b: {} }
     S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b` | fix: a_b
     # crane: { a: { tnos: 5 } }
@@ -222,9 +222,9 @@ fn blocks() {
     # crane: { a: { tags: [a, b, c, d] } }
     S0228 3:21 there are too many entries | It takes at most 3, and these are 4.
     # crane: { a: { for_each: 5 } }
-    S0260 3:25 `for_each` needs several things to go through | It takes a set, a list of texts, a map or a block, and this is a whole number.
+    S0260 3:25 `for_each` needs several things to go through | It takes a set, a list of texts, a map or a block, and this is a whole number. | name each of them: `for_each: [a, b]`
     # crane: { a: { for_each: [A] } }
-    S0261 3:26 this key cannot be part of an address | `A` has characters other than a-z, 0-9, _ and -. | use short keys, and put the text into the values of a map: `{ key: value }`
+    S0261 3:26 this key cannot be part of an address | `A` has characters other than a-z, 0-9, _ and -. | write `a`; a text that must stay as it is goes into the values of a map: `for_each: { a: … }`
     # crane: { a: { for_each: [a, a] } }
     S0261 3:29 a key stands twice in `for_each` | The key `a` names two instances of crane.a.
     # crane: { a: { for_each: $crane.b.address }, b: {} }

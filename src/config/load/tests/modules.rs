@@ -260,7 +260,7 @@ fn every_mistake_of_a_module_has_one_message() {
     S0315 1:1 only a stack has this block | This directory is used as a module, and a module has no `stack`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0207 3:11 modules are given what they give [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that uses none of the others
-    S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | use short keys, and put the text into the values of a map: `{ key: value }`
+    S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | write `a`; a text that must stay as it is goes into the values of a map: `for_each: { a: … }`
     ");
 }
 
