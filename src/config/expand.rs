@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::index::{Block, Each, EachValue, Parent, State};
-use super::merge::{Merged, illegal_name, named_entries, not_a_block};
+use super::merge::{Merged, illegal_name, named_entries, no_names, not_a_block};
 use super::problems::Instance;
 use super::resolver::{Frame, Resolver};
 use crate::model::address::{Address, Name, is_legal_segment};
@@ -135,7 +135,7 @@ impl<'d> Resolver<'d> {
             let Some(entries) = named_entries(&entry.value) else {
                 self.problems.push(match kind.plain_entry {
                     Some(_) => not_a_list(&entry.key, &entry.value),
-                    None => not_a_block(&entry.key, &entry.value),
+                    None => no_names(&entry.key, &entry.value),
                 });
                 continue;
             };

@@ -155,7 +155,7 @@ fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
 
 fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
     let Some(entries) = named_entries(&block.value) else {
-        problems.push(not_a_block(&block.key, &block.value));
+        problems.push(no_names(&block.key, &block.value));
         return;
     };
     for entry in entries {
@@ -185,6 +185,15 @@ pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
         Some((help, Some(right))) => problem.help(help).fix(node.span, right),
         Some((help, None)) => problem.help(help),
         None => problem.help(format!("write `{name}: {{ NAME: … }}`")),
+    }
+}
+
+/// Returns the problem of a value where blocks with names are needed.
+pub(super) fn no_names(name: &str, node: &Node) -> Diagnostic {
+    let problem = not_a_block(name, node);
+    match habits::names(name, node) {
+        Some(help) => problem.help(help),
+        None => problem,
     }
 }
 
