@@ -7,7 +7,7 @@ use super::language;
 use super::syntax::syntax_of;
 use super::words;
 use crate::model::diagnostic::{Diagnostic, Fix};
-use crate::model::schema::{Kind, Registry};
+use crate::model::schema::Registry;
 use crate::model::source::Sources;
 
 /// How help begins that guesses.
@@ -56,9 +56,8 @@ fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Di
 fn is_word(registry: &Registry, written: &str) -> bool {
     let tables =
         [language::TOP, language::BODY, language::LIFECYCLE, language::VARIABLE, language::ENVIRONMENT];
-    let of_kind = |kind: &&Kind| kind.name == written || kind.attribute(written).is_some();
     tables.iter().any(|words| language::find(words, written).is_some())
-        || registry.kinds.iter().any(|kind| of_kind(kind))
+        || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
 /// Tells whether a word can only be a slip of another one. Digits are none: `std-2c-4g` is not `std-1c-4g`.

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::index::{Block, Each, EachValue, Parent, State};
-use super::merge::{Merged, illegal_name, named_entries, not_a_block};
+use super::merge::{Merged, illegal_name, named_entries, no_names, not_a_block};
 use super::problems::Instance;
 use super::resolver::{Frame, Resolver};
 use crate::model::address::{Address, Name, is_legal_segment};
@@ -119,7 +119,7 @@ impl<'d> Resolver<'d> {
                 self.expand(&block.address, each, body).unwrap_or(State::Broken)
             }
         } else {
-            self.problems.push(self.no_body(&block));
+            self.problems.push(no_body(&block));
             State::Broken
         };
         self.insert(block, state);
@@ -135,7 +135,7 @@ impl<'d> Resolver<'d> {
             let Some(entries) = named_entries(&entry.value) else {
                 self.problems.push(match kind.plain_entry {
                     Some(_) => not_a_list(&entry.key, &entry.value),
-                    None => not_a_block(&entry.key, &entry.value),
+                    None => no_names(&entry.key, &entry.value),
                 });
                 continue;
             };
@@ -158,33 +158,6 @@ impl<'d> Resolver<'d> {
             }
         }
         children
-    }
-
-    /// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
-    fn no_body(&self, block: &Pending<'d>) -> Diagnostic {
-        let (key, kind) = (&block.entry.key, block.kind);
-        let scalar = block.entry.value.scalar();
-        let problem = not_a_block(key, &block.entry.value);
-        match (scalar, kind.attribute(key)) {
-            (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
-                .detail(format!(
-                    "`{key}` is an attribute of a {}, and stands where a name is expected.",
-                    kind.name
-                ))
-                .help(format!(
-                    "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
-                    kind.name,
-                    super::words::yaml(&scalar.text, true)
-                )),
-            _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
-                let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
-                let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
-                problem
-                    .detail(format!("A {} holds attributes, each with its value.", kind.name))
-                    .help(format!("write `{key}: {{ {first}: … }}`"))
-            }
-            _ => problem,
-        }
     }
 
     /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
@@ -383,6 +356,33 @@ impl<'d> Resolver<'d> {
             },
         );
         None
+    }
+}
+
+/// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
+fn no_body(block: &Pending<'_>) -> Diagnostic {
+    let (key, kind) = (&block.entry.key, block.kind);
+    let scalar = block.entry.value.scalar();
+    let problem = not_a_block(key, &block.entry.value);
+    match (scalar, kind.attribute(key)) {
+        (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
+            .detail(format!(
+                "`{key}` is an attribute of a {}, and stands where a name is expected.",
+                kind.name
+            ))
+            .help(format!(
+                "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
+                kind.name,
+                super::words::yaml(&scalar.text, true)
+            )),
+        _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
+            let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
+            let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
+            problem
+                .detail(format!("A {} holds attributes, each with its value.", kind.name))
+                .help(format!("write `{key}: {{ {first}: … }}`"))
+        }
+        _ => problem,
     }
 }
 

@@ -29,62 +29,57 @@ pub(super) fn slip(error: &SyntaxError, source: &str) -> Slip {
         place: place.clone(),
         fix: None,
     };
-    let fixed = |detail: String, right: &'static str| Slip {
-        fix: Some(right),
-        ..slip(detail, &format!("write `{right}`"))
-    };
     if source.trim().is_empty() {
         return slip(
             "Nothing stands between `${` and `}`.".into(),
             "write an expression there, such as `${env == 'prod'}`",
         );
     }
+    if let Some((detail, right)) = other_sign(found) {
+        return Slip { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
+    }
+    if found == "$" {
+        let detail = "Within `${…}` names stand without a `$`.".into();
+        return Slip { fix: Some(""), ..slip(detail, "take the inner `$` away") };
+    }
+    match other_form(found, &source[..offset]) {
+        Some((detail, help)) => slip(detail, help),
+        None => general(&error.message, source, found, &slip),
+    }
+}
+
+/// Returns what stands here for a sign or word of other languages.
+fn other_sign(found: &str) -> Option<(String, &'static str)> {
     if let Some(right) = habits::root(found) {
-        return fixed(format!("`{found}` is a reserved word of expressions."), right);
+        return Some((format!("`{found}` is a reserved word of expressions."), right));
     }
-    let before =
-        source[..offset].trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    match (found, before) {
-        ("=", _) => return fixed("One `=` compares nothing.".into(), "=="),
-        ("and" | "AND" | "&", _) => return fixed(format!("`{found}` joins no conditions here."), "&&"),
-        ("or" | "OR", _) => return fixed(format!("`{found}` joins no conditions here."), "||"),
-        ("|", _) => {
-            return slip(
-                "One `|` means nothing: there are no filters.".into(),
-                "for `or`, write `||`; what works on a value is written around it, as in `string(x)`",
-            );
+    let right = match found {
+        "=" => return Some(("One `=` compares nothing.".into(), "==")),
+        "and" | "AND" | "&" => "&&",
+        "or" | "OR" => "||",
+        _ => return None,
+    };
+    Some((format!("`{found}` joins no conditions here."), right))
+}
+
+/// Returns what is written here for a form of other languages.
+fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
+    let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let reserved = || format!("`{found}` is a reserved word of expressions.");
+    Some(match (found, last) {
+        ("|", _) => (
+            "One `|` means nothing: there are no filters.".into(),
+            "for `or`, write `||`; what works on a value is written around it, as in `string(x)`",
+        ),
+        (_, "not") => ("`not` means nothing here.".into(), "write `!` before what is to be false"),
+        ("`", _) => ("A text stands in single quotes.".into(), "write `'text'`"),
+        ("?", _) if before.ends_with('?') => {
+            ("There is no `??`.".into(), "write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`")
         }
-        (_, "not") => {
-            return slip("`not` means nothing here.".into(), "write `!` before what is to be false");
-        }
-        ("$", _) => {
-            return Slip {
-                fix: Some(""),
-                ..slip("Within `${…}` names stand without a `$`.".into(), "take the inner `$` away")
-            };
-        }
-        ("`", _) => return slip("A text stands in single quotes.".into(), "write `'text'`"),
-        ("?", _) if source[offset..].starts_with("?") && source[..offset].ends_with('?') => {
-            return slip(
-                "There is no `??`.".into(),
-                "write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`",
-            );
-        }
-        ("if" | "then" | "unless", _) => {
-            return slip(
-                format!("`{found}` is a reserved word of expressions."),
-                "write `CONDITION ? VALUE : OTHER`",
-            );
-        }
-        ("for" | "while" | "loop", _) => {
-            return slip(
-                format!("`{found}` is a reserved word of expressions."),
-                "write `LIST.map(x, …)`, or `LIST.filter(x, …)`",
-            );
-        }
-        _ => {}
-    }
-    general(&error.message, source, found, &slip)
+        ("if" | "then" | "unless", _) => (reserved(), "write `CONDITION ? VALUE : OTHER`"),
+        ("for" | "while" | "loop", _) => (reserved(), "write `LIST.map(x, …)`, or `LIST.filter(x, …)`"),
+        _ => return None,
+    })
 }
 
 fn general(message: &str, source: &str, found: &str, slip: &dyn Fn(String, &str) -> Slip) -> Slip {

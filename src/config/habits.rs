@@ -143,6 +143,23 @@ fn is_name(node: &Node) -> bool {
     node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
 }
 
+/// Returns how names alone are written where blocks have names.
+pub(super) fn names(block: &str, node: &Node) -> Option<String> {
+    let inner = named_only(block);
+    match &node.value {
+        NodeValue::Scalar(scalar) if is_name(node) => {
+            Some(format!("write `{block}: {{ {}: {inner} }}`", scalar.text))
+        }
+        NodeValue::Sequence(items) if !items.is_empty() && items.iter().all(is_name) => {
+            let names = items.iter().filter_map(Node::scalar);
+            let entries: Vec<_> = names.map(|scalar| format!("{}: {inner}", scalar.text)).collect();
+            let entries = entries.join(", ");
+            Some(format!("each entry is a key, not an item: write `{block}: {{ {entries} }}`"))
+        }
+        _ => None,
+    }
+}
+
 /// Returns what stands behind a name in a block: nothing more, where a name alone may stand.
 fn named_only(block: &str) -> &'static str {
     if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
@@ -151,10 +168,6 @@ fn named_only(block: &str) -> &'static str {
 /// Returns what is meant by a value where a map is needed, and the text that mends it.
 pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
-        NodeValue::Scalar(scalar) if is_legal_segment(&scalar.text) => {
-            let inner = named_only(name);
-            Some((format!("write `{name}: {{ {}: {inner} }}`", scalar.text), None))
-        }
         NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {
             let (key, value) = scalar.text.split_once([' ', ':'])?;
             let one = is_legal_segment(key) && !value.trim().is_empty() && !value.trim().contains(' ');
@@ -167,15 +180,6 @@ pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
             let one = is_legal_segment(key) && !value.is_empty() && !value.contains(['=', '\n']);
             let right = format!("{key}: {}", words::yaml(value.trim_matches('"'), false));
             one.then(|| (format!("write `{right}`: a colon and a space, not `=`"), Some(right)))
-        }
-        NodeValue::Sequence(items) if items.iter().all(is_name) && !items.is_empty() => {
-            let names = items.iter().filter_map(Node::scalar);
-            let inner = named_only(name);
-            let entries: Vec<_> = names.map(|scalar| format!("{}: {inner}", scalar.text)).collect();
-            Some((
-                format!("each entry is a key, not an item: write `{name}: {{ {} }}`", entries.join(", ")),
-                None,
-            ))
         }
         NodeValue::Sequence(items) => {
             let named = |item: &Node| {

@@ -180,7 +180,9 @@ fn resolve(
     let outcome = outcome(registry, sources, &files, request, read, (problems, replaced));
     if !outcome.problems.any_error() {
         for unit in &files.units {
-            unused::unused(&registry, unit).into_iter().for_each(|problem| outcome.problems.push(problem));
+            for problem in unused::unused(&registry, unit) {
+                outcome.problems.push(problem);
+            }
         }
     }
     sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));

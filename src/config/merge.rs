@@ -104,20 +104,14 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "moved" => merged.moved.push(entry),
             "import" => merged.imports.push(entry),
             "removed" => merged.removed.push(entry),
-            name => match registry.top_level().find(|kind| kind.name == name) {
-                Some(kind) => {
+            name => {
+                if let Some(kind) = registry.top_level().find(|kind| kind.name == name) {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
                     gather(blocks, entry, problems);
+                } else {
+                    problems.push(misplaced(unknown_block(registry, entry), empty));
                 }
-                None => {
-                    let problem = unknown_block(registry, entry);
-                    problems.push(match empty.filter(|_| problem.fix.is_none()) {
-                        Some(above) => problem
-                            .help(format!("indent it below `{}`, if that is where it belongs", above.key)),
-                        None => problem,
-                    });
-                }
-            },
+            }
         }
     }
     merged
@@ -161,7 +155,7 @@ fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
 
 fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
     let Some(entries) = named_entries(&block.value) else {
-        problems.push(not_a_block(&block.key, &block.value));
+        problems.push(no_names(&block.key, &block.value));
         return;
     };
     for entry in entries {
@@ -194,6 +188,15 @@ pub(super) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
+/// Returns the problem of a value where blocks with names are needed.
+pub(super) fn no_names(name: &str, node: &Node) -> Diagnostic {
+    let problem = not_a_block(name, node);
+    match habits::names(name, node) {
+        Some(help) => problem.help(help),
+        None => problem,
+    }
+}
+
 fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
     Diagnostic::error(codes::DECLARED_TWICE, "a name is declared twice")
         .at(second.key_span, "declared again here")
@@ -217,6 +220,16 @@ pub(super) fn illegal_name(entry: &Entry) -> Diagnostic {
         problem.help(format!("write `{legal}`")).fix(entry.key_span, legal)
     } else {
         problem
+    }
+}
+
+/// Says where an unknown block may belong: below one that says nothing.
+fn misplaced(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
+    match empty.filter(|_| problem.fix.is_none()) {
+        Some(above) => {
+            problem.help(format!("indent it below `{}`, if that is where it belongs", above.key))
+        }
+        None => problem,
     }
 }
 

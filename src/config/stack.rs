@@ -191,8 +191,8 @@ impl Setting {
     /// Returns what decided the value, or the first of its parts, besides where they were written.
     #[must_use]
     pub fn decided_by(&self) -> Option<&Name> {
-        let parts = self.parts.iter().flat_map(|parts| parts.values());
-        self.set_by.as_ref().or_else(|| parts.filter_map(|part| part.set_by.as_ref()).next())
+        let mut parts = self.parts.iter().flat_map(|parts| parts.values());
+        self.set_by.as_ref().or_else(|| parts.find_map(|part| part.set_by.as_ref()))
     }
 }
 

@@ -78,7 +78,7 @@ fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Optio
     for one in gone {
         let parent = one.parent.as_ref().map(&moved);
         let is_it = |other: &&Resource| other.kind.name == one.kind.name && other.parent == parent;
-        let at = new.iter().position(|other| is_it(other))?;
+        let at = new.iter().position(&is_it)?;
         let other = new.remove(at);
         if new.iter().any(is_it) {
             return None;

@@ -28,7 +28,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
     let project = session.open()?;
     let mut values = values(&project.stack);
     if let Some(path) = &args.why {
-        values = at(&project.stack, values, path.trim_start_matches('$'))?;
+        values = at(&project.stack, &values, path.trim_start_matches('$'))?;
     }
     let ui = &session.ui;
     if ui.json {
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
 
 /// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
 /// map, of a variable or local.
-fn at(stack: &Stack, values: Vec<Resolved>, path: &str) -> Result<Vec<Resolved>, Failure> {
+fn at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, Failure> {
     let below = |way: &str, path: &str| {
         way.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
@@ -80,7 +80,7 @@ fn at(stack: &Stack, values: Vec<Resolved>, path: &str) -> Result<Vec<Resolved>,
             }));
         }
     }
-    if found.is_empty() { Err(nothing_at(path, &values, stack)) } else { Ok(found) }
+    if found.is_empty() { Err(nothing_at(path, values, stack)) } else { Ok(found) }
 }
 
 /// Returns the part of a value that the rest of a path leads to, with its own place.

@@ -65,7 +65,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
     let places = references(&begun.project.stack, address);
     if !places.is_empty() {
         let failure = Failure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
-        let told = places.iter().take(MOST_PLACES).fold(failure, |failure, place| failure.help(place));
+        let told = places.iter().take(MOST_PLACES).fold(failure, Failure::help);
         return Err(told.help("Nothing was written. Take these references out first."));
     }
     let mut edits = Edits::new(&begun);

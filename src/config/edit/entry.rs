@@ -1,21 +1,32 @@
-//! The way to an entry of a top-level list that is known by its place.
+//! The way to an entry of a list that is known by its place.
 
 use super::request::{File, Path};
-use crate::config::document::NodeValue;
+use crate::config::document::{Node, NodeValue};
 use crate::config::syntax::parse;
 use crate::model::source::{SourceId, Span};
 
-/// Returns the path of the entry of a top-level list that stands at a place of a file; `None` when none
-/// does, or the file has syntax errors.
+/// Returns the path of the entry of a list that stands at a place of a file; `None` when none does, or the
+/// file has syntax errors.
 #[must_use]
 pub fn entry_at(file: &File<'_>, span: Span) -> Option<Path> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
-    document.root.iter().find_map(|list| {
-        let NodeValue::Sequence(items) = &list.value.value else { return None };
-        let here = |at: Span| (at.start, at.end) == (span.start, span.end);
-        let item = items.iter().position(|item| here(item.span))?;
-        Some(Path::default().key(list.key.clone()).item(item))
-    })
+    document.root.iter().find_map(|entry| find(&entry.value, &Path::default().key(entry.key.clone()), span))
+}
+
+fn find(node: &Node, way: &Path, span: Span) -> Option<Path> {
+    let here = |at: Span| (at.start, at.end) == (span.start, span.end);
+    match &node.value {
+        // The only argument of a KDL node is the whole list.
+        NodeValue::Scalar(scalar) => (scalar.sole_argument && here(node.span)).then(|| way.clone()),
+        NodeValue::Sequence(items) => match items.iter().position(|item| here(item.span)) {
+            Some(item) => Some(way.clone().item(item)),
+            None => items.iter().enumerate().find_map(|(n, item)| find(item, &way.clone().item(n), span)),
+        },
+        NodeValue::Mapping(entries) => {
+            entries.iter().find_map(|entry| find(&entry.value, &way.clone().key(entry.key.clone()), span))
+        }
+        NodeValue::Null | NodeValue::Bare => None,
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +52,14 @@ mod tests {
             assert!(text.contains(entry));
             let file = File { source: &source, registry: &registry };
             assert_eq!(entry_at(&file, items[1].span).unwrap().to_string(), "moved[1]");
+            let deep = Source::new(
+                path,
+                if path == "a.yaml" { "a:\n  b: { c: [x, y] }\n" } else { "a { b { c x y; }; }\n" },
+            );
+            let at = u32::try_from(deep.text.find('y').unwrap()).unwrap();
+            let deep = File { source: &deep, registry: &registry };
+            let place = Span { source: SourceId(0), start: at, end: at + 1 };
+            assert_eq!(entry_at(&deep, place).unwrap().to_string(), "a.b.c[1]");
             let nowhere = Span { source: SourceId(0), start: 0, end: 1 };
             assert_eq!(entry_at(&file, nowhere), None);
         }

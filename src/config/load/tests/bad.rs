@@ -193,7 +193,7 @@ fn blocks() {
     # crane: [a]
     S0236 3:8 a map was expected | `crane` holds named entries. | each entry is a key, not an item: write `crane: { a: { … } }`
     # crane: { a: 5 }
-    S0236 3:13 a map was expected | `a` holds named entries. | write `a: { 5: { … } }`
+    S0236 3:13 a map was expected | A crane holds attributes, each with its value. | write `a: { name: … }`
     # crane: { A b: {} }
     S0235 3:10 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `a_b` | fix: a_b
     # crane: { a: { tnos: 5 } }

@@ -43,7 +43,7 @@ fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     ] {
         assert_eq!(place(env, path), wanted, "{path}");
     }
-    assert_eq!(env.decided_by().map(|by| by.as_str()), Some("environments.e.set"));
+    assert_eq!(env.decided_by().map(crate::model::address::Name::as_str), Some("environments.e.set"));
     let scaling = &web.attributes["autoscaling"];
     assert_eq!(place(scaling, "max_replicas"), "20 vars.size, set by environments.e");
     assert_eq!(place(scaling, "target"), "20 -");
