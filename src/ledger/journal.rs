@@ -26,6 +26,8 @@ pub struct Journal<S> {
     /// The serial up to which the store's records are summed up.
     condensed: Cell<u64>,
     poisoned: Cell<bool>,
+    /// The place is somebody else's, or was given back.
+    lost: Cell<bool>,
 }
 
 impl<S: Store> Journal<S> {
@@ -38,6 +40,7 @@ impl<S: Store> Journal<S> {
             ledger: RefCell::new(ledger),
             condensed,
             poisoned: Cell::new(false),
+            lost: Cell::new(false),
         }
     }
 
@@ -62,7 +65,7 @@ impl<S: Store> Journal<S> {
     /// certain any more, and every later commit fails.
     pub async fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
-        if self.poisoned.get() {
+        if self.poisoned.get() || self.lost.get() {
             return Err(StoreError::Poisoned);
         }
         let mut trial = self.ledger.borrow().excerpt(records);
@@ -94,7 +97,7 @@ impl<S: Store> Journal<S> {
     /// When the store fails; what was committed stays durable.
     pub async fn close(self) -> Result<(), StoreError> {
         let changed = self.ledger.borrow().serial != self.condensed.get();
-        if changed && !self.poisoned.get() {
+        if changed && !self.poisoned.get() && !self.lost.get() {
             self.condense().await?;
         }
         self.store.release().await
@@ -103,7 +106,7 @@ impl<S: Store> Journal<S> {
     /// Gives the place back without summing anything up: the process ends in a hurry. What was
     /// committed stays durable; an open request is looked up by the next run.
     pub async fn abandon(&self) {
-        self.poisoned.set(true);
+        self.lost.set(true);
         // There is nobody left to tell.
         let _ = self.store.release().await;
     }
@@ -112,13 +115,15 @@ impl<S: Store> Journal<S> {
     /// request may leave; returns why.
     pub async fn keep(&self) -> StoreError {
         let lost = self.store.keep().await;
-        self.poisoned.set(true);
+        self.lost.set(true);
         lost
     }
 
     /// Tells for how long nobody else can take the place; `None`: as long as this process lives.
     pub fn held_for(&self) -> Option<Duration> {
-        if self.poisoned.get() { Some(Duration::ZERO) } else { self.store.held_for() }
+        // While a commit is under way nothing has failed yet: a request whose intent is durable may leave.
+        let failed = self.poisoned.get() && self.turn.try_lock().is_ok();
+        if failed || self.lost.get() { Some(Duration::ZERO) } else { self.store.held_for() }
     }
 
     /// Tells whether what became of a lost request must always be asked.

@@ -69,6 +69,18 @@ fn a_commit_that_is_dropped_half_way_poisons() {
     assert!(journal.ledger().entries.is_empty());
 }
 
+#[test]
+fn a_commit_under_way_keeps_no_request_back_and_one_that_was_dropped_does() {
+    let store = MemoryStore::new(&identity());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let records = [adopted(1, "x")];
+    let mut commit = Box::pin(journal.commit(&records));
+    assert!(commit.as_mut().now_or_never().is_none());
+    assert_eq!(journal.held_for(), None);
+    drop(commit);
+    assert_eq!(journal.held_for(), Some(Duration::ZERO));
+}
+
 /// A place that is held for a while, lost at once when it is kept, and given back.
 #[derive(Default)]
 struct Borrowed {
