@@ -63,6 +63,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::config::codes;
     use crate::config::files::{Files, Listed};
     use crate::config::load::{Request, load};
     use crate::kinds::REGISTRY;
@@ -127,9 +128,15 @@ mod tests {
             let form = case.split_once("# refused").unwrap().1.lines().next().unwrap();
             let form = form.trim_start_matches(", ");
             let example = example(case).unwrap();
-            let Some(wrong) = codes_of(example.wrong, form) else { continue };
+            // Few examples are whole enough to use what they declare.
+            let besides_unused = |text: &str| {
+                let mut codes = codes_of(text, form)?;
+                codes.retain(|found| code == codes::UNUSED || *found != codes::UNUSED);
+                Some(codes)
+            };
+            let Some(wrong) = besides_unused(example.wrong) else { continue };
             assert_eq!(wrong, BTreeSet::from([code]), "{}", example.wrong);
-            assert_eq!(codes_of(example.right, form), Some(BTreeSet::new()), "{code}: {}", example.right);
+            assert_eq!(besides_unused(example.right), Some(BTreeSet::new()), "{code}: {}", example.right);
             tried += 1;
         }
         assert!(tried > 75, "{tried}");
