@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cloud::client::Refusal;
+pub use crate::cloud::client::Refusal;
 use crate::model::address::{Address, Name};
 use crate::model::value::Value;
 

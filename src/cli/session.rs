@@ -50,7 +50,7 @@ impl Session {
         let ended = Ended {
             message: &failure.message,
             help: &failure.help,
-            rejected: failure.rejected.as_deref(),
+            rejected: failure.rejected.as_deref().map(|all| (&*all.diagnostics, &all.sources)),
             exit: failure.exit.code(),
         };
         if ui.ndjson {

@@ -3,8 +3,7 @@
 use super::page::{Line, Page};
 use super::style::{Role, Sign, Style};
 use super::words;
-use crate::apply::event::{Outcome, StepError};
-use crate::cloud::client::Refusal;
+use crate::apply::event::{Outcome, Refusal, StepError};
 use crate::model::address::Address;
 
 /// Addresses that a list names before it counts.

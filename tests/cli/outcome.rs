@@ -48,7 +48,7 @@ fn each_status_is_explained_for_what_it_is() {
     let run = case.run(gone);
     assert_eq!(run.code, 1, "{}", run.all());
     assert!(!run.all().contains("Plan again"), "{}", run.all());
-    run.says(&["404", "not there"]);
+    run.says(&["there is no vm"]);
 }
 
 #[test]

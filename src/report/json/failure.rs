@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::diagnostics::{self, Entry};
 use super::write::{SCHEMA_VERSION, compact, pretty};
-use crate::config::load::Rejected;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Sources;
 
 /// Why a command has no result.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +16,7 @@ pub struct Ended<'a> {
     /// What to do about it.
     pub help: &'a [String],
     /// The configuration's problems, when that is the reason.
-    pub rejected: Option<&'a Rejected>,
+    pub rejected: Option<(&'a [Diagnostic], &'a Sources)>,
     /// The exit code.
     pub exit: u8,
 }
@@ -51,7 +52,7 @@ impl<'a> Ended<'a> {
     }
 
     fn diagnostics(&self) -> Option<Vec<Entry<'a>>> {
-        self.rejected.map(|rejected| diagnostics::entries(&rejected.diagnostics, &rejected.sources))
+        self.rejected.map(|(problems, sources)| diagnostics::entries(problems, sources))
     }
 
     /// Returns the one document.
