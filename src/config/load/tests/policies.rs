@@ -60,7 +60,7 @@ fn every_mistake_is_told_once() {
     # policy: [x]
     S0236 3:9 a map was expected | `policy` holds named entries. | each entry is a key, not an item: write `policy: { x: { … } }`
     # policy: { a: x }
-    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { x: { … } }`
+    S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # policy: { a: { deny: '${true}' } }
     S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: true, message: m } }
