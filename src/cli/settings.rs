@@ -185,11 +185,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
     let profile =
         profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
     let set = |name| switch(variables, name);
-    let level = match (flags.verbose, flags.quiet, text("STEAD_VERBOSE").as_deref()) {
-        (0, false, Some("2")) => 2,
-        (0, false, Some(_)) => u8::from(set("STEAD_VERBOSE")?),
-        (level, ..) => level,
-    };
+    let level = level(flags.verbose, flags.quiet, variables)?;
     let ci = set("CI")?;
     let mut vars = BTreeMap::new();
     for (name, value) in flags.vars {
@@ -239,6 +235,16 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         quiet: flags.quiet || (flags.verbose == 0 && set("STEAD_QUIET")?),
         verbose: level > 0,
         very_verbose: level > 1,
+    })
+}
+
+/// Returns how much is told besides the result: 0, 1 or 2. A flag, also the one for less, beats the variable.
+fn level(flag: u8, quiet: bool, variables: &Variables) -> Result<u8, SettingsError> {
+    let said = variables.get("STEAD_VERBOSE").filter(|value| !value.is_empty());
+    Ok(match (flag, quiet, said.map(String::as_str)) {
+        (0, false, Some("2")) => 2,
+        (0, false, Some(_)) => u8::from(switch(variables, "STEAD_VERBOSE")?),
+        (level, ..) => level,
     })
 }
 

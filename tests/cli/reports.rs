@@ -13,7 +13,7 @@ const FORMS: &[&str] =
     &["md", "html", "json", "tfjson", "sarif", "junit", "gitlab", "codequality", "prom", "mermaid"];
 
 fn all() -> String {
-    FORMS.iter().map(|form| format!(" --report {form}=out/report.{form}")).collect()
+    FORMS.iter().fold(String::new(), |flags, form| flags + &format!(" --report {form}=out/report.{form}"))
 }
 
 /// The example, changed after its apply: one machine is made anew and a volume grows.
@@ -52,7 +52,7 @@ fn one_run_writes_every_report_and_reads_once() {
         results.iter().find(|result| result["message"]["text"].as_str().unwrap().starts_with("vm.web.a"));
     let place = &replaced.unwrap()["locations"][0]["physicalLocation"];
     let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
-    let line = place["region"]["startLine"].as_u64().unwrap() as usize;
+    let line = usize::try_from(place["region"]["startLine"].as_u64().unwrap()).unwrap();
     assert!(text.lines().nth(line - 1).unwrap().contains("template: debian-12"), "{place}");
     assert!(read("prom").contains("stead_changes{stack=\"shop\",env=\"staging\",action=\"replace\"} 2"));
     case.ok("plan -o out/saved.plan");
@@ -96,7 +96,7 @@ fn problems_of_a_configuration_are_reported_too() {
         let place = &result["locations"][0]["physicalLocation"];
         assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("shop.stead.yaml"));
         let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
-        let at = |key: &str| place["region"][key].as_u64().unwrap() as usize;
+        let at = |key: &str| usize::try_from(place["region"][key].as_u64().unwrap()).unwrap();
         let line = text.lines().nth(at("startLine") - 1).unwrap();
         assert_eq!(&line[at("startColumn") - 1..at("endColumn") - 1], "mian");
         let xml = fs::read_to_string(case.path(&format!("out/{command}.xml"))).unwrap();
