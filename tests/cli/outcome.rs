@@ -147,7 +147,7 @@ fn the_next_line_is_one_to_copy() {
     failed.says(&["next: mend what failed, then stead -C 'my stack' -e prod --backend file:books apply"]);
     run(&["plan"]).says(&["next: stead -C 'my stack' -e prod --backend file:books apply"]);
     case.cloud().faults(&[]);
-    assert_eq!(run(&["apply", "--yes"]).code, 0);
+    assert_eq!(run(&[&["apply", "--yes"], &*bounds].concat()).code, 0);
     let nobody = run(&["destroy"]);
     assert_eq!(nobody.code, 64);
     nobody.says(&["stead -C 'my stack' -e prod --backend file:books destroy --yes --confirm story"]);

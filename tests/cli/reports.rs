@@ -61,6 +61,21 @@ fn one_run_writes_every_report_and_reads_once() {
 }
 
 #[test]
+fn a_look_for_drift_reports_drift_and_nothing_else() {
+    let case = Case::example("shop").emulator();
+    case.ok("apply --yes");
+    let machine = case.cloud().list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("vm", &machine, &json!({ "name": "renamed" }));
+    case.fails(3, &format!("drift --exit-code{}", all()));
+    let read = |form: &str| fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
+    let page = read("md");
+    assert!(page.contains("1 drifted") && page.contains("vm.web.a.name: web-a → renamed"), "{page}");
+    assert!(!page.contains("session_key") && !page.contains("SESSION_KEY"), "{page}");
+    assert!(read("prom").contains("stead_drift{stack=\"shop\",env=\"staging\",class=\"unmanaged\"} 0"));
+    assert!(read("junit").contains("failures=\"1\""), "{}", read("junit"));
+}
+
+#[test]
 fn no_changes_is_one_line_with_every_report_too() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
@@ -105,7 +120,7 @@ fn problems_of_a_configuration_are_reported_too() {
     case.fails(64, "validate --report html=x").says(&["this command has no report html", "junit"]);
     case.fails(64, "plan --report mdd=x").says(&["did you mean md?"]);
     case.fails(64, "plan --report md").says(&["FORMAT=PATH"]);
-    case.write("file", "");
+    let case = Case::example("minimal").emulator().file("file", "");
     case.fails(1, "plan --report md=file/x.md").says(&["file/x.md"]);
 }
 

@@ -242,7 +242,7 @@ fn why_a_part_of_a_value_a_variable_or_an_instance_is_what_it_is() {
     let plain = case.ok("render --var-file v.yaml --why app.web.autoscaling.target");
     assert!(!plain.all().contains("vars.most"), "{}", plain.all());
     case.ok("eval --var-file v.yaml $app.worker.repo").says(&["acme/shop"]);
-    case.fails(1, "render --var-file v.yaml --why vars.mots").says(&["Did you mean vars.most?"]);
+    case.fails(64, "render --var-file v.yaml --why vars.mots").says(&["did you mean vars.most?"]);
 }
 
 #[test]

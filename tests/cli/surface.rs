@@ -151,7 +151,7 @@ fn exit_codes_are_those_of_the_readme() {
         (&case, 4, "apply --cloud local --yes=create"),
         (&case, 4, "do reboot vm.web --cloud local"),
         (&case, 64, "apply --cloud local --no-input"),
-        (&case, 64, "apply --cloud local --expect 0000-0000"),
+        (&case, 5, "apply --cloud local --expect 0000-0000"),
         (&case, 5, "apply --cloud local --expect 0000-0000 --yes"),
         (&case, 64, "plan --nope"),
         (&case, 64, "plan -e nowhere --output yaml"),
@@ -185,8 +185,10 @@ fn exit_codes_are_those_of_the_readme() {
 
 #[test]
 fn problems_come_before_what_to_do_about_them() {
-    let case = Case::new().file("stead.yaml", "stead: 1\nstack: s\nvms: {}\n");
-    case.fails(1, "validate").says(&["S0230", "1 error", "next: stead validate --fix"]);
+    let case = Case::new().file("stead.yaml", "stead: 1\nstack: s\nvpc: { main: { cdir: 10.0.0.0/16 } }\n");
+    let run = case.fails(1, "validate");
+    run.says(&["S0220", "1 error", "next: stead validate --fix"]);
+    assert_eq!(run.all().matches("1 error").count(), 1, "{}", run.all());
 }
 
 #[test]

@@ -144,31 +144,32 @@ fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(text.trim()))
 }
 
+/// Says what the service tells, and that it does not tell the rest.
 fn as_text(session: &Session, origin: &str, account: &Account) -> String {
-    const UNTOLD: &str = "the service does not tell";
     let record = account.key.clone().unwrap_or_default();
-    let told = |text: Option<String>| text.unwrap_or_else(|| UNTOLD.to_owned());
     let known = account.key.is_some();
-    let ends =
-        if known { record.expires_at.unwrap_or_else(|| "never".to_owned()) } else { UNTOLD.to_owned() };
+    let never = || known.then(|| "never".to_owned());
+    let rate = format!("{} requests/s", account.rate);
     let rows = [
-        ("service", format!("{origin}{}", profile(session))),
-        ("account", told(record.account)),
-        ("default project", told(account.default_project.as_ref().map(ToString::to_string))),
-        ("key", told(known.then(|| format!("{}…", record.prefix)))),
-        ("name", told(record.name)),
-        ("account role", told(record.role)),
-        (
-            "tier",
-            record.tier.map_or_else(
-                || format!("{} requests/s", account.rate),
-                |tier| format!("{tier}, {} requests/s", account.rate),
-            ),
-        ),
-        ("expires", ends),
+        ("service", Some(format!("{origin}{}", profile(session)))),
+        ("account", record.account),
+        ("default project", account.default_project.as_ref().map(ToString::to_string)),
+        ("key", known.then(|| format!("{}…", record.prefix))),
+        ("name", record.name),
+        ("account role", record.role),
+        ("tier", Some(record.tier.map_or_else(|| rate.clone(), |tier| format!("{tier}, {rate}")))),
+        ("expires", record.expires_at.or_else(never)),
     ];
-    rows.iter()
-        .fold(String::new(), |text, (name, value)| text + &format!("{name:<16}{}\n", escape::line(value)))
+    let untold: Vec<&str> =
+        rows.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
+    let told = rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    let text = told
+        .fold(String::new(), |text, (name, value)| text + &format!("{name:<16}{}\n", escape::line(value)));
+    if untold.is_empty() {
+        text
+    } else {
+        format!("{text}The service does not tell: {}.\n", untold.join(", "))
+    }
 }
 
 /// Who one is, for programs.

@@ -17,7 +17,7 @@ use crate::kinds::REGISTRY;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
 use crate::plan::offline;
-use crate::report::{json, words};
+use crate::report::json;
 
 /// Most rounds of fixes: mending one problem may show the next.
 const MOST_ROUNDS: usize = 100;
@@ -140,18 +140,10 @@ fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, F
     Ok(found)
 }
 
-/// Tells the problems, then how many there are, then what can be done about them.
+/// Tells the problems and how many there are, then what can be done about them.
 fn problems_told(session: &Session, rejected: Rejected) -> Exit {
-    let count =
-        |severity| rejected.diagnostics.iter().filter(|problem| problem.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
     let exit = session.complain(&Failure::from(Box::new(rejected)));
-    let mut summary = words::counted(errors, "error");
-    if warnings > 0 {
-        summary = format!("{summary}, {}", words::counted(warnings, "warning"));
-    }
-    session.ui.say(&summary);
     if mends {
         session.next("validate --fix", "mends what is safe to mend");
     }

@@ -336,7 +336,7 @@ fn literal(text: &str) -> String {
             }
             '_' => before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric),
             ':' => after == Some(' '),
-            c => c.is_alphanumeric() || !c.is_ascii() || " ,-%+;()".contains(c),
+            c => c.is_alphanumeric() || !c.is_ascii() || " ,-%+;()/=?'\"".contains(c),
         };
         if plain {
             out.push(c);

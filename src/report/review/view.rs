@@ -113,7 +113,9 @@ impl Reviewed<'_> {
     /// Returns the facts of the headline, the most important first: `1 replace`, `+$73.00/mo`, `~7 min`.
     pub(super) fn facts(&self) -> Vec<String> {
         let counts: Vec<_> = counts(self.plan).into_iter().filter(|(_, count)| *count > 0).collect();
+        let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
+            [] if open > 0 => vec![format!("{open} drifted")],
             [] => vec![format!(
                 "no changes, {} as configured",
                 words::counted(self.plan.unchanged, "resource")
