@@ -114,7 +114,7 @@ pub enum Record {
         /// What is remembered, with `current`.
         entry: Box<Entry>,
     },
-    /// stead lets go of an object, which stays live.
+    /// stead lets go of an object, which stays live. Older ones that are still to be deleted stay owned.
     Forgotten {
         /// The resource.
         address: Address,

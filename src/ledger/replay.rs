@@ -408,17 +408,21 @@ impl Ledger {
         }
     }
 
-    /// Forgets an address. What it is known to have had is no late effect of a request that was given up.
+    /// Lets go of an address's object: what it is known to have had is no late effect of a request that was
+    /// given up. What is still to be deleted stays: nobody else knows of it.
     fn let_go(&mut self, address: &Address) {
-        let Some(entry) = self.entries.remove(address) else { return };
-        let known = entry.current.iter().chain(&entry.deposed).filter(|object| !object.provisional);
-        for object in known {
-            for intent in self.watched.values_mut().filter(|intent| intent.kind == entry.kind) {
-                if let IntentAction::Create { baseline, .. } = &mut intent.action
-                    && intent.parent == object.parent
-                {
-                    baseline.push(object.id.clone());
-                }
+        let Some(entry) = self.entries.get_mut(address) else { return };
+        let current = entry.current.take();
+        let kind = entry.kind.clone();
+        if entry.deposed.is_empty() {
+            self.entries.remove(address);
+        }
+        let Some(object) = current.filter(|object| !object.provisional) else { return };
+        for intent in self.watched.values_mut().filter(|intent| intent.kind == kind) {
+            if let IntentAction::Create { baseline, .. } = &mut intent.action
+                && intent.parent == object.parent
+            {
+                baseline.push(object.id.clone());
             }
         }
     }

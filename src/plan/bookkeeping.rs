@@ -20,11 +20,16 @@ pub(super) fn bookkeeping(
         return found;
     }
     let address = subject.address;
-    if verdict.act == Act::Forget || is_over(survey, subject) {
-        return vec![Bookkeeping::Forget(address.clone())];
-    }
     let gone = gone(survey, subject).map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
     found.extend(gone);
+    if is_over(survey, subject) {
+        return found;
+    }
+    if verdict.act == Act::Forget {
+        let is_there = !matches!(subject.live, Live::Gone(_));
+        found.extend(is_there.then(|| Bookkeeping::Forget(address.clone())));
+        return found;
+    }
     if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
         found.extend(remembered(survey, subject, verdict));
     }

@@ -1,12 +1,12 @@
 //! Which records are legal, and that no id is ever lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::entry::Question;
+use crate::ledger::entry::{Entry, Question};
 use crate::ledger::fixture::*;
 use crate::ledger::history::{Origin, Tally};
 use crate::ledger::lease::Holder;
@@ -350,13 +350,18 @@ proptest! {
         let mut ledger = Ledger::new(identity());
         for record in records {
             let before = ids(&ledger);
+            let current = |(address, entry): (&Address, &Entry)| {
+                Some((address.clone(), entry.current.as_ref()?.id.clone()))
+            };
+            let owners: BTreeMap<Address, Name> = ledger.entries.iter().filter_map(current).collect();
             if ledger.record(&record).is_err() {
                 prop_assert_eq!(ids(&ledger), before);
                 continue;
             }
             for lost in before.difference(&ids(&ledger)) {
+                let current = |address: &Address| owners.get(address).is_some_and(|id| id == lost);
                 let said = matches!(&record, Record::Gone { id, .. } if id == lost)
-                    || matches!(&record, Record::Forgotten { .. });
+                    || matches!(&record, Record::Forgotten { address } if current(address));
                 prop_assert!(said, "{} was lost by {:?}", lost, record);
             }
             // At most one open request, and no entry without an object.

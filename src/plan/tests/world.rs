@@ -304,13 +304,20 @@ impl World {
                     let entry = self.ledger.entries.get_mut(&address).unwrap();
                     entry.deposed.retain(|owned| owned.id != id);
                     entry.current.take_if(|owned| owned.id == id);
+                    if entry.current.is_none() && entry.deposed.is_empty() {
+                        self.ledger.entries.remove(&address);
+                    }
                 }
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
                 Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
                 Bookkeeping::Forget(address) => {
-                    self.ledger.entries.remove(&address).unwrap();
+                    let entry = self.ledger.entries.get_mut(&address).unwrap();
+                    entry.current = None;
+                    if entry.deposed.is_empty() {
+                        self.ledger.entries.remove(&address);
+                    }
                 }
             }
         }

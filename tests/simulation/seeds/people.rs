@@ -47,7 +47,10 @@ impl Universe {
         self.note(|| format!("someone makes {kind} {id}: {status}"), 60);
         if status < 300 {
             let key = (kind, parent.to_owned(), id);
-            self.oracle.borrow_mut().strangers.insert(key, self.now());
+            let mut oracle = self.oracle.borrow_mut();
+            // What has its name for an id is another one than ours of before.
+            oracle.made.remove(&key);
+            oracle.strangers.insert(key, self.now());
         }
     }
 

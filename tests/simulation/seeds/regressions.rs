@@ -11,6 +11,7 @@ pub fn all() -> Vec<Case> {
     let mut all = within_the_bounds();
     all.extend(beyond_the_bounds());
     all.extend(lists_that_lag());
+    all.extend(twins());
     all
 }
 
@@ -153,6 +154,41 @@ fn lists_that_lag() -> Vec<Case> {
                 page: Some(11),
                 faults: vec![Fault::Point(1, 12, Blow::Kill), Fault::Point(0, 30, Blow::Kill)],
                 ..disk(425_102, 6)
+            },
+        ),
+    ]
+}
+
+fn twins() -> Vec<Case> {
+    let late = |sent, milliseconds| Fault::Change(sent, Network::Late(milliseconds));
+    vec![
+        (
+            "a person's twin was taken for ours and let go of, and the late one of ours with it",
+            Schedule {
+                class: Class::Beyond,
+                provable: false,
+                orders: vec![order(0, 5), order(1, 4)],
+                faults: vec![late(0, 253_863), Fault::Twin(0, 0)],
+                ..disk(947_175, 8)
+            },
+        ),
+        (
+            "the same of a machine",
+            Schedule {
+                class: Class::Beyond,
+                orders: vec![order(0, 4), order(1, 9)],
+                faults: vec![late(7, 267_277), Fault::Twin(7, 0)],
+                ..disk(836_243, 8)
+            },
+        ),
+        (
+            "a person made the database user again that we had deleted: its name is its id",
+            Schedule {
+                class: Class::Beyond,
+                provable: false,
+                orders: vec![order(0, 3), order(1, 6), Order { actor: 1, ..order(1, 223) }],
+                faults: vec![Fault::Twin(2, 56_755)],
+                ..shelf(995_747, 3)
             },
         ),
     ]
