@@ -253,6 +253,34 @@ pub(super) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write(path, bytes, 0o644)
 }
 
+/// Writes a report: a file whole or not at all, with the usual permissions; into what is no regular file, such
+/// as a pipe, as it is.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(super) fn write_report(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    match fs::metadata(path) {
+        Ok(data) if !data.is_file() => {
+            let written = fs::OpenOptions::new().write(true).open(path);
+            written.and_then(|mut file| file.write_all(bytes)).map_err(|error| about(&error, "write", path))
+        }
+        // The file that a link leads to, not the link.
+        Ok(_) => write_public(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), bytes),
+        Err(_) => write_public(path, bytes),
+    }
+}
+
+/// Removes the report of an earlier run; what is no regular file stays.
+///
+/// # Errors
+/// When it cannot be removed.
+pub(super) fn remove_report(path: &Path) -> anyhow::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|data| data.is_file()) {
+        fs::remove_file(path).map_err(|error| about(&error, "remove", path))?;
+    }
+    Ok(())
+}
+
 fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     let attempt = || {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

@@ -9,28 +9,52 @@ use super::files;
 use super::origin;
 use super::project::Project;
 use super::session::Session;
-use super::settings::DEFAULT_DIR;
 use crate::config::load::Rejected;
+use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::change::Plan;
 use crate::report::review::{Problems, Reviewed, Root};
 
+/// What is known of a plan besides, for its reports.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct About<'a> {
+    /// The stack that it was made of; a saved plan comes without.
+    pub(super) stack: Option<&'a Stack>,
+    /// The command that applies just this plan, without the flags that this one had.
+    pub(super) command: Option<&'a str>,
+    /// Nothing is to be applied.
+    pub(super) looks: bool,
+}
+
 /// Writes reports of a plan.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn plan(session: &Session, wanted: &[Wanted], plan: &Plan) -> Result<(), Failure> {
+pub(super) fn plan(
+    session: &Session,
+    wanted: &[Wanted],
+    plan: &Plan,
+    about: About<'_>,
+) -> Result<(), Failure> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let (root, flags) = (root(), flags(session, plan));
+    let (root, command) = (root(), about.command.map(|command| session.line(command)));
     let commit = origin::commit(&session.settings.dir).or_else(|| session.commit.clone());
-    let reviewed =
-        Reviewed { plan, registry: REGISTRY, root: &root, commit: commit.as_deref(), flags: &flags };
+    let first = about.stack.and_then(|stack| stack.sources.iter().next());
+    let reviewed = Reviewed {
+        plan,
+        registry: REGISTRY,
+        root: &root,
+        commit: commit.as_deref(),
+        home: first.map_or("", |(_, source)| source.path.as_str()),
+        command: command.as_deref(),
+        looks: about.looks,
+    };
     for (format, path) in wanted {
-        files::write_public(path, format.plan(&reviewed).as_bytes())?;
+        files::write_report(path, format.plan(&reviewed).as_bytes())?;
         session.ui.say(&format!("{format} is written to {}", files::shown(path)));
     }
     Ok(())
@@ -49,8 +73,12 @@ pub(super) fn problems(
     let problems = Problems { diagnostics, sources, root: &root };
     for (format, path) in wanted {
         if let Some(text) = format.problems(&problems) {
-            files::write_public(path, text.as_bytes())?;
+            files::write_report(path, text.as_bytes())?;
             session.ui.say(&format!("{format} is written to {}", files::shown(path)));
+        } else {
+            // What an earlier run left there must not be taken for this one's.
+            files::remove_report(path)?;
+            session.ui.say(&format!("{format} is not written: there is no plan to tell of"));
         }
     }
     Ok(())
@@ -67,17 +95,6 @@ pub(super) fn opened(session: &Session, wanted: &[Wanted]) -> Result<Project, Fa
         problems(session, wanted, (diagnostics, sources))?;
     }
     opened
-}
-
-/// Returns the flags that name the stack and the environment of a plan.
-fn flags(session: &Session, plan: &Plan) -> String {
-    let dir = &session.settings.dir;
-    let environment = &plan.base.environment;
-    if dir.as_os_str() == DEFAULT_DIR {
-        format!("-e {environment}")
-    } else {
-        format!("-C {} -e {environment}", files::shown(dir))
-    }
 }
 
 /// Finds the repository that this process is in.

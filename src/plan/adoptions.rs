@@ -1,6 +1,6 @@
 //! Adoptions: what stands in the way of taking live objects over.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::clash::{home, place, taken};
@@ -13,9 +13,11 @@ use crate::model::source::Span;
 
 /// Checks what was asked for, and whether each object has one address in the end.
 pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
-    for (address, id) in &survey.inputs.options.adopt {
+    let asked = &survey.inputs.options.adopt;
+    let owners = if asked.is_empty() { HashMap::new() } else { owners(survey) };
+    for (address, id) in asked {
         let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
-        let Some((text, help)) = unadoptable(survey, subject, address, id) else { continue };
+        let Some((text, help)) = unadoptable(survey, &owners, (subject, address, id)) else { continue };
         let block = subject.and_then(|subject| subject.block).map(|block| block.span);
         blocks.at("adopt", address, import(survey, address).or(block), text, help);
     }
@@ -114,11 +116,22 @@ fn mistaken<'a>(
     told
 }
 
+/// Returns whose each object is, older ones of replacements too.
+fn owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
+    let mut owners = HashMap::new();
+    for subject in &survey.subjects {
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        for owned in subject.owned().into_iter().chain(deposed) {
+            owners.insert(owned.key(subject.kind.name), subject.address);
+        }
+    }
+    owners
+}
+
 fn unadoptable(
     survey: &Survey<'_>,
-    subject: Option<&Subject<'_>>,
-    address: &Address,
-    id: &Name,
+    owners: &HashMap<ObjectKey, &Address>,
+    (subject, address, id): (Option<&Subject<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
     if let Some(owned) = subject.and_then(Subject::owned) {
         let help = "Let go of that one first: `stead rm --keep`.".to_owned();
@@ -141,14 +154,9 @@ fn unadoptable(
         let help = "Leave it out: a new one is made.".to_owned();
         return Some((format!("The service is deleting {id}: it cannot become {address}."), help));
     }
-    let key = object.key();
-    let owns = |other: &&Subject<'_>| {
-        let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
-        other.owned().into_iter().chain(deposed).any(|owned| owned.key(other.kind.name) == key)
-    };
-    let owner = survey.subjects.iter().find(owns)?;
-    let help = format!("Give the address {address} to {} by a `moved` entry.", owner.address);
-    Some((format!("{id} belongs to {} already.", owner.address), help))
+    let owner = owners.get(&object.key())?;
+    let help = format!("Give the address {address} to {owner} by a `moved` entry.");
+    Some((format!("{id} belongs to {owner} already."), help))
 }
 
 /// An adopted object is never replaced: it would be deleted without ever having been managed.

@@ -195,6 +195,14 @@ impl Plan {
     }
 }
 
+impl Block {
+    /// Tells whether it only repeats what a policy says, which stands among the rulings.
+    #[must_use]
+    pub fn is_ruling(&self) -> bool {
+        self.code == POLICY
+    }
+}
+
 /// What a policy says of a plan, or of one resource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {

@@ -117,7 +117,7 @@ fn problems_of_a_configuration_are_reported_too() {
         let xml = fs::read_to_string(case.path(&format!("out/{command}.xml"))).unwrap();
         assert!(xml.contains("S0201"), "{xml}");
     }
-    case.fails(64, "validate --report html=x").says(&["this command has no report html", "junit"]);
+    case.fails(64, "validate --report html=x").says(&["there is no report html here", "junit"]);
     case.fails(64, "plan --report mdd=x").says(&["did you mean md?"]);
     case.fails(64, "plan --report md").says(&["FORMAT=PATH"]);
     let case = Case::example("minimal").emulator().file("file", "");

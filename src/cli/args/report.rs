@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::model::diagnostic::nearest;
 use crate::report::review::Format;
 
 /// A report, and the file that it is written to.
@@ -42,10 +43,12 @@ fn wanted(text: &str, legal: &[Format]) -> Result<Wanted, String> {
             legal.first().map_or("md", |f| f.name())
         ));
     };
-    let format: Format = name.parse()?;
-    if !legal.contains(&format) {
-        return Err(format!("this command has no report {name}; it has {}", names()));
-    }
+    let Some(format) = legal.iter().copied().find(|format| format.name() == name) else {
+        return Err(match nearest(name, legal.iter().map(|format| format.name())) {
+            Some(near) => format!("there is no report {name} here; did you mean {near}?"),
+            None => format!("there is no report {name} here; there are {}", names()),
+        });
+    };
     match path {
         "" => Err(format!("{name}= needs a path: {name}=report.{name}")),
         "-" => Err("reports go to files; --output says how the result itself is written".to_owned()),
@@ -70,6 +73,6 @@ mod tests {
             assert!(error.contains(says), "{text}: {error}");
         }
         let error = of_problems("html=x").unwrap_err();
-        assert!(error.contains("it has json, sarif, junit, codequality"), "{error}");
+        assert!(error.contains("there are json, sarif, junit, codequality"), "{error}");
     }
 }

@@ -12,7 +12,7 @@ use super::{Format, ProblemReports};
     after_help = "Examples:\n  stead validate\n  stead validate --fix\n  stead validate --output json"
 )]
 pub struct Validate {
-    /// Write the corrected text of every problem that has one; shows it, and asks
+    /// Write the corrected text of every problem that surely means one; shows it, and asks
     #[arg(long)]
     pub fix: bool,
     /// Do not ask

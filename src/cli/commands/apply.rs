@@ -17,12 +17,13 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
 use crate::cli::project::Project;
+use crate::cli::reports::{self, About};
 use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading, reports};
+use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -123,7 +124,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
                 .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
         });
     }
-    let project = session.open()?;
+    let project = reports::opened(session, &order.running.reports.wanted)?;
     confirmed(session, order, &project)?;
     order.overriding.check(&project)?;
     let connection = session.connect(&project)?;
@@ -135,7 +136,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
     let saved = books::saved_plan(file)?;
-    let project = session.open()?;
+    let project = reports::opened(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.check(&project)?;
     let connection = session.connect(&project)?;
@@ -268,7 +269,8 @@ impl<'a> Apply<'a> {
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show(session, &plan, &facts);
         }
-        reports::plan(session, &self.running.reports.wanted, &plan)?;
+        let about = About { stack: Some(&project.stack), ..About::default() };
+        reports::plan(session, &self.running.reports.wanted, &plan, about)?;
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
@@ -290,7 +292,8 @@ impl<'a> Apply<'a> {
 
     /// Checks a saved plan against the live world and runs it, under the open ledger.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
-        reports::plan(self.session, &self.running.reports.wanted, &saved.plan)?;
+        let about = About { stack: Some(&self.project.stack), ..About::default() };
+        reports::plan(self.session, &self.running.reports.wanted, &saved.plan, about)?;
         self.recover().await?;
         let ledger = self.journal.ledger().clone().for_plans();
         let stack = &self.project.stack;

@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::questions;
 use crate::cli::reading;
-use crate::cli::reports;
+use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::plan::change::{Cost, CriticalPath, Plan};
 use crate::report::drift::{self, Found};
@@ -28,7 +28,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    reports::plan(session, &args.reports.wanted, &looked_at(&plan))?;
+    let about = About { stack: Some(&project.stack), looks: true, ..About::default() };
+    reports::plan(session, &args.reports.wanted, &looked_at(&plan), about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;

@@ -3,14 +3,14 @@
 use std::io::{BufWriter, stdout};
 use std::time::Duration;
 
-use crate::cli::args::PlanArgs;
+use crate::cli::args::{PlanArgs, Scope};
 use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::questions;
 use crate::cli::reading::{self, World};
-use crate::cli::reports;
+use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::cli::waterline::Waterline;
 use crate::kinds::REGISTRY;
@@ -38,7 +38,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let start = clock.elapsed();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     show(session, &plan, &facts(&ledger, clock, start, &world));
-    reports::plan(session, &args.reports.wanted, &plan)?;
+    // A plan that covers a part, or removes everything, is applied with more flags than its fingerprint.
+    let expecting = format!("apply --expect {}", plan.fingerprint);
+    let is_whole = !args.destroy && args.scope == Scope::default();
+    let command = is_whole.then_some(expecting.as_str());
+    let about = About { stack: Some(&project.stack), command, looks: false };
+    reports::plan(session, &args.reports.wanted, &plan, about)?;
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
         let text = SavedPlan::new(plan.clone(), env!("CARGO_PKG_VERSION"))

@@ -5,7 +5,9 @@ use crate::cli::books;
 use crate::cli::commands::plan;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::reports;
+use crate::cli::files;
+use crate::cli::reports::{self, About};
+use crate::cli::said;
 use crate::cli::session::Session;
 use crate::report::terminal::Facts;
 
@@ -16,6 +18,8 @@ use crate::report::terminal::Facts;
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
     let saved = books::saved_plan(&args.file)?;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
-    reports::plan(session, &args.reports.wanted, &saved.plan)?;
+    let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
+    let about = About { command: Some(&command), ..About::default() };
+    reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
     Ok(Exit::Done)
 }

@@ -127,7 +127,9 @@ fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, F
         };
         for mut problem in problems {
             let known = |other: &Diagnostic| {
-                other.code == problem.code && other.span() == problem.span() && problem.span().is_some()
+                other.code == problem.code
+                    && other.span() == problem.span()
+                    && (problem.span().is_some() || other.summary == problem.summary)
             };
             let told = own.iter().chain(&found).any(known) || problem.code == codes::MISSING_VARIABLE;
             if problem.severity == Severity::Error && !told {

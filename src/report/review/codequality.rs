@@ -6,14 +6,13 @@ use super::finding::{Finding, Level};
 use super::identity::identities;
 use crate::report::json::pretty;
 
-/// Returns the findings that have a place: the form has none for the others.
+/// Returns the findings.
 pub(super) fn findings(findings: &[Finding]) -> String {
     let entries: Vec<Json> = findings
         .iter()
         .zip(identities(findings))
-        .filter_map(|(finding, identity)| {
-            let place = finding.place.as_ref()?;
-            Some(json!({
+        .map(|(finding, identity)| {
+            json!({
                 "description": finding.text,
                 "check_name": finding.rule,
                 "fingerprint": identity,
@@ -22,8 +21,8 @@ pub(super) fn findings(findings: &[Finding]) -> String {
                     Level::Warning => "major",
                     Level::Note => "info",
                 },
-                "location": {"path": place.file, "lines": {"begin": place.line}},
-            }))
+                "location": {"path": finding.place.file, "lines": {"begin": finding.place.line}},
+            })
         })
         .collect();
     pretty(&entries)

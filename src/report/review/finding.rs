@@ -2,7 +2,7 @@
 //! and code quality show.
 
 use super::format::Problems;
-use super::view::{self, Reviewed, Root};
+use super::view::{self, Reviewed};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Place;
 use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     /// What it is about, without places: the same finding of another run has the same.
     pub(super) subject: String,
     /// Where, in the repository.
-    pub(super) place: Option<Spot>,
+    pub(super) place: Spot,
 }
 
 /// A place in a file of the repository.
@@ -41,10 +41,19 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    fn of(place: Option<&Place>, root: &Root) -> Option<Self> {
-        let place = place?;
-        let file = root.path(&place.file);
-        Some(Self { file, line: place.line, column: place.column, end: None })
+    /// A place; what has none is told at the beginning of the stack's first file: a forge refuses findings
+    /// without a place, and all others with them.
+    fn of(place: Option<&Place>, of: &Reviewed<'_>) -> Self {
+        match place {
+            Some(place) => {
+                Self { file: of.root.path(&place.file), line: place.line, column: place.column, end: None }
+            }
+            None => Self::first(of.root.path(of.home())),
+        }
+    }
+
+    const fn first(file: String) -> Self {
+        Self { file, line: 1, column: 1, end: None }
     }
 }
 
@@ -59,7 +68,7 @@ impl Reviewed<'_> {
 
     /// Returns what is not as it should be: what blocks the plan, policies, drift.
     pub(super) fn troubles(&self) -> Vec<Finding> {
-        let blocks = self.plan.blocks.iter().map(|block| self.block(block));
+        let blocks = self.blocks().map(|block| self.block(block));
         let denials = self.denials().map(|ruling| self.denial(ruling));
         let drift =
             self.plan.drift.iter().filter(|drift| view::is_open(drift)).map(|drift| self.drifted(drift));
@@ -73,7 +82,7 @@ impl Reviewed<'_> {
             level: if block.only_freezes() { Level::Warning } else { Level::Error },
             text: sentences(&[&named(&subject, &block.text), &block.help]),
             subject,
-            place: Spot::of(block.source.as_ref(), self.root),
+            place: Spot::of(block.source.as_ref(), self),
         }
     }
 
@@ -83,9 +92,13 @@ impl Reviewed<'_> {
         Finding {
             rule: format!("policy/{}", ruling.name),
             level: if denies { Level::Error } else { Level::Warning },
-            text: named(&subject, &ruling.message),
+            text: if denies {
+                named(&subject, &ruling.message)
+            } else {
+                format!("{} (it {})", named(&subject, &ruling.message), view::verdict_word(ruling.verdict))
+            },
             subject,
-            place: Spot::of(ruling.source.as_ref(), self.root),
+            place: Spot::of(ruling.source.as_ref(), self),
         }
     }
 
@@ -95,7 +108,7 @@ impl Reviewed<'_> {
             Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
             None => format!("{subject} is gone: it was deleted outside stead"),
         };
-        let place = Spot::of(drift.source.as_ref(), self.root);
+        let place = Spot::of(drift.source.as_ref(), self);
         Finding { rule: "drift".to_owned(), level: Level::Warning, text, subject, place }
     }
 
@@ -112,7 +125,7 @@ impl Reviewed<'_> {
             },
             text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
             subject: change.address.to_string(),
-            place: Spot::of(place, self.root),
+            place: Spot::of(place, self),
         }
     }
 }
@@ -138,12 +151,15 @@ impl Problems<'_> {
         }
     }
 
-    fn spot(&self, problem: &Diagnostic) -> Option<Spot> {
-        let span = problem.span()?;
-        let source = self.sources.get(span.source)?;
+    fn spot(&self, problem: &Diagnostic) -> Spot {
+        let placed = problem.span().and_then(|span| Some((span, self.sources.get(span.source)?)));
+        let Some((span, source)) = placed else {
+            let first = self.sources.iter().next().map_or("stead.yaml", |(_, source)| source.path.as_str());
+            return Spot::first(self.root.path(first));
+        };
         let (line, column) = source.line_column(span.start);
         let file = self.root.path(&source.path);
-        Some(Spot { file, line, column, end: Some(source.line_column(span.end)) })
+        Spot { file, line, column, end: Some(source.line_column(span.end)) }
     }
 }
 

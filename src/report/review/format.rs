@@ -1,11 +1,10 @@
 //! The forms of reports: their names, what each can be of, and how each is made.
 
 use std::fmt;
-use std::str::FromStr;
 
 use super::view::{Reviewed, Root};
 use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::report::json::{self, PlanOptions};
 
@@ -92,7 +91,7 @@ impl Format {
             Self::Junit => junit::plan(of),
             Self::Gitlab => gitlab::plan(of.plan),
             Self::CodeQuality => codequality::findings(&of.findings()),
-            Self::Prometheus => prometheus::plan(of.plan),
+            Self::Prometheus => prometheus::plan(of),
             Self::Mermaid => mermaid::plan(of.plan),
         }
     }
@@ -118,24 +117,5 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.iter().map(|format| format.name());
-        Self::ALL.iter().copied().find(|format| format.name() == text).ok_or_else(|| {
-            match nearest(text, names()) {
-                Some(near) => format!("there is no report `{text}`; did you mean {near}?"),
-                None => {
-                    format!(
-                        "there is no report `{text}`; there are {}",
-                        names().collect::<Vec<_>>().join(", ")
-                    )
-                }
-            }
-        })
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
                         (alerts(of))
                         (drift(of))
                         @for (at, change) in of.plan.changes.iter().enumerate() { (card(of, change, at < MOST_OPEN)) }
-                        @if of.plan.changes.is_empty() { p.quiet { "No changes to make." } }
+                        @if of.plan.changes.is_empty() && !of.looks { p.quiet { "No changes to make." } }
                         p.none hidden { "Nothing fits the filter." }
                     }
                     aside {
@@ -109,7 +109,7 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
 
 fn alerts(of: &Reviewed<'_>) -> Markup {
     html! {
-        @for block in &of.plan.blocks {
+        @for block in of.blocks() {
             div.alert.bad {
                 strong { "⛔ " (line(&block.code)) } " "
                 @if let Some(address) = &block.address { code { (address) } " " }
@@ -119,7 +119,7 @@ fn alerts(of: &Reviewed<'_>) -> Markup {
         }
         @for ruling in of.denials() {
             div.alert.bad[ruling.verdict == RulingVerdict::Deny] {
-                strong { "policy " (line(&ruling.name)) } " "
+                strong { "policy " (line(&ruling.name)) } " " (view::verdict_word(ruling.verdict)) " "
                 @if let Some(address) = &ruling.address { code { (address) } " " }
                 (line(&ruling.message)) " " (at(of, ruling.source.as_ref()))
             }
@@ -224,8 +224,9 @@ fn sign(action: Action) -> &'static str {
 
 fn foot(of: &Reviewed<'_>) -> Markup {
     let applies = !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
+    let command = of.command.filter(|_| applies);
     html! {
         (words::counted(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))
-        @if applies { " · after the merge: " code { (line(&of.command())) } }
+        @if let Some(command) = command { " · after the merge: " code { (line(command)) } }
     }
 }

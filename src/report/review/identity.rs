@@ -16,8 +16,7 @@ pub(super) fn identities(findings: &[Finding]) -> Vec<String> {
     findings
         .iter()
         .map(|finding| {
-            let file = finding.place.as_ref().map_or("", |place| place.file.as_str());
-            let what = format!("{}\0{file}\0{}", finding.rule, finding.subject);
+            let what = format!("{}\0{}\0{}", finding.rule, finding.place.file, finding.subject);
             let before = seen.entry(what.clone()).or_default();
             let digest = Sha256::digest(format!("{what}\0{before}"));
             *before += 1;

@@ -6,10 +6,12 @@ use super::view::Reviewed;
 use crate::plan::change::RulingVerdict;
 use crate::report::xml::{self, Case, Suite};
 
-/// Returns the report of a plan: each policy is a test, and so is whatever else is found.
+/// Returns the report of a plan: what blocks it, drift, and each policy is a test. A policy fails where it says
+/// no and nobody overrides it.
 pub(super) fn plan(of: &Reviewed<'_>) -> String {
-    let mut cases: Vec<Case> = of.troubles().iter().map(case).collect();
-    for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict == RulingVerdict::Pass) {
+    let fails = |finding: &&Finding| finding.level == Level::Error || !finding.rule.starts_with("policy/");
+    let mut cases: Vec<Case> = of.troubles().iter().filter(fails).map(case).collect();
+    for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict != RulingVerdict::Deny) {
         cases.push(Case::passed(&format!("policy/{}", ruling.name)));
     }
     suite(&format!("stead {}", of.title()), cases, "nothing to decide")
@@ -35,7 +37,7 @@ fn case(finding: &Finding) -> Case {
     } else {
         format!("{} {}", finding.rule, finding.subject)
     };
-    let place = finding.place.as_ref().map(|place| (place.file.clone(), place.line));
-    let at = place.as_ref().map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
-    Case { name, place, seconds: None, failures: vec![(finding.text.clone(), at)] }
+    let (file, line) = (finding.place.file.clone(), finding.place.line);
+    let at = format!("{file}:{line}");
+    Case { name, place: Some((file, line)), seconds: None, failures: vec![(finding.text.clone(), at)] }
 }

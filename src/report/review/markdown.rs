@@ -18,8 +18,9 @@ const MOST: usize = 65_000;
 /// Bytes up to which the table of changes grows: the rest is for their attributes.
 const MOST_OF_TABLE: usize = 24_000;
 
-/// Warnings above the table.
+/// Warnings above the table, and their bytes.
 const MOST_ALERTS: usize = 20;
+const MOST_OF_ALERTS: usize = 16_000;
 
 /// Attributes in a row of the table.
 const MOST_IN_ROW: usize = 3;
@@ -83,7 +84,7 @@ fn head(of: &Reviewed<'_>) -> String {
 /// What keeps the plan from being applied, and what is dangerous in it.
 fn alerts(page: &mut Page, of: &Reviewed<'_>) {
     let mut alerts: Vec<String> = Vec::new();
-    for block in &of.plan.blocks {
+    for block in of.blocks() {
         let subject = block.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
         let place = block.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
         alerts.push(format!(
@@ -100,8 +101,9 @@ fn alerts(page: &mut Page, of: &Reviewed<'_>) {
         let subject = ruling.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
         let place = ruling.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
         alerts.push(format!(
-            "> {sign} **policy {}**{}: {}{}\n",
+            "> {sign} **policy {}** {}{}: {}{}\n",
             prose(&ruling.name),
+            view::verdict_word(ruling.verdict),
             subject.unwrap_or_default(),
             prose(&ruling.message),
             place.unwrap_or_default()
@@ -115,8 +117,12 @@ fn alerts(page: &mut Page, of: &Reviewed<'_>) {
     let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change));
     alerts.extend(dangerous.map(|change| danger(of, change)));
     let count = alerts.len();
-    let shown =
-        alerts.iter().take(MOST_ALERTS).take_while(|alert| page.add(&format!("{alert}>\n"))).count();
+    let has_room = |page: &Page| page.text.len() < MOST_OF_ALERTS;
+    let shown = alerts
+        .iter()
+        .take(MOST_ALERTS)
+        .take_while(|alert| has_room(page) && page.add(&format!("{alert}>\n")))
+        .count();
     if count > shown {
         page.add(&format!("> and {} more, in the table\n", count - shown));
     }
@@ -143,7 +149,7 @@ fn danger(of: &Reviewed<'_>, change: &Change) -> String {
 }
 
 fn table(page: &mut Page, of: &Reviewed<'_>) {
-    let changes = &of.plan.changes;
+    let (changes, start) = (&of.plan.changes, page.text.len());
     if changes.is_empty() || !page.add("| | resource | change | $/mo |\n|---|---|---|---:|\n") {
         return;
     }
@@ -156,7 +162,7 @@ fn table(page: &mut Page, of: &Reviewed<'_>) {
             brief(change),
             view::price(change)
         );
-        if page.text.len() + row.len() > MOST_OF_TABLE || !page.add(&row) {
+        if page.text.len() + row.len() > start + MOST_OF_TABLE || !page.add(&row) {
             break;
         }
         shown += 1;
@@ -213,7 +219,9 @@ fn fields(page: &mut Page, of: &Reviewed<'_>) {
         let rest = words::counted(changes.len() - shown, "resource");
         let _ = writeln!(piece, "{rest} more did not fit; the reports `html` and `json` have them all.");
     }
-    page.add(&(piece + closing));
+    if !page.add(&(piece + closing)) {
+        page.add(&format!("{all}, attribute by attribute, did not fit; the report `html` has them.\n\n"));
+    }
 }
 
 fn difference(of: &Reviewed<'_>, change: &Change) -> String {
@@ -266,7 +274,9 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
     if count < lines.len() {
         let _ = writeln!(piece, "{} more did not fit.", lines.len() - count);
     }
-    page.add(&(piece + "\n</details>\n\n"));
+    if !page.add(&(piece + "\n</details>\n\n")) {
+        page.add(&format!("Drift: {said}; it did not fit, the report `html` has it.\n\n"));
+    }
 }
 
 fn push(text: &mut String, line: &str) -> bool {
@@ -291,11 +301,8 @@ fn foot(of: &Reviewed<'_>) -> String {
         format!(" · {} → {} a month", words::money(cost.monthly_before), words::money(cost.monthly_after))
     };
     let fingerprint = code(&of.plan.fingerprint);
-    let next = if of.plan.steps.is_empty() || of.verdict() == view::Verdict::Blocked {
-        String::new()
-    } else {
-        format!(" · after the merge: {}", code(&of.command()))
-    };
+    let next = of.command.filter(|_| !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked);
+    let next = next.map(|command| format!(" · after the merge: {}", code(command))).unwrap_or_default();
     format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
 }
 
@@ -318,7 +325,8 @@ fn code(text: &str) -> String {
 /// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
 fn prose(text: &str) -> String {
     let text = words::shortened(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
-    let calls = text.contains(['@', '#', '!']) || text.contains("GH-") || text.contains("://");
+    let calls =
+        text.contains(['@', '#', '!']) || text.to_ascii_lowercase().contains("gh-") || text.contains("://");
     if calls { code(&text) } else { literal(&text) }
 }
 

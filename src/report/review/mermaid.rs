@@ -12,12 +12,13 @@ pub(super) fn plan(plan: &Plan) -> String {
         let next = numbers.len();
         numbers.entry(node(step)).or_insert(next);
     }
+    let actions: BTreeMap<&str, Action> =
+        plan.changes.iter().map(|change| (change.address.as_str(), change.action)).collect();
     let mut text = String::from("flowchart LR\n");
     let mut nodes: Vec<_> = numbers.iter().collect();
     nodes.sort_by_key(|(_, number)| **number);
     for ((address, goes), number) in nodes {
-        let change = plan.changes.iter().find(|change| change.address.as_str() == *address);
-        let class = change.map_or("", |change| class_of(change.action));
+        let class = actions.get(address).map_or("", |action| class_of(*action));
         let old = if *goes { ", the old one" } else { "" };
         let _ = writeln!(text, "  n{number}[\"{}{old}\"]{class}", quoted(address));
     }

@@ -26,7 +26,7 @@ pub(super) fn findings(findings: &[Finding]) -> String {
                 "ruleIndex": numbers.get(finding.rule.as_str()),
                 "level": level(finding.level),
                 "message": {"text": finding.text},
-                "locations": finding.place.iter().map(location).collect::<Vec<_>>(),
+                "locations": [location(&finding.place)],
                 "partialFingerprints": {"stead/v1": identity},
             })
         })

@@ -6,6 +6,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::view::Reviewed;
+use crate::model::address::Address;
+use crate::model::schema::Registry;
 use crate::model::value::Value;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
 use crate::report::json::{Shown, pretty};
@@ -25,7 +27,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
         "errored": false,
         "timestamp": plan.base.made_at.to_string(),
         "resource_changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
-        "resource_drift": plan.drift.iter().map(drift).collect::<Vec<_>>(),
+        "resource_drift": plan.drift.iter().map(|one| drift(one, of.registry)).collect::<Vec<_>>(),
         "output_changes": {},
         "checks": of.plan.policy.iter().map(|ruling| json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
@@ -60,7 +62,7 @@ fn change(change: &Change) -> Json {
         "address": change.address,
         "mode": "managed",
         "type": change.kind,
-        "name": name(change),
+        "name": named(&change.address),
         "provider_name": "stead",
         "change": {
             "actions": actions(change),
@@ -80,7 +82,7 @@ fn change(change: &Change) -> Json {
     let forced: Vec<&AttributeChange> =
         change.attributes.iter().filter(|one| one.forces_replacement).collect();
     if !forced.is_empty() {
-        let paths: Vec<Vec<&str>> = forced.iter().map(|one| one.path.split('.').collect()).collect();
+        let paths: Vec<Vec<&str>> = forced.iter().map(|one| one.path.splitn(2, '.').collect()).collect();
         entry["change"]["replace_paths"] = json!(paths);
         entry["action_reason"] = "replace_because_cannot_update".into();
     }
@@ -101,11 +103,24 @@ fn actions(change: &Change) -> &'static [&'static str] {
     }
 }
 
-fn name(change: &Change) -> &str {
-    change.address.as_str().split_once('.').map_or(change.address.as_str(), |(_, name)| name)
+fn named(address: &Address) -> &str {
+    address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
 }
 
-fn drift(drift: &Drift) -> Json {
+/// Returns the kind of what an address names: that of the last collection in it, else of the block.
+fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
+    let segments: Vec<&str> = address.segments().collect();
+    let is_block = |name: &&str| registry.top_level().any(|kind| kind.name == *name);
+    let at = segments.iter().position(is_block)?;
+    let mut kind = registry.kind(segments.get(at)?)?;
+    // The segment behind it is a name, whatever it says.
+    for segment in segments.iter().skip(at + 2) {
+        kind = registry.child(kind.name, segment).unwrap_or(kind);
+    }
+    Some(kind.name)
+}
+
+fn drift(drift: &Drift, registry: Registry) -> Json {
     let (mut before, mut after) = (Tree::default(), Tree::default());
     if let Some(path) = &drift.path {
         before.put(path, shown(&drift.last_applied));
@@ -115,7 +130,8 @@ fn drift(drift: &Drift) -> Json {
     json!({
         "address": drift.address,
         "mode": "managed",
-        "type": drift.address.root(),
+        "type": kind_of(&drift.address, registry).unwrap_or(drift.address.root()),
+        "name": named(&drift.address),
         "provider_name": "stead",
         "change": {
             "actions": [if gone { "delete" } else { "update" }],
@@ -135,18 +151,16 @@ fn shown(value: &Value) -> Json {
 struct Tree(Map<String, Json>);
 
 impl Tree {
+    /// Puts a value at `attribute` or `attribute.key`: a key may hold dots itself.
     fn put(&mut self, path: &str, value: Json) {
-        let mut at = &mut self.0;
-        let mut rest = path;
-        while let Some((first, behind)) = rest.split_once('.') {
-            let next = at.entry(first).or_insert_with(|| Json::Object(Map::new()));
-            if !next.is_object() {
-                *next = Json::Object(Map::new());
-            }
-            let Json::Object(inner) = next else { return };
-            (at, rest) = (inner, behind);
+        let Some((attribute, key)) = path.split_once('.') else {
+            self.0.insert(path.to_owned(), value);
+            return;
+        };
+        let inner = self.0.entry(attribute).or_insert_with(|| Json::Object(Map::new()));
+        if let Json::Object(inner) = inner {
+            inner.insert(key.to_owned(), value);
         }
-        at.insert(rest.to_owned(), value);
     }
 
     fn put_if(&mut self, wanted: bool, path: &str) {

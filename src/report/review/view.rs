@@ -5,7 +5,8 @@ use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::change::{
-    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, RulingVerdict,
+    Action, AttributeChange, Block, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan,
+    RulingVerdict,
 };
 use crate::report::drift::is_settled;
 use crate::report::words;
@@ -21,8 +22,12 @@ pub struct Reviewed<'a> {
     pub root: &'a Root,
     /// The commit that was checked out.
     pub commit: Option<&'a str>,
-    /// The flags that name the stack and its environment: `-C infra/shop -e prod`.
-    pub flags: &'a str,
+    /// The stack's first file: where what has no place of its own is told.
+    pub home: &'a str,
+    /// The command that applies just this plan, where there is one.
+    pub command: Option<&'a str>,
+    /// Nothing is to be applied: it was looked at only.
+    pub looks: bool,
 }
 
 /// Where this process is in its repository: reports name files as seen from there, wherever stead ran.
@@ -89,12 +94,6 @@ impl Reviewed<'_> {
         format!("{}/{}", self.plan.base.stack, self.plan.base.environment)
     }
 
-    /// Returns the command that applies just this plan.
-    pub(super) fn command(&self) -> String {
-        let blank = if self.flags.is_empty() { "" } else { " " };
-        format!("stead apply{blank}{} --expect {} --yes", self.flags, self.plan.fingerprint)
-    }
-
     pub(super) fn verdict(&self) -> Verdict {
         let plan = self.plan;
         if plan.is_blocked(&std::collections::BTreeSet::new()) {
@@ -116,6 +115,7 @@ impl Reviewed<'_> {
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
+            [] if self.looks => vec!["no drift".to_owned()],
             [] => vec![format!(
                 "no changes, {} as configured",
                 words::counted(self.plan.unchanged, "resource")
@@ -142,9 +142,33 @@ impl Reviewed<'_> {
         self.plan.drift.iter().partition(|drift| is_open(drift))
     }
 
-    /// Returns the verdicts of policies that count against the plan.
+    /// Returns what keeps the plan from being applied, but for what policies say.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.plan.blocks.iter().filter(|block| !block.is_ruling())
+    }
+
+    /// Returns the file in which what has no place is told.
+    pub(super) fn home(&self) -> &str {
+        let places = self.plan.changes.iter().filter_map(|change| change.source.as_ref());
+        match self.home {
+            "" => places.map(|place| place.file.as_str()).next().unwrap_or("stead.yaml"),
+            home => home,
+        }
+    }
+
+    /// Returns the verdicts of policies that are no plain yes.
     pub(super) fn denials(&self) -> impl Iterator<Item = &crate::plan::change::Ruling> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Unknown)
+    }
+}
+
+/// Returns what a verdict that is no plain yes is called.
+pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
+    match verdict {
+        RulingVerdict::Deny => "says no",
+        RulingVerdict::Overridden => "says no, and is overridden",
+        RulingVerdict::Unknown => "is not decided yet",
+        RulingVerdict::Pass => "has nothing against it",
     }
 }
 

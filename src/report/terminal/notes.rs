@@ -13,11 +13,16 @@ pub(super) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) 
             NoteCode::Rename | NoteCode::Left => (Role::Warn, page.sign(Sign::Bang)),
         };
         let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);
+        // What is done is not worth two lines.
+        let is_done = note.code == NoteCode::Done;
+        let line = if is_done { line.say("; ").say(&note.help) } else { line };
         page.line(match &note.source {
             Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
             None => line,
         });
-        page.line(Line::indent(4).put(Role::Faint, "help: ").say(&note.help).hanging(10));
+        if !is_done {
+            page.line(Line::indent(4).put(Role::Faint, "help: ").say(&note.help).hanging(10));
+        }
     }
 }
 

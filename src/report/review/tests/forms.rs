@@ -5,7 +5,8 @@ use serde_json::Value as Json;
 use super::{judged, reviewed};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::report::review::{Format, Problems};
+use crate::plan::change::{Plan, RulingVerdict};
+use crate::report::review::{Format, Problems, Reviewed};
 use crate::report::tests::plans;
 
 fn parsed(text: &str) -> Json {
@@ -23,7 +24,7 @@ fn markdown_says_the_worst_first() {
     >
     > ⛔ **deletion_budget**: 14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.
     >
-    > ⛔ **policy budget**: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
+    > ⛔ **policy budget** says no: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
     >
     > ❗ **`vm.web.a` is replaced** `infra/shop.stead.yaml:22` the API cannot change template in place; its address changes; felt by `volume.media, backup_schedule.nightly.a`
     >
@@ -205,8 +206,12 @@ fn problems_of_a_configuration_point_at_their_columns() {
         serde_json::json!({"startLine": 2, "startColumn": 16, "endLine": 2, "endColumn": 17})
     );
     let quality = parsed(&Format::CodeQuality.problems(&problems).unwrap());
-    assert_eq!(quality.as_array().unwrap().len(), 1, "only what has a place");
-    assert_eq!(quality[0]["location"]["lines"]["begin"], 2);
+    let places = |log: &Json| log["locations"].as_array().unwrap().len();
+    assert!(results.iter().all(|result| places(result) == 1), "a forge takes none without");
+    assert_eq!(quality.as_array().unwrap().len(), 2);
+    let lines: Vec<&Json> =
+        quality.as_array().unwrap().iter().map(|one| &one["location"]["lines"]["begin"]).collect();
+    assert_eq!(lines, [1, 2]);
     insta::assert_snapshot!(Format::Junit.problems(&problems).unwrap(), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="stead" tests="1" failures="1">
@@ -233,8 +238,8 @@ fn policies_and_drift_are_tests() {
         <testcase name="blocked/protected volume.old" classname="stead shop/prod" file="infra/shop.stead.yaml" line="60">
           <failure message="volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.">infra/shop.stead.yaml:60 volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.</failure>
         </testcase>
-        <testcase name="blocked/deletion_budget" classname="stead shop/prod">
-          <failure message="14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.">14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.</failure>
+        <testcase name="blocked/deletion_budget" classname="stead shop/prod" file="infra/shop.stead.yaml" line="1">
+          <failure message="14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.">infra/shop.stead.yaml:1 14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.</failure>
         </testcase>
         <testcase name="policy/budget" classname="stead shop/prod" file="infra/shop.stead.yaml" line="70">
           <failure message="Over the 400 USD budget: 412.40 &gt; 400.">infra/shop.stead.yaml:70 Over the 400 USD budget: 412.40 &gt; 400.</failure>
@@ -245,8 +250,8 @@ fn policies_and_drift_are_tests() {
         <testcase name="drift database.main.engine_version" classname="stead shop/prod" file="infra/shop.stead.yaml" line="25">
           <failure message="database.main.engine_version was changed outside stead: &quot;16&quot; → 16">infra/shop.stead.yaml:25 database.main.engine_version was changed outside stead: &quot;16&quot; → 16</failure>
         </testcase>
-        <testcase name="drift vpc.main" classname="stead shop/prod">
-          <failure message="vpc.main is gone: it was deleted outside stead">vpc.main is gone: it was deleted outside stead</failure>
+        <testcase name="drift vpc.main" classname="stead shop/prod" file="infra/shop.stead.yaml" line="1">
+          <failure message="vpc.main is gone: it was deleted outside stead">infra/shop.stead.yaml:1 vpc.main is gone: it was deleted outside stead</failure>
         </testcase>
         <testcase name="policy/closed_db" classname="stead shop/prod"/>
       </testsuite>
@@ -273,16 +278,7 @@ fn a_plan_is_counts_metrics_and_a_chart() {
     # HELP stead_unchanged_resources Resources that are as configured.
     # TYPE stead_unchanged_resources gauge
     stead_unchanged_resources{stack="shop",env="prod"} 41
-    # HELP stead_drift Live differences from what was last applied, by class.
-    # TYPE stead_drift gauge
-    stead_drift{stack="shop",env="prod",class="reverted"} 1
-    stead_drift{stack="shop",env="prod",class="accept_only"} 1
-    stead_drift{stack="shop",env="prod",class="accepted"} 0
-    stead_drift{stack="shop",env="prod",class="ignored"} 1
-    stead_drift{stack="shop",env="prod",class="gone"} 1
-    stead_drift{stack="shop",env="prod",class="replaced"} 0
-    stead_drift{stack="shop",env="prod",class="unmanaged"} 1
-    # HELP stead_blocks Reasons why the plan cannot be applied.
+    # HELP stead_blocks Reasons besides policies why the plan cannot be applied.
     # TYPE stead_blocks gauge
     stead_blocks{stack="shop",env="prod"} 2
     # HELP stead_policies_denied Policies that say no.
@@ -292,9 +288,18 @@ fn a_plan_is_counts_metrics_and_a_chart() {
     # TYPE stead_monthly_dollars gauge
     stead_monthly_dollars{stack="shop",env="prod",when="before"} 339.4
     stead_monthly_dollars{stack="shop",env="prod",when="after"} 412.4
-    # HELP stead_planned_timestamp_seconds When the live world was last read.
-    # TYPE stead_planned_timestamp_seconds gauge
-    stead_planned_timestamp_seconds{stack="shop",env="prod"} 1792000000
+    # HELP stead_drift Live differences from what was last applied, by class.
+    # TYPE stead_drift gauge
+    stead_drift{stack="shop",env="prod",class="reverted"} 1
+    stead_drift{stack="shop",env="prod",class="accept_only"} 1
+    stead_drift{stack="shop",env="prod",class="accepted"} 0
+    stead_drift{stack="shop",env="prod",class="ignored"} 1
+    stead_drift{stack="shop",env="prod",class="gone"} 1
+    stead_drift{stack="shop",env="prod",class="replaced"} 0
+    stead_drift{stack="shop",env="prod",class="unmanaged"} 1
+    # HELP stead_read_timestamp_seconds When the live world was last read.
+    # TYPE stead_read_timestamp_seconds gauge
+    stead_read_timestamp_seconds{stack="shop",env="prod"} 1792000000
     "#);
     insta::assert_snapshot!(Format::Mermaid.plan(&of), @r#"
     flowchart LR
@@ -357,10 +362,42 @@ fn tools_for_terraform_read_the_changes() {
 }
 
 #[test]
-fn a_name_that_is_no_form_is_told_the_nearest() {
-    assert_eq!("md".parse(), Ok(Format::Markdown));
-    assert_eq!("sarf".parse::<Format>(), Err("there is no report `sarf`; did you mean sarif?".to_owned()));
-    for format in Format::ALL {
-        assert_eq!(format.name().parse(), Ok(*format));
+fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
+    let mut plan = judged();
+    plan.policy[1].verdict = RulingVerdict::Overridden;
+    let of = reviewed(&plan);
+    let page = Format::Markdown.plan(&of);
+    assert_eq!(page.matches("Over the 400 USD budget").count(), 1, "{page}");
+    assert!(page.contains("**policy closed_db** says no, and is overridden"), "{page}");
+    let log = parsed(&Format::Sarif.plan(&of));
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let budget = results.iter().filter(|result| result["message"]["text"].to_string().contains("budget:"));
+    assert_eq!(budget.count(), 1);
+    let xml = Format::Junit.plan(&of);
+    assert!(xml.contains("<testcase name=\"policy/closed_db\" classname=\"stead shop/prod\"/>"), "{xml}");
+}
+
+#[test]
+fn a_look_tells_nothing_of_an_apply() {
+    let plan = Plan { drift: Vec::new(), ..plans::empty() };
+    let of = Reviewed { looks: true, ..reviewed(&plan) };
+    assert!(Format::Markdown.plan(&of).contains("✅ stead · shop/prod · no drift\n"));
+    let metrics = Format::Prometheus.plan(&of);
+    assert!(!metrics.contains("stead_changes") && metrics.contains("stead_drift"), "{metrics}");
+}
+
+#[test]
+fn drift_has_the_type_of_its_resource_and_keys_keep_their_dots() {
+    let mut plan = judged();
+    let addresses = ["eu.shop.vm.web", "cluster.jobs.node_pools.general", "vpc.vpc"];
+    for (drift, address) in plan.drift.iter_mut().zip(addresses) {
+        drift.address = plans::address(address);
     }
+    plan.changes[0].attributes[0].path = "labels.app.kubernetes.io/name".into();
+    let document = parsed(&Format::Tfjson.plan(&reviewed(&plan)));
+    let drift = document["resource_drift"].as_array().unwrap();
+    let kinds: Vec<&Json> = drift.iter().take(3).map(|one| &one["type"]).collect();
+    assert_eq!(kinds, ["vm", "node_pool", "vpc"]);
+    let after = &document["resource_changes"][0]["change"]["after"]["labels"];
+    assert_eq!(after["app.kubernetes.io/name"], "ubuntu-24.04");
 }

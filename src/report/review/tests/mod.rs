@@ -3,7 +3,7 @@
 mod forms;
 mod hostile;
 
-use crate::plan::change::{Plan, Ruling, RulingVerdict};
+use crate::plan::change::{Block, Plan, Ruling, RulingVerdict};
 use crate::report::review::{Reviewed, Root};
 use crate::report::tests::plans;
 
@@ -17,7 +17,9 @@ fn reviewed(plan: &Plan) -> Reviewed<'_> {
         registry: crate::kinds::REGISTRY,
         root: &ROOT,
         commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
-        flags: "-C infra -e prod",
+        home: "shop.stead.yaml",
+        command: Some("stead -C infra -e prod apply --expect 7f3a-c91e"),
+        looks: false,
     }
 }
 
@@ -34,5 +36,14 @@ fn judged() -> Plan {
         ruling("budget", RulingVerdict::Deny, "Over the 400 USD budget: 412.40 > 400."),
         ruling("closed_db", RulingVerdict::Pass, "Public databases need an allowlist."),
     ];
-    Plan { policy, ..plans::full() }
+    let mut plan = plans::full();
+    // As the planner does: a policy's no is among what blocks, too.
+    plan.blocks.push(Block {
+        code: "policy".into(),
+        address: None,
+        text: "budget: Over the 400 USD budget: 412.40 > 400.".into(),
+        help: "Lower the cost.".into(),
+        source: Some(plans::at(70)),
+    });
+    Plan { policy, ..plan }
 }
