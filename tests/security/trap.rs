@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
@@ -18,7 +18,14 @@ pub const KEY: &str = "canary-key-0123456789";
 /// A listener on a thread of its own. The thread ends with the process.
 pub struct Trap {
     pub address: SocketAddr,
-    seen: Arc<Mutex<Vec<String>>>,
+    seen: Arc<Seen>,
+}
+
+/// What each connection showed; nothing while it is still spoken with.
+#[derive(Default)]
+struct Seen {
+    texts: Mutex<Vec<Option<String>>>,
+    ended: Condvar,
 }
 
 impl Trap {
@@ -35,25 +42,29 @@ impl Trap {
     pub fn raw(ip: &str, talk: impl Fn(&mut TcpStream) -> String + Send + 'static) -> Self {
         let listener = TcpListener::bind((ip, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::new(Seen::default());
         let kept = seen.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
                 // Noted before the answer is out, so that whoever has the answer finds the note.
-                let at = kept.lock().unwrap().len();
-                kept.lock().unwrap().push(String::new());
+                let at = kept.texts.lock().unwrap().len();
+                kept.texts.lock().unwrap().push(None);
                 let text = talk(&mut stream);
-                kept.lock().unwrap()[at] = text;
+                kept.texts.lock().unwrap()[at] = Some(text);
+                kept.ended.notify_all();
             }
         });
         Self { address, seen }
     }
 
-    /// What came so far, one text a connection.
+    /// What came so far, one text a connection; waits for those that are still spoken with.
     pub fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+        let texts = self.seen.texts.lock().unwrap();
+        let open = |texts: &mut Vec<Option<String>>| texts.iter().any(Option::is_none);
+        let (texts, _) = self.seen.ended.wait_timeout_while(texts, Duration::from_secs(20), open).unwrap();
+        texts.iter().map(|text| text.clone().unwrap_or_default()).collect()
     }
 }
 
