@@ -84,13 +84,17 @@ fn unmanaged(object: &Listed, style: Style) -> Line {
     line
 }
 
+/// Returns what a difference is in: `database.main.storage_gb`, or a whole resource.
+pub(super) fn name(drift: &Drift) -> String {
+    match &drift.path {
+        Some(path) => format!("{}.{path}", drift.address),
+        None => drift.address.to_string(),
+    }
+}
+
 /// Returns one line for each difference, aligned.
 #[must_use]
 pub fn lines(drift: &[&Drift], style: Style) -> Vec<Line> {
-    let name = |drift: &Drift| match &drift.path {
-        Some(path) => format!("{}.{path}", drift.address),
-        None => drift.address.to_string(),
-    };
     let names: Vec<String> = drift.iter().copied().map(name).collect();
     let column = if style.unicode { 6 } else { 7 };
     let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);

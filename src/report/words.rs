@@ -142,6 +142,13 @@ pub fn typed(value: &Value) -> String {
     }
 }
 
+/// Returns two values that differ, so that one sees it: with their types where they read the same.
+#[must_use]
+pub fn apart(before: &Value, after: &Value) -> (String, String) {
+    let (old, new) = (value(before), value(after));
+    if old == new { (typed(before), typed(after)) } else { (old, new) }
+}
+
 fn joined(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }

@@ -7,6 +7,7 @@ use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Place;
 use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
 use crate::report::diagnostics::sorted;
+use crate::report::drift;
 use crate::report::words;
 
 /// How much a finding weighs.
@@ -103,7 +104,7 @@ impl Reviewed<'_> {
     }
 
     fn drifted(&self, drift: &Drift) -> Finding {
-        let subject = view::drifted(drift);
+        let subject = drift::name(drift);
         let text = match view::drift_values(drift) {
             Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
             None => format!("{subject} is gone: it was deleted outside stead"),
@@ -115,8 +116,6 @@ impl Reviewed<'_> {
     fn change(&self, change: &Change) -> Finding {
         let effects: Vec<&str> = view::effects(change).map(|effect| effect.text.as_str()).collect();
         let what = format!("{}: {}", change.address, view::headline(change));
-        let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
-        let place = forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref());
         Finding {
             rule: words::action(change.action).to_owned(),
             level: match change.action {
@@ -125,7 +124,7 @@ impl Reviewed<'_> {
             },
             text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
             subject: change.address.to_string(),
-            place: Spot::of(place, self),
+            place: Spot::of(view::decided_at(change), self),
         }
     }
 }

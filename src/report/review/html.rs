@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::drift::meaning;
+use crate::report::drift::{meaning, name};
 use crate::report::escape;
 use crate::report::json::{self, PlanOptions};
 use crate::report::style::Style;
@@ -135,7 +135,7 @@ fn drift(of: &Reviewed<'_>) -> Markup {
     let row = |drift: &&Drift| {
         html! {
             tr {
-                th scope="row" { code { (line(&view::drifted(drift))) } }
+                th scope="row" { code { (line(&name(drift))) } }
                 @match view::drift_values(drift) {
                     Some((old, new)) => { td { (cut(&old)) } td { (cut(&new)) } }
                     None => td colspan="2" { "it is gone" }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use super::mermaid;
 use super::view::{self, Reviewed};
+use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
-use crate::report::drift::meaning;
+use crate::report::drift::{meaning, name};
 use crate::report::escape;
 use crate::report::style::Style;
 use crate::report::words;
@@ -86,32 +87,31 @@ fn alerts(page: &mut Page, of: &Reviewed<'_>) {
     let mut alerts: Vec<String> = Vec::new();
     for block in of.blocks() {
         let subject = block.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
-        let place = block.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
+        let place = at(of, block.source.as_ref());
         alerts.push(format!(
             "> ⛔ **{}**{}: {}{} {}\n",
             prose(&block.code),
             subject.unwrap_or_default(),
             prose(&block.text),
-            place.unwrap_or_default(),
+            place,
             prose(&block.help)
         ));
     }
     for ruling in of.denials() {
         let sign = if ruling.verdict == crate::plan::change::RulingVerdict::Deny { "⛔" } else { "❗" };
         let subject = ruling.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
-        let place = ruling.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
+        let place = at(of, ruling.source.as_ref());
         alerts.push(format!(
             "> {sign} **policy {}** {}{}: {}{}\n",
             prose(&ruling.name),
             view::verdict_word(ruling.verdict),
             subject.unwrap_or_default(),
             prose(&ruling.message),
-            place.unwrap_or_default()
+            place
         ));
     }
     for note in view::notes(of.plan) {
-        let place = note.source.as_ref().map(|place| format!(" {}", code(&of.place(place))));
-        let place = place.unwrap_or_default();
+        let place = at(of, note.source.as_ref());
         alerts.push(format!("> 🔷 {}{place} {}\n", prose(&note.text), prose(&note.help)));
     }
     let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change));
@@ -142,10 +142,13 @@ fn danger(of: &Reviewed<'_>, change: &Change) -> String {
     if !change.hits.is_empty() {
         said.push(format!("felt by {}", code(&view::hits(change, 8))));
     }
-    let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
-    let place = forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref());
-    let place = place.map(|place| format!(" {}", code(&of.place(place)))).unwrap_or_default();
+    let place = at(of, view::decided_at(change));
     format!("> ❗ **{} {verb}**{place} {}\n", code(change.address.as_str()), said.join("; "))
+}
+
+/// Returns a place behind a blank; nothing where there is none.
+fn at(of: &Reviewed<'_>, place: Option<&Place>) -> String {
+    place.map(|place| format!(" {}", code(&of.place(place)))).unwrap_or_default()
 }
 
 fn table(page: &mut Page, of: &Reviewed<'_>) {
@@ -260,7 +263,7 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
         let values = words::shortened(values, MOST_IN_DIFF, Style::plain(80));
         let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
         let meaning = meaning(drift, Style::plain(80));
-        let said = format!("{}{values}   {meaning}   {place}", view::drifted(drift));
+        let said = format!("{}{values}   {meaning}   {place}", name(drift));
         format!("{}\n", escape::line(said.trim_end()))
     };
     let said = format!("{} to decide, {} left alone", open.len(), settled.len());

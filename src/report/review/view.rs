@@ -223,12 +223,10 @@ pub(super) fn effects(change: &Change) -> impl Iterator<Item = &Consequence> {
     heavy.into_iter().chain(light)
 }
 
-/// Returns the attribute that a difference is in: `database.main.storage_gb`.
-pub(super) fn drifted(drift: &Drift) -> String {
-    match &drift.path {
-        Some(path) => format!("{}.{path}", drift.address),
-        None => drift.address.to_string(),
-    }
+/// Returns where a change was decided: at what forces the replacement, else at its block.
+pub(super) fn decided_at(change: &Change) -> Option<&Place> {
+    let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
+    forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())
 }
 
 /// Returns before and after as people read them; `None` where there is nothing.
@@ -264,12 +262,7 @@ pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     if drift.class == DriftClass::Unmanaged {
         return Some(("not written".to_owned(), words::value(&drift.live)));
     }
-    let (old, new) = (words::value(&drift.last_applied), words::value(&drift.live));
-    Some(if old == new {
-        (words::typed(&drift.last_applied), words::typed(&drift.live))
-    } else {
-        (old, new)
-    })
+    Some(words::apart(&drift.last_applied, &drift.live))
 }
 
 #[cfg(test)]

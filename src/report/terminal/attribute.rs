@@ -67,10 +67,7 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
         return secret(line, attribute, arrow);
     }
     let most = if verbose { usize::MAX } else { MOST_OF_VALUE };
-    let (mut old, mut new) = (words::value(before), words::value(after));
-    if old == new {
-        (old, new) = (words::typed(before), words::typed(after));
-    }
+    let (old, mut new) = words::apart(before, after);
     if after == &Value::Null {
         emptied(attribute).clone_into(&mut new);
     }
