@@ -1,8 +1,6 @@
 //! Edits of a stack's own files: made in memory, read back, shown, agreed on, written.
 
-use std::time::Duration;
-
-use similar::TextDiff;
+use std::time::{Duration, Instant};
 
 use super::exit::Exit;
 use super::failure::Failure;
@@ -14,10 +12,7 @@ use crate::config::load::{self, Rejected};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, SourceId, Sources};
-use crate::report::json;
-
-/// Lines around a change that are shown.
-const CONTEXT: usize = 2;
+use crate::report::{self, json};
 
 /// How long the smallest difference is looked for: with ten thousand changes a larger one shows as much.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -100,8 +95,8 @@ impl<'a> Edits<'a> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a limit of patience: nothing is decided by what it reads")]
 fn diff(old: &Source, new: &Source) -> (String, String) {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&*old.text, &*new.text);
-    let text = diff.unified_diff().context_radius(CONTEXT).header(&old.path, &new.path).to_string();
-    (old.path.clone(), text)
+    let until = Instant::now().checked_add(PATIENCE);
+    (old.path.clone(), report::edits::unified(&old.path, &old.text, &new.text, until))
 }

@@ -1,5 +1,7 @@
 //! Differences of long values, line by line: texts of several lines, lists, maps.
 
+use std::time::Instant;
+
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
@@ -51,7 +53,7 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
     }
     let mut shown = Vec::new();
     let mut left_out = 0;
-    for (number, group) in group_diff_ops(steps(&old, &new), CONTEXT).iter().enumerate() {
+    for (number, group) in group_diff_ops(steps(&old, &new, None), CONTEXT).iter().enumerate() {
         if number > 0 && shown.len() < most {
             shown.push(at(Role::Faint, "  ", style.sign(Sign::Ellipsis)));
         }
@@ -75,11 +77,11 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
     shown
 }
 
-/// Returns how one becomes the other. The algorithm is named here: a choice among all of them would put
-/// each into the binary.
-pub(super) fn steps(old: &[String], new: &[String]) -> Vec<DiffOp> {
+/// Returns how one becomes the other; beyond `until` the smallest difference is looked for no longer. The
+/// algorithm is named here: a choice among all of them would put each into the binary.
+pub(super) fn steps(old: &[String], new: &[String], until: Option<Instant>) -> Vec<DiffOp> {
     let mut capture = Compact::new(Replace::new(Capture::new()), old, new);
-    match myers::diff(&mut capture, old, 0..old.len(), new, 0..new.len()) {
+    match myers::diff_deadline(&mut capture, old, 0..old.len(), new, 0..new.len(), until) {
         Ok(()) => capture.into_inner().into_inner().into_ops(),
         Err(never) => match never {},
     }

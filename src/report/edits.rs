@@ -1,5 +1,8 @@
 //! Edits of files, as people review them: the lines that go and come, with a little around them.
 
+use std::time::Instant;
+
+use similar::udiff::UnifiedHunkHeader;
 use similar::{ChangeTag, group_diff_ops};
 
 use super::diff::steps;
@@ -12,11 +15,10 @@ const CONTEXT: usize = 2;
 /// Returns the page of one file's change.
 #[must_use]
 pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
-    let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
     let (old, new) = (lines(before), lines(after));
     let mut page = Page::new(style);
     page.line(Line::indent(0).put(Role::Strong, path));
-    for group in group_diff_ops(steps(&old, &new), CONTEXT) {
+    for group in group_diff_ops(steps(&old, &new, None), CONTEXT) {
         let first = group.first().map_or(0, |op| op.old_range().start);
         page.line(Line::indent(0).put(Role::Faint, format!("@@ line {}", first + 1)));
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
@@ -32,6 +34,31 @@ pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
         }
     }
     page.finish()
+}
+
+/// Returns one file's change as `patch` reads it; beyond `until` a larger one than need be.
+#[must_use]
+pub fn unified(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
+    let (old, new) = (lines(before), lines(after));
+    let mut text = String::new();
+    for group in group_diff_ops(steps(&old, &new, until), CONTEXT) {
+        if text.is_empty() {
+            text = format!("--- {path}\n+++ {path}\n");
+        }
+        text.push_str(&UnifiedHunkHeader::new(&group).to_string());
+        text.push('\n');
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            text.push_str(&format!("{}{}", change.tag(), change.value()));
+            if !change.value().ends_with('\n') {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    text
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.split_inclusive('\n').map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -52,5 +79,27 @@ mod tests {
           e: 5
           f: 6
         ");
+    }
+    #[test]
+    fn a_patch_is_what_patch_reads() {
+        let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8";
+        let after = "a: 0\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8\ni: 9\n";
+        insta::assert_snapshot!(unified("stead.yaml", before, after, None), @r"
+        --- stead.yaml
+        +++ stead.yaml
+        @@ -1,3 +1,3 @@
+        -a: 1
+        +a: 0
+         b: 2
+         c: 3
+        @@ -6,3 +6,4 @@
+         f: 6
+         g: 7
+        -h: 8
+        \ No newline at end of file
+        +h: 8
+        +i: 9
+        ");
+        assert_eq!(unified("stead.yaml", before, before, None), "");
     }
 }
