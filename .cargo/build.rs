@@ -1,5 +1,6 @@
-//! The build script: says which commit a published binary is of, and asks the linker to keep one of functions that came out the same, a sixteenth of the
-//! binary. Only where the linker is the one that comes with the compiler, which can do it.
+//! The build script: says which commit a published binary is of, and asks the linker for a smaller one: it
+//! keeps one of functions that came out the same, a sixteenth, and leaves out the tables for unwinding, an
+//! eighth. Only where the linker is the one that comes with the compiler, which can do both.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -17,11 +18,23 @@ fn main() {
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         if links_with_lld() {
             println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+            leave_out_tables();
         }
         if let Some((commit, date)) = commit() {
             println!("cargo::rustc-env=STEAD_BUILT_COMMIT={commit}");
             println!("cargo::rustc-env=STEAD_BUILT_DATE={date}");
         }
+    }
+}
+
+/// Without names, which a release has not either, a trace of a panic says nothing, and a panic ends the
+/// program: nobody reads the tables for unwinding.
+fn leave_out_tables() {
+    let Some(out) = env::var_os("OUT_DIR") else { return };
+    let script = Path::new(&out).join("no-unwinding.ld");
+    let discard = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) } } INSERT AFTER .text;\n";
+    if std::fs::write(&script, discard).is_ok() {
+        println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr,-T,{}", script.display());
     }
 }
 
