@@ -53,8 +53,9 @@ fn record(kind: &'static Kind, json: &Json) {
         if let Ok(object) = decode::object(kind, json, parent.as_ref(), detailed) {
             object_holds(kind, &object);
             let text = serde_json::to_string(&object).expect("an object can be written");
-            // Short secrets may stand in other attributes by chance.
-            let shown = secret.as_ref().filter(|secret| secret.contains("canary"));
+            // What the answer says twice, in a name too, is no secret of that name.
+            let once = |secret: &&String| json.to_string().matches(secret.as_str()).count() == 1;
+            let shown = secret.as_ref().filter(|secret| secret.contains("canary")).filter(once);
             assert!(shown.is_none_or(|secret| !text.contains(secret)), "{text}");
         }
     }
