@@ -17,6 +17,7 @@
 mod editor;
 mod journal;
 mod live;
+mod offline;
 mod stacks;
 mod time;
 
@@ -26,6 +27,7 @@ use time::{Cost, exponent, median, run};
 
 const FIGURES: &[(&str, fn())] = &[
     ("start", start),
+    ("validate", offline::validate),
     ("plan-new", plan_new),
     ("growth", growth),
     ("plan-live", live::plan_live),
