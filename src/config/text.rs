@@ -38,7 +38,8 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
 /// Reads bytes as UTF-8. A byte order mark is dropped, so offsets count from the byte after it.
 ///
 /// # Errors
-/// Too large, not UTF-8, or a control character; the first of these, with its place.
+/// Too large, not UTF-8, a control character, or a line that ends with a carriage return alone; the first of
+/// these, with its place.
 pub fn decode(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
         return Err(Box::new(Unreadable { shown: String::new(), diagnostic: *diagnostic }));
@@ -54,9 +55,20 @@ pub fn decode(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
         text.drain(..'\u{FEFF}'.len_utf8());
     }
     match text.bytes().position(is_control) {
-        Some(at) => Err(control(id, &text, at)),
+        Some(at) => return Err(control(id, &text, at)),
+        None if text.contains('\r') => {}
+        None => return Ok(text),
+    }
+    match lone_return(text.as_bytes()) {
+        Some(at) => Err(carriage_return(id, &text, at)),
         None => Ok(text),
     }
+}
+
+/// Returns the offset of the first carriage return that no line feed follows.
+fn lone_return(bytes: &[u8]) -> Option<usize> {
+    let alone = |at: &usize| bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    (0..bytes.len()).find(alone)
 }
 
 /// Tells whether a byte is a control character that no text file holds.
@@ -94,6 +106,16 @@ fn control(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
         .at(span(id, at, at + 1), name.clone())
         .detail(format!("Line {line}, column {column} holds {name}; a configuration is plain text."))
         .help("Remove it, or check that this is the right file.");
+    Box::new(Unreadable { shown: shown(text.as_bytes(), at), diagnostic })
+}
+
+/// To YAML and KDL it ends a line, to editors, diffs and every count of lines it does not.
+fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
+    let (line, column) = place(text.as_bytes(), at);
+    let diagnostic = Diagnostic::error(CONTROL_CHARACTER, "Carriage return without a line feed")
+        .at(span(id, at, at + 1), "here")
+        .detail(format!("Line {line}, column {column} holds a carriage return that no line feed follows."))
+        .help("Save the file with LF (or CR LF) at the ends of its lines.");
     Box::new(Unreadable { shown: shown(text.as_bytes(), at), diagnostic })
 }
 
@@ -149,6 +171,10 @@ mod tests {
         assert_eq!((code, place), (CONTROL_CHARACTER, (2, 4)));
         assert!(detail.contains("a NUL byte"));
         assert_eq!(problem(b"a: \x1B[31m").0, CONTROL_CHARACTER);
+        let (code, place, detail) = problem(b"a: 1\r\nb:\r  c: 2\n");
+        assert_eq!((code, place), (CONTROL_CHARACTER, (2, 3)));
+        assert!(detail.contains("no line feed follows"));
+        assert_eq!(problem(b"a: 1\r").0, CONTROL_CHARACTER);
         assert_eq!(problem(b"\xFF\xFEa\0").0, NOT_UTF8);
     }
 

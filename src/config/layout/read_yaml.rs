@@ -76,7 +76,7 @@ impl Reader<'_> {
     fn collection(&mut self, all: &Collection, node: &Node, close: Option<usize>) -> (Outline, Style) {
         let text = self.text;
         let start = node.anchor.as_ref().map_or(node.range.start, |anchor| anchor.end);
-        let inner = text[start..node.range.end].trim_start();
+        let inner = text.get(start..node.range.end).unwrap_or_default().trim_start();
         let brackets = all.flow && inner.starts_with(['{', '[']);
         let close = if brackets { Some(node.range.end - 1) } else { close };
         let mut items = Vec::with_capacity(all.items.len());
