@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::alone::assert_alone;
 use super::prices::catalog;
+use super::{with_what_stays, with_written};
 use crate::config::declarations::Declarations;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
@@ -349,6 +350,7 @@ impl World {
                         let after = self.resolve(address, name, after);
                         let attribute = kind.attribute(name).unwrap();
                         let live = self.live.get_mut(&key).unwrap();
+                        let after = with_what_stays(after, live.attributes.get(name));
                         if attribute.is_readable() && !before.is_secret() {
                             let now = live.attributes.get(name).cloned().unwrap_or_default();
                             assert!(
@@ -472,7 +474,7 @@ impl World {
         assert!(!value.is_unknown(), "{address}.{name} waits for {:?}", value.waits_for());
         if value.is_secret() {
             let written = &self.stack.resources[address].attributes[name].expression;
-            value = written.evaluate(&Bound(self)).unwrap();
+            value = with_written(value, written.evaluate(&Bound(self)).unwrap());
             assert!(format!("{expression:?}").contains("(secret)"));
         }
         value
