@@ -1,4 +1,4 @@
-//! The books of a stack: its ledger, its saved plans and its pinned catalog names, on the disk.
+//! The books of a stack: its ledger and its pinned catalog names, on the disk.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -27,7 +27,6 @@ use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
-use crate::plan::saved::SavedPlan;
 
 /// The store of every command.
 pub(super) type Shelf = AnyStore<Time>;
@@ -212,19 +211,6 @@ pub(super) async fn close(journal: Book) -> Result<(), Failure> {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Reads a saved plan.
-///
-/// # Errors
-/// When the file is no plan, or was changed after it was written.
-pub(super) fn saved_plan(path: &Path) -> Result<SavedPlan, Failure> {
-    let shown = files::shown(path);
-    let text = files::read_optional(path)?
-        .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
-    SavedPlan::parse(&text).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{shown}: {error}")).help("Make it anew: stead plan -o FILE")
-    })
 }
 
 /// Pins the catalog names that the stack uses and that are not pinned yet.

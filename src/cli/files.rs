@@ -367,6 +367,26 @@ pub(super) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_named(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))
 }
 
+/// Reads a file of the user's own that holds a secret. A pipe is nobody else's, either; a link is the user's own.
+///
+/// # Errors
+/// When it cannot be read or is too large, or when others can read or write it.
+pub(super) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let fail = |error: io::Error| about(&error, "read", path);
+    let (file, place) = (fs::File::open(path).map_err(fail)?, shown(path));
+    let data = file.metadata().map_err(fail)?;
+    anyhow::ensure!(!data.is_dir(), "{place} is not used: it is a directory");
+    anyhow::ensure!(
+        data.uid() == 0 || data.uid() == rustix::process::geteuid().as_raw(),
+        "{place} is not used: it belongs to another user"
+    );
+    anyhow::ensure!(
+        !data.is_file() || data.mode() & 0o077 == 0,
+        "{place} is not used: it holds a secret, and other users can read or write it. Run: chmod 600 {place}"
+    );
+    read_bounded(file, text::MAX_BYTES).map_err(fail)
+}
+
 /// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
 /// be able to write it; links are the user's own.
 ///

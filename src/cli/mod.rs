@@ -45,6 +45,7 @@ mod telling;
 pub mod term;
 mod testing;
 mod ui;
+mod vouching;
 mod watching;
 mod waterline;
 mod who;

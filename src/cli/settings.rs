@@ -61,6 +61,8 @@ pub struct Settings {
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
     pub ca_file: Option<PathBuf>,
+    /// The file of the key that signs saved plans, and of those whose saved plans are applied.
+    pub plan_keys: PlanKeys,
     /// The stack is a stranger's.
     pub untrusted: bool,
     /// The project of a stack without a project block.
@@ -87,6 +89,15 @@ pub struct Settings {
     pub verbose: bool,
     /// And all that stands beneath.
     pub very_verbose: bool,
+}
+
+/// Files of keys for saved plans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanKeys {
+    /// The private key that signs.
+    pub sign: Option<PathBuf>,
+    /// The public keys whose signatures are taken.
+    pub verify: Option<PathBuf>,
 }
 
 /// Which service.
@@ -181,6 +192,7 @@ fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
 pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
     let said = said::flags(&flags);
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
+    let path = |name: &str, profile: Option<String>| text(name).or(profile).map(PathBuf::from);
     let key = |name: &str| text(name).map(|key| Secret::new(key.trim()));
     let profile =
         profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
@@ -221,7 +233,11 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         proxies: proxies(variables),
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
-        ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
+        ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
+        plan_keys: PlanKeys {
+            sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
+            verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
+        },
         untrusted: false,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
         backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,

@@ -39,6 +39,7 @@ mod rules;
 mod saved;
 mod secrets;
 mod shared;
+mod signed;
 mod sources;
 mod surface;
 mod trials;

@@ -23,7 +23,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
+use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading, vouching};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -135,14 +135,17 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
 }
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
-    let saved = books::saved_plan(file)?;
+    let vouched = vouching::read(session, file, args.verify_key.as_deref())?;
+    if vouched.is_signed() {
+        session.ui.hint(&format!("The plan is {}.", vouched.told()));
+    }
     let project = reports::opened(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.check(&project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply::new(session, &project, &connection, &journal, &args.running);
-    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&saved).await;
+    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&vouched.saved).await;
     books::close_after(journal, done).await
 }
 
