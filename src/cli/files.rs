@@ -444,11 +444,24 @@ pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
     attempt().map_err(|error| about(&error, "change the mode of", path))
 }
 
+/// Asks a person at the terminal, and does not show what is typed.
+///
+/// # Errors
+/// As `read_hidden_line`.
+pub(super) fn ask_hidden(question: &str) -> io::Result<String> {
+    let mut terminal = io::stderr().lock();
+    terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush())?;
+    let text = read_hidden_line();
+    // The line break that was typed is not shown, either.
+    writeln!(terminal)?;
+    text
+}
+
 /// Reads a line from the terminal without showing it.
 ///
 /// # Errors
 /// When standard input is no terminal, or cannot be read.
-pub(super) fn read_hidden_line() -> io::Result<String> {
+fn read_hidden_line() -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let input = io::stdin();
     let usual = tcgetattr(&input)?;

@@ -3,6 +3,7 @@
 mod actions;
 mod addresses;
 pub mod args;
+mod asking;
 mod awaited;
 mod backend;
 mod books;

@@ -1,6 +1,6 @@
 //! `stead login`, `logout` and `whoami`: the stored key, and what the service tells of it.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 
 use crate::cli::args::Login;
@@ -135,12 +135,7 @@ fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
     }
     let failed =
         |error: std::io::Error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}"));
-    let mut terminal = std::io::stderr().lock();
-    let asked =
-        write!(terminal, "API key for {origin} (it is not shown): ").and_then(|()| terminal.flush());
-    asked.map_err(failed)?;
-    let text = files::read_hidden_line().map_err(failed)?;
-    writeln!(terminal).map_err(failed)?;
+    let text = files::ask_hidden(&format!("API key for {origin} (it is not shown): ")).map_err(failed)?;
     Ok(Secret::new(text.trim()))
 }
 
