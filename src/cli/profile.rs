@@ -21,6 +21,7 @@ const KEYS: &[&str] = &[
     "ca_file",
     "env",
     "key_command",
+    "ledger_key",
     "plan_sign_key",
     "plan_verify_key",
     "project",
@@ -43,6 +44,8 @@ pub struct Profile {
     pub env: Option<Name>,
     /// A program that prints the key, and its arguments.
     pub key_command: Option<Vec<String>>,
+    /// File of the key that seals ledgers.
+    pub ledger_key: Option<String>,
     /// File of the key that signs saved plans.
     pub plan_sign_key: Option<String>,
     /// File of the keys whose saved plans are applied.
@@ -209,6 +212,7 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
         ca_file: text("ca_file")?,
         env: text("env")?.map(Name::from),
         key_command,
+        ledger_key: text("ledger_key")?,
         plan_sign_key: text("plan_sign_key")?,
         plan_verify_key: text("plan_verify_key")?,
         project: text("project")?.map(Name::from),

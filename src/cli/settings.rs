@@ -61,6 +61,8 @@ pub struct Settings {
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
     pub ca_file: Option<PathBuf>,
+    /// The file of the key that seals ledgers.
+    pub ledger_key: Option<PathBuf>,
     /// The file of the key that signs saved plans, and of those whose saved plans are applied.
     pub plan_keys: PlanKeys,
     /// The stack is a stranger's.
@@ -234,6 +236,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
         ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
+        ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
         plan_keys: PlanKeys {
             sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),

@@ -376,9 +376,8 @@ impl<'a> Apply<'a> {
         let line = Waterline::read(self.session.settings.state.as_deref(), ledger.identity.lineage)?;
         match line.and_then(|line| line.objection(&ledger)) {
             Some(objection) if !self.running.accept_older_ledger => {
-                Err(Failure::new(Exit::OutOfDate, objection)
-                    .help("What was made since then is not in it, and would be made a second time.")
-                    .help("Put the newer one back; or go on knowingly: --accept-older-ledger."))
+                let what = format!("{}: {}", objection.what, objection.means);
+                Err(Failure::new(Exit::OutOfDate, what).help(objection.remedy))
             }
             _ => Ok(()),
         }

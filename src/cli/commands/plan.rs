@@ -65,7 +65,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
 fn warn_of_older(session: &Session, ledger: &Ledger) -> Result<(), Failure> {
     let line = Waterline::read(session.settings.state.as_deref(), ledger.identity.lineage)?;
     if let Some(objection) = line.and_then(|line| line.objection(ledger)) {
-        session.ui.say(&format!("warning: {objection}: what was made since then is not in it"));
+        session.ui.say(&format!("warning: {}: {}", objection.what, objection.means));
     }
     Ok(())
 }
