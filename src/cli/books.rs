@@ -55,11 +55,16 @@ pub(super) async fn find_ledger(project: &Project, place: &Place) -> Result<Opti
     let key = seal_key(&project.settings)?;
     let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     if key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some()) {
-        Ui::complain(
-            "warning: the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key",
-        );
+        warn_of_unchecked();
     }
     Ok(found)
+}
+
+/// Says that nothing proves who wrote a ledger.
+pub(super) fn warn_of_unchecked() {
+    Ui::complain(
+        "warning: the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key",
+    );
 }
 
 /// Returns the key that seals ledgers; `None` where none is named.

@@ -23,6 +23,7 @@ mod files;
 pub mod hush;
 mod interrupt;
 mod key_command;
+mod keychain;
 mod keys;
 mod learned;
 mod local;

@@ -28,6 +28,8 @@ pub struct Report {
     pub serial: u64,
     /// The end of the last line was torn off; it was never acknowledged.
     pub torn: bool,
+    /// Its lines bear MACs, and there was no key to check them with.
+    pub unproven: bool,
     /// What does not fit.
     pub damages: Vec<Damage>,
 }
@@ -113,6 +115,7 @@ impl<'k> Material<'k> {
             point = self.follow(*serial, base, serials.last() == Some(serial), &mut report);
         }
         let sealed = point.as_ref().and_then(|(ledger, _)| ledger.sealed.as_ref());
+        report.unproven = sealed.is_some() && self.key.is_none();
         if let Err(error) = check_readable(sealed, self.key) {
             report.damage("the ledger".to_owned(), error.to_string());
         }

@@ -257,5 +257,5 @@ fn a_secret_that_nobody_gave_is_asked_for_at_a_terminal_and_nowhere_else() {
     // Something else is wrong, too: that comes first.
     case.edit("stead.yaml", "acme/shop", "$vars.nobody");
     let (code, shown) = at_a_terminal(&case, "plan", &[]);
-    assert!(code == 1 && shown.contains("S0201") && shown.contains("S0251"), "{shown}");
+    assert!(code == 1 && shown.contains("S0209") && shown.contains("S0251"), "{shown}");
 }

@@ -42,7 +42,11 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Checked,
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
         let key = books::seal_key(&project.settings)?;
-        return Ok(shown(verify::check(directory, environment, key.as_ref())?, place));
+        let report = verify::check(directory, environment, key.as_ref())?;
+        if report.unproven {
+            books::warn_of_unchecked();
+        }
+        return Ok(shown(report, place));
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
     let ledger = books::find_ledger(project, place).await?;

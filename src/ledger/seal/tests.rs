@@ -105,7 +105,7 @@ fn what_is_forged_without_the_key_is_refused_with_the_number_of_its_line() {
             change(&mut lines);
             cases.push((what, at + 1, lines));
         };
-        with("changed", &|lines| lines[at].0 = lines[at].0.replace("\"vm", "\"VM"));
+        with("changed", &|lines| lines[at].0.insert(1, ' '));
         with("stripped", &|lines| lines[at].1 = None);
         with("all stripped from here on", &|lines| lines[at..].iter_mut().for_each(|line| line.1 = None));
         with("another line's", &|lines| lines[at].1 = lines[0].1.clone());
@@ -174,9 +174,12 @@ fn a_ledger_that_has_none_begins_with_the_next_line_and_all_before_it_is_covered
 #[test]
 fn summaries_and_copies_are_sealed_too() {
     let root = tempfile::tempdir().unwrap();
-    let ledger = sealed(root.path());
-    now(open(root.path(), Some(&key(1))).unwrap().close()).unwrap();
-    now(open(root.path(), Some(&key(1))).unwrap().commit(&[adopted(5, "v")])).unwrap();
+    sealed(root.path());
+    let journal = open(root.path(), Some(&key(1))).unwrap();
+    now(journal.commit(&[adopted(5, "v")])).unwrap();
+    let ledger = journal.ledger().clone();
+    now(journal.close()).unwrap();
+    now(open(root.path(), Some(&key(1))).unwrap().commit(&[adopted(6, "u")])).unwrap();
     assert_eq!(read(root.path(), Some(&key(1))).unwrap().serial, ledger.serial + 1);
     let place = root.path().join(format!("prod/ledger-{}.json", ledger.serial));
     let bytes = fs::read(&place).unwrap();

@@ -14,6 +14,8 @@ use crate::ledger::memory_shelf::{Laxity, MemoryShelf};
 
 #[path = "tests/interleaved.rs"]
 mod interleaved;
+#[path = "tests/sealed.rs"]
+mod sealed;
 
 /// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
 #[derive(Clone)]

@@ -119,3 +119,28 @@ fn no_byte_changes_unseen() {
         "it does not end where it says"
     );
 }
+
+#[test]
+fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
+    let key = SealKey::new(&[7; 32]).unwrap();
+    let mut records = vec![birth(), Record::Sealed { key: key.id().clone() }];
+    let mut document = Document::default().with(&records, &of(&records), Some(&key)).unwrap();
+    records.push(account("a"));
+    document = document.with(&records[2..], &of(&records), Some(&key)).unwrap();
+    let read = |document: &Document, key| parse(Some(&document.write().unwrap()), Uuid::nil(), key);
+    assert_eq!(read(&document, Some(&key)).unwrap().records, records);
+    assert_eq!(read(&document, None).unwrap().records, records);
+    // Its digests fit: who writes a line without the key can make them.
+    let forged = document.with(&[account("a")], &of(&records), None).unwrap();
+    assert_eq!(
+        read(&forged, Some(&key)).unwrap_err(),
+        "line 3: it bears no MAC, and the ledger's lines do"
+    );
+    let other = SealKey::new(&[8; 32]).unwrap();
+    let forged = document.with(&[account("a")], &of(&records), Some(&other)).unwrap();
+    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("line 3: its MAC does not match"));
+    let short = document.condensed(&of(&records), Some(&key)).unwrap();
+    assert_eq!(read(&short, Some(&key)).unwrap().records.len(), 1);
+    let forged = document.condensed(&of(&records), None).unwrap();
+    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the summary: it bears no MAC"));
+}
