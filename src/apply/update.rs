@@ -426,10 +426,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let live = shown(&step.veiled(kind, name, object.attributes.get(name))).unwrap_or_default();
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
         let (before, live) = (before.to_string(), live.to_string());
-        StepError::Moved(match before == live {
+        StepError::Moved(if before == live {
             // Only what may not be shown differs.
-            true => format!("{name}, {live}, is not what it was when the plan was made"),
-            false => format!("{name} was {before} when the plan was made and is {live} now"),
+            format!("{name}, {live}, is not what it was when the plan was made")
+        } else {
+            format!("{name} was {before} when the plan was made and is {live} now")
         })
     }
 }

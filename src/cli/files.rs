@@ -380,8 +380,9 @@ pub(super) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
         data.uid() == 0 || data.uid() == rustix::process::geteuid().as_raw(),
         "{place} is not used: it belongs to another user"
     );
+    let others = data.mode() & 0o077;
     anyhow::ensure!(
-        !data.is_file() || data.mode() & 0o077 == 0,
+        !data.is_file() || others == 0,
         "{place} is not used: it holds a secret, and other users can read or write it. Run: chmod 600 {place}"
     );
     read_bounded(file, text::MAX_BYTES).map_err(fail)

@@ -170,6 +170,12 @@ fn programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Na
     named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
 }
 
+/// Returns what programs of the user's own see of the environment.
+fn helper_env(variables: &Variables) -> Variables {
+    let given = |name: &&str| Some(((*name).to_owned(), variables.get(*name)?.clone()));
+    program::GIVEN.iter().filter_map(given).collect()
+}
+
 /// Returns the variables that send requests through a proxy, or keep them from one.
 fn proxies(variables: &Variables) -> Variables {
     let is_one = |name: &str| {
@@ -228,10 +234,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         key_command: profile.key_command,
         sinks: programs(&profile.sinks, variables),
         sources: programs(&profile.sources, variables),
-        helper_env: program::GIVEN
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
-            .collect(),
+        helper_env: helper_env(variables),
         proxies: proxies(variables),
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),

@@ -96,7 +96,9 @@ impl fmt::Debug for SealKey {
 fn keyed(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     // A key of any length is one for HMAC.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Sha256::digest(key).into() };
-    parts.iter().for_each(|part| mac.update(part));
+    for part in parts {
+        mac.update(part);
+    }
     mac.finalize().into_bytes().into()
 }
 

@@ -129,9 +129,8 @@ pub fn shielded(
     let (Value::Map(map), true) = (&live, attribute.private) else { return live };
     let has = |value: &Value, name: &Name| matches!(value, Value::Map(map) if map.contains_key(name));
     let knows = |name: &Name| all.clone().any(|value| has(value, name));
-    let part = |(name, part): (&Name, &Value)| match knows(name) {
-        true => (name.clone(), part.clone()),
-        false => (name.clone(), unwritten(attribute, part, key)),
+    let part = |(name, part): (&Name, &Value)| {
+        (name.clone(), if knows(name) { part.clone() } else { unwritten(attribute, part, key) })
     };
     Value::Map(map.iter().map(part).collect())
 }

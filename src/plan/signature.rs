@@ -144,9 +144,10 @@ impl SigningKey {
 
 fn missing_private(pem: &[u8]) -> KeyError {
     let encrypted = b"ENCRYPTED PRIVATE KEY";
-    match pem.windows(encrypted.len()).any(|window| window == encrypted) {
-        true => KeyError::Encrypted,
-        false => KeyError::Missing { wanted: "private key (PKCS#8)" },
+    if pem.windows(encrypted.len()).any(|window| window == encrypted) {
+        KeyError::Encrypted
+    } else {
+        KeyError::Missing { wanted: "private key (PKCS#8)" }
     }
 }
 

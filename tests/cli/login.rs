@@ -204,12 +204,8 @@ fn a_key_in_the_keychain_is_in_no_file_and_no_argument() {
     };
     let none = with("/nonexistent", "login --keychain --key-stdin", &key);
     assert_eq!(none.code, 1, "{}", none.all());
-    none.says(&[
-        "the system's keychain cannot be used: secret-tool",
-        "Nothing was stored",
-        "libsecret-tools",
-    ]);
-    none.says(&["stead login without --keychain keeps the key in a file"]);
+    none.says(&["the system's keychain cannot be used: secret-tool", "libsecret-tools"]);
+    none.says(&["stead login without --keychain keeps the key in a file", "Nothing was stored"]);
     assert!(!case.path(".config/stead/credentials.json").exists(), "never by itself in the file");
     let stored = with(&path, "login --keychain --key-stdin", &key);
     assert_eq!(stored.code, 0, "{}", stored.all());

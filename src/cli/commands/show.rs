@@ -20,9 +20,10 @@ pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failur
     let saved = &vouched.saved;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
     let signed = format!("SIGNATURE  {}", vouched.told());
-    match session.ui.json || session.ui.ndjson {
-        true => session.ui.say(&signed),
-        false => session.ui.out(&(signed + "\n")),
+    if session.ui.json || session.ui.ndjson {
+        session.ui.say(&signed);
+    } else {
+        session.ui.out(&(signed + "\n"));
     }
     let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
     let about = About { command: Some(&command), ..About::default() };

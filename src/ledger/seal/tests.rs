@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests damage files")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,9 +69,8 @@ fn forged(lines: &[Apart]) -> String {
     let mut text = String::new();
     for (json, mac) in lines {
         head = line::digest(&head, json.as_bytes());
-        text += &format!("{:08x} {} {json}", json.len(), hex(&head));
-        text += &mac.as_ref().map(|mac| format!(" {mac}")).unwrap_or_default();
-        text.push('\n');
+        let mac = mac.as_ref().map(|mac| format!(" {mac}")).unwrap_or_default();
+        writeln!(text, "{:08x} {} {json}{mac}", json.len(), hex(&head)).unwrap();
     }
     text
 }
