@@ -103,7 +103,11 @@ fn is_torn(line: &[u8]) -> bool {
 pub(super) fn unsealed(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = rest.len().checked_sub(1 + seal::LENGTH);
     match at.and_then(|at| rest.split_at_checked(at)) {
-        Some((json @ [.., b']'], [b' ', mac @ ..])) => (json, Some(mac)),
+        Some((json @ [.., b']'], [b' ', mac @ ..]))
+            if mac.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) =>
+        {
+            (json, Some(mac))
+        }
         _ => (rest, None),
     }
 }
@@ -187,6 +191,15 @@ mod tests {
                 prop_assert!(read(&bytes, first_head(), &mut Seals::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
+        }
+    }
+
+    #[test]
+    fn nothing_is_added_to_a_line_unseen() {
+        let (bytes, _) = journal(&[vec![Record::Account { account: "a".into() }]]);
+        for more in [" ".to_owned(), format!(" {}", "0".repeat(64)), format!(" {}", "x".repeat(64))] {
+            let text = [bytes.trim_ascii_end(), more.as_bytes(), b"\n"].concat();
+            assert_eq!(read(&text, first_head(), &mut Seals::new(None)).unwrap_err().line, 1, "{more}");
         }
     }
 

@@ -24,6 +24,7 @@ const SHORTEST: usize = 32;
 pub(super) const LENGTH: usize = 64;
 
 const MISSING: &str = "it bears no MAC, and the ledger's lines do";
+const STRAY: &str = "it bears a MAC, and the ledger's lines bear none";
 const WRONG: &str = "its MAC does not match: it is not what was written with the key";
 
 /// The key that seals ledgers.
@@ -145,7 +146,8 @@ impl<'k> Seals<'k> {
     }
 
     fn judge(&self, mac: Option<&[u8]>, made: impl Fn(&SealKey) -> String) -> Result<(), &'static str> {
-        let (Some(key), Some(begun)) = (self.key, &self.begun) else { return Ok(()) };
+        let Some(begun) = &self.begun else { return if mac.is_none() { Ok(()) } else { Err(STRAY) } };
+        let Some(key) = self.key else { return Ok(()) };
         match mac {
             // Seals of another key: whoever asked for the ledger is told, once it is read.
             _ if key.id != *begun => Ok(()),

@@ -164,7 +164,8 @@ fn whole(ledger: &Ledger, place: &Place) -> String {
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
     let (serial, entries) = (ledger.serial, counted(ledger.entries.len(), "resource"));
-    format!("At {place}, whole up to record {serial}, with {entries}; {probed}.")
+    let sealed = if ledger.sealed.is_some() { " and MACs" } else { "" };
+    format!("At {place}, whole up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
 /// Requests whose outcome is open.
