@@ -307,3 +307,30 @@ app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $var
     assert_eq!(keys(), ["A", "TOKEN"]);
     case.ok("plan").says(&["No changes"]);
 }
+
+#[test]
+fn a_takeover_keeps_what_others_keep_in_an_open_map() {
+    const STACK: &str = "stead: 1
+stack: story
+vars: { word: { type: secret, from_file: ./word } }
+project: { p: {} }
+app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $vars.word } } }
+";
+    let case = Case::new().file("stead.yaml", STACK).file("word", "s3cret").emulator();
+    case.ok("apply --yes");
+    let app = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+    let by_hand = json!({ "env_vars": { "A": "one", "TOKEN": "s3cret", "HAND": "canary-of-hers" } });
+    case.cloud().mutate("app", &app, &by_hand);
+    let project = case.cloud().list("/api/v1/projects").into_iter().find(|one| one["name"] == "p").unwrap();
+    // Nobody has begun a ledger: no key makes a fingerprint of anything.
+    std::fs::remove_dir_all(case.path(".stead")).unwrap();
+    case.edit("stead.yaml", "A: one", "A: two");
+    let adopt = format!("--adopt project.p={} --adopt app.web={app}", project["id"].as_str().unwrap());
+    case.ok(&format!("plan -o a.plan {adopt}"));
+    assert!(!std::fs::read_to_string(case.path("a.plan")).unwrap().contains("canary"));
+    case.ok("apply a.plan");
+    let found = case.cloud().control("GET", &format!("/api/v1/apps/services/{app}"), &json!(null));
+    let wanted = json!({ "A": "two", "TOKEN": "s3cret", "HAND": "canary-of-hers" });
+    assert_eq!(found["data"]["env_vars"], wanted);
+    no_changes(&case);
+}
