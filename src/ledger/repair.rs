@@ -78,7 +78,9 @@ impl Repair {
         for serial in &serials {
             salvaging.take(&material, *serial);
         }
-        let Salvaging { point, lost, .. } = salvaging;
+        let Salvaging { point, lost, sealed, .. } = salvaging;
+        // With another key nothing is proven: that is what is to be told.
+        check_writable(sealed.as_slice(), repairing.seal)?;
         let Some((mut ledger, head)) = point else {
             return Err(StoreError::Corrupt {
                 place: place.display().to_string(),
@@ -136,6 +138,8 @@ struct Salvaging {
     lost: Vec<Lost>,
     /// Whose a request was.
     requests: HashMap<Uuid, Address>,
+    /// The record with which MACs began, proven or not.
+    sealed: Option<Record>,
 }
 
 impl Salvaging {
@@ -177,6 +181,9 @@ impl Salvaging {
         for record in &piece.records {
             if let Record::Intent(intent) = record {
                 self.requests.insert(intent.op, intent.address.clone());
+            }
+            if let Record::Sealed { .. } = record {
+                self.sealed = Some(record.clone());
             }
         }
         let place = format!("{}, line {}", journal_name(serial), piece.line);

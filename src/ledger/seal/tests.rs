@@ -239,6 +239,8 @@ fn repair_takes_nothing_that_is_forged() {
         Repair::prepare(&Repairing { directory, stack, environment, who, now, seal: key })
     };
     let places = |repair: &Repair| repair.lost.iter().map(|lost| lost.place.clone()).collect::<Vec<_>>();
+    let other = repaired(&whole, Some(&key(2))).err().unwrap();
+    assert!(matches!(other, StoreError::Sealed(SealError::Other { .. })), "{other}");
     // A damaged MAC is proven by the next line's, and damaged text is lost.
     let lines = apart(&whole);
     let broken = whole.replacen(lines[2].1.as_deref().unwrap(), &"0".repeat(64), 1);
