@@ -77,6 +77,7 @@ fn again(lines: &[Vec<Record>]) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let identity = Identity::fresh("figures", "default", &NoChance);
     let opening = Opening {
+        seal: None,
         directory: directory.path(),
         identity: &identity,
         who: "figures",

@@ -371,7 +371,7 @@ pub(super) fn read_failed(error: ReadError) -> StepError {
 fn with_what_stays(planned: &Expression, value: Value) -> Value {
     let Value::Map(mut all) = value else { return value };
     let mut add = |key: &Name, part: &Value| {
-        if !part.is_secret() && !part.is_unknown() {
+        if !part.is_unknown() {
             all.entry(key.clone()).or_insert_with(|| part.clone());
         }
     };

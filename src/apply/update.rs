@@ -52,14 +52,38 @@ impl Move {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
 
-    /// Returns a live value with a secret wherever there was one, or is to be one: nothing else tells that
-    /// a text of the service's is secret.
-    fn veiled(&self, name: &Name, live: Option<&Value>) -> Value {
+    /// Returns a live value with a secret wherever there was one, or is to be one, or somebody else may have
+    /// one: nothing else tells that a text of the service's is secret.
+    fn veiled(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
         let live = live.cloned().unwrap_or_default();
-        match self.attributes.get(name) {
-            Some((before, target)) => wire::veiled(target, wire::veiled(before, live)),
+        let Some((before, target)) = self.attributes.get(name) else { return live };
+        let live = wire::veiled(target, wire::veiled(before, live));
+        match kind.attribute(name) {
+            Some(attribute) => wire::hidden(attribute, [before, target], live),
             None => live,
         }
+    }
+
+    /// Returns what is sent, whole: what others keep in a map, the plan knows by its seal only, and the object
+    /// has just shown it.
+    fn with_what_stays(&self, sent: &Attributes, object: &Object, key: &FingerprintKey) -> Attributes {
+        let mut sent = sent.clone();
+        for (name, value) in &mut sent {
+            let before = self.attributes.get(name).map(|(before, _)| before);
+            let live = object.attributes.get(name);
+            let (Value::Map(map), Some(Value::Map(before)), Some(Value::Map(live))) = (value, before, live)
+            else {
+                continue;
+            };
+            for (part, value) in map {
+                let Some((before, live)) = before.get(part).zip(live.get(part)) else { continue };
+                let lacks_text = matches!(value, Value::Secret(secret) if secret.expose().is_none());
+                if lacks_text && wire::alike(value, before, key) && wire::alike(before, live, key) {
+                    *value = live.clone();
+                }
+            }
+        }
+        sent
     }
 }
 
@@ -202,8 +226,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.give_up(&intent, step).await?;
             }
             let armed = self.intend_move(job, target, step, &object).await?;
+            let sent = step.with_what_stays(&to_send, &object, &key);
             let (mutation, run) =
-                self.send_move(job, &armed, target, (step, &to_send, values, &object)).await?;
+                self.send_move(job, &armed, target, (step, &sent, values, &object)).await?;
             match mutation {
                 Mutation::Done(answer, _) => {
                     if let Some((run, id)) = run {
@@ -243,7 +268,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let before: Attributes = step
             .attributes
             .keys()
-            .map(|name| (name.clone(), step.veiled(name, object.attributes.get(name))))
+            .map(|name| (name.clone(), step.veiled(job.kind, name, object.attributes.get(name))))
             .collect();
         let action = IntentAction::Update {
             id: target.key.id.clone(),
@@ -364,15 +389,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// current object's: an older one, whose links are undone before it goes, changes none of it.
     pub(super) fn done(&self, job: &Job<'_>, intent: &Intent, targets: &Attributes) -> Vec<Record> {
         let mut records = vec![Record::Closed { op: intent.op, outcome: ClosedOutcome::Done }];
-        let changed = match &intent.action {
-            IntentAction::Update { id, .. } => Some(id),
-            _ => None,
-        };
-        if self.current(job.address).is_some_and(|owned| Some(&owned.id) == changed) {
+        let IntentAction::Update { id, before, .. } = &intent.action else { return records };
+        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
+        let entry = entry.filter(|entry| entry.current.as_ref().is_some_and(|owned| owned.id == *id));
+        if let Some(entry) = entry {
             // A `Null` tells of an attribute that was reset.
             let mut attributes = wire::sealed_all(job.kind, targets, &self.secret_key());
             let written = |name: &Name| job.kind.attribute(name).is_some_and(Attribute::is_writable);
             attributes.retain(|name, _| written(name));
+            wire::keep_own(job.kind, &mut attributes, before, &entry.applied);
             records.push(Record::Merged { address: job.address.clone(), attributes });
         }
         records
@@ -398,9 +423,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let key = self.secret_key();
         let shown =
             |value: &Value| kind.attribute(name).map(|attribute| wire::seal(attribute, value, &key));
-        let live = shown(&step.veiled(name, object.attributes.get(name))).unwrap_or_default();
+        let live = shown(&step.veiled(kind, name, object.attributes.get(name))).unwrap_or_default();
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
-        StepError::Moved(format!("{name} was {before} when the plan was made and is {live} now"))
+        let (before, live) = (before.to_string(), live.to_string());
+        StepError::Moved(if before == live {
+            // Only what may not be shown differs.
+            format!("{name}, {live}, is not what it was when the plan was made")
+        } else {
+            format!("{name} was {before} when the plan was made and is {live} now")
+        })
     }
 }
 
@@ -425,7 +456,7 @@ pub(super) fn stand(
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.is_readable()) else {
             continue;
         };
-        let live = step.veiled(name, object.attributes.get(name));
+        let live = step.veiled(kind, name, object.attributes.get(name));
         let is = |value: &Value| wire::same_sealed(attribute, &live, value, key);
         // What brings an object back has nothing left to do when it is in use.
         if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {

@@ -159,7 +159,31 @@ pub(super) fn same(attribute: &Attribute, one: &Value, other: &Value) -> bool {
 
 /// Tells the same across a secret's two forms, by the ledger's key.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
-    same(attribute, &seal(attribute, one, key), &seal(attribute, other, key))
+    let comparable = |value| canonical(attribute, &seal(attribute, value, key));
+    alike(&comparable(one), &comparable(other), key)
+}
+
+/// Tells whether two values are the same, as far as their seals tell. One without a fingerprint, of a plan that was
+/// made before there was a ledger, only says that something is there.
+pub(super) fn alike(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
+    match (one, other) {
+        (Value::Secret(one), Value::Secret(other)) => {
+            let prints = one.fingerprint(key).zip(other.fingerprint(key));
+            prints.is_none_or(|(one, other)| one == other)
+        }
+        (Value::Secret(secret), Value::Text(text)) | (Value::Text(text), Value::Secret(secret)) => {
+            let print = secret.fingerprint(key);
+            print.is_none() || print == Secret::new(text.as_str()).fingerprint(key)
+        }
+        (Value::Map(one), Value::Map(other)) => {
+            let same = |(name, part)| other.get(name).is_some_and(|other| alike(part, other, key));
+            one.len() == other.len() && one.iter().all(same)
+        }
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other, key))
+        }
+        (one, other) => one == other,
+    }
 }
 
 /// Makes a secret of every text of a live value that stands where a model has one.
@@ -177,6 +201,33 @@ pub(super) fn veiled(model: &Value, live: Value) -> Value {
             Value::List(models.iter().zip(live).map(|(model, value)| veiled(model, value)).collect())
         }
         (_, live) => live,
+    }
+}
+
+/// Makes a secret of every text of a private attribute's live map that `known` has not: somebody else set it.
+pub(super) fn hidden(attribute: &Attribute, known: [&Value; 2], live: Value) -> Value {
+    let knows =
+        |name: &Name| known.iter().any(|value| matches!(value, Value::Map(map) if map.contains_key(name)));
+    let part = |(name, part): (Name, Value)| match part {
+        Value::Text(text) if !knows(&name) => (name, Value::Secret(Secret::new(text.as_str()))),
+        part => (name, part),
+    };
+    match live {
+        Value::Map(map) if attribute.private => Value::Map(map.into_iter().map(part).collect()),
+        live => live,
+    }
+}
+
+/// Leaves out the keys of open maps that a call only carried along: they were there before and are none of stead's,
+/// and what is remembered would count as stead's.
+pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attributes, applied: &Attributes) {
+    for (name, value) in changed {
+        let open = kind.attribute(name).is_some_and(|attribute| matches!(attribute.ty, Type::Map(_)));
+        let (Value::Map(map), Some(Value::Map(before)), true) = (value, before.get(name), open) else {
+            continue;
+        };
+        let own = |key: &Name| matches!(applied.get(name), Some(Value::Map(map)) if map.contains_key(key));
+        map.retain(|key, part| before.get(key) != Some(part) || own(key));
     }
 }
 

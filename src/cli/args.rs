@@ -326,6 +326,9 @@ pub struct PlanArgs {
     /// Save the plan, to be applied as it is
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Sign the saved plan with this Ed25519 key, a private one in PEM form [env: STEAD_PLAN_SIGN_KEY]
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub sign_key: Option<PathBuf>,
     /// Exit with 2 when there are changes
     #[arg(long, alias = "detailed-exitcode")]
     pub exit_code: bool,
@@ -350,6 +353,9 @@ pub struct PlanArgs {
 pub struct Show {
     /// The saved plan
     pub file: PathBuf,
+    /// Check that one of these Ed25519 keys, public ones in PEM form, signed it [env: STEAD_PLAN_VERIFY_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub verify_key: Option<PathBuf>,
     /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: PlanReports,
@@ -364,6 +370,10 @@ pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
     #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "allow_deletes", "expect"])]
     pub file: Option<PathBuf>,
+    /// Apply the saved plan only if one of these Ed25519 keys, public ones in PEM form, signed it
+    /// [env: STEAD_PLAN_VERIFY_KEY]
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub verify_key: Option<PathBuf>,
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
     pub yes: Option<Consent>,

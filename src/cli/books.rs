@@ -1,4 +1,4 @@
-//! The books of a stack: its ledger, its saved plans and its pinned catalog names, on the disk.
+//! The books of a stack: its ledger and its pinned catalog names, on the disk.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,7 +12,8 @@ use super::failure::Failure;
 use super::files;
 use super::interrupt::{self, Ended};
 use super::project::Project;
-use super::settings::Cloud;
+use super::settings::{Cloud, Settings};
+use super::ui::Ui;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
@@ -22,12 +23,12 @@ use crate::ledger::journal::Journal;
 use crate::ledger::lease::Holder;
 use crate::ledger::place::Place;
 use crate::ledger::process;
+use crate::ledger::seal::SealKey;
 use crate::ledger::store::StoreError;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
-use crate::plan::saved::SavedPlan;
 
 /// The store of every command.
 pub(super) type Shelf = AnyStore<Time>;
@@ -51,7 +52,32 @@ pub(super) struct Terms<'a> {
 /// When it cannot be read or is damaged.
 pub(super) async fn find_ledger(project: &Project, place: &Place) -> Result<Option<Ledger>, Failure> {
     let stack = &project.stack;
-    Ok(Shelf::read(place, &stack.name, &stack.environment.name).await?)
+    let key = seal_key(&project.settings)?;
+    let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    if key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some()) {
+        warn_of_unchecked();
+    }
+    Ok(found)
+}
+
+/// Says that nothing proves who wrote a ledger.
+pub(super) fn warn_of_unchecked() {
+    Ui::complain(
+        "warning: the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key",
+    );
+}
+
+/// Returns the key that seals ledgers; `None` where none is named.
+///
+/// # Errors
+/// When its file cannot be read, can be read by others, or is too short.
+pub(super) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, Failure> {
+    let Some(path) = &settings.ledger_key else { return Ok(None) };
+    let bytes = files::read_own_secret(path)?;
+    SealKey::new(&bytes).map(Some).map_err(|error| {
+        Failure::new(Exit::Failed, format!("{} is not used: {error}", files::shown(path)))
+            .help("A key for ledgers: (umask 077; openssl rand -base64 48 > FILE)")
+    })
 }
 
 /// Reads the ledger as plans see it, without taking its lock; an empty one when there is none.
@@ -74,15 +100,15 @@ pub(super) async fn foreign(
     project: &Project,
     place: &Place,
 ) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
-    let stack = &project.stack;
+    let (stack, key) = (&project.stack, seal_key(&project.settings)?);
     let own = &stack.environment.name;
     let mut owned = BTreeMap::new();
     for other in stack.environments.iter().filter(|name| *name != own) {
-        let ledger = Shelf::read(place, &stack.name, other).await?;
+        let ledger = Shelf::read(place, &stack.name, other, key.as_ref()).await?;
         owned.extend(ledger.iter().flat_map(belongings));
     }
     for (place, name, environment) in neighbours(project) {
-        let ledger = Shelf::read(&place, &name, &environment).await?;
+        let ledger = Shelf::read(&place, &name, &environment, key.as_ref()).await?;
         owned.extend(ledger.iter().flat_map(belongings));
     }
     for (name, other) in stack.stacks.iter().filter(|_| !project.settings.untrusted) {
@@ -131,7 +157,7 @@ pub(super) async fn open_journal(
     who: &str,
 ) -> Result<Book, Failure> {
     let terms = Terms { identity: &fresh(project), effect: connection.bounds.effect, force: None };
-    open_at(who, &connection.place, &terms).await
+    open_at(&project.settings, who, &connection.place, &terms).await
 }
 
 /// Returns the identity of a stack's ledger that is born now.
@@ -149,7 +175,13 @@ pub(super) fn holder(who: &str) -> Holder {
 ///
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
-pub(super) async fn open_at(who: &str, place: &Place, terms: &Terms<'_>) -> Result<Book, Failure> {
+pub(super) async fn open_at(
+    settings: &Settings,
+    who: &str,
+    place: &Place,
+    terms: &Terms<'_>,
+) -> Result<Book, Failure> {
+    let key = seal_key(settings)?;
     let opening = Opening {
         identity: terms.identity,
         holder: holder(who),
@@ -157,9 +189,16 @@ pub(super) async fn open_at(who: &str, place: &Place, terms: &Terms<'_>) -> Resu
         effect: terms.effect,
         is_dead: &process::is_dead,
         force: terms.force,
+        seal: key.as_ref(),
     };
     let store = Shelf::open(place, SystemClock, &opening).await?;
-    Ok(Journal::open(store).await?)
+    let journal = Journal::open(store).await?;
+    let (serial, sealed) = (journal.ledger().serial, journal.ledger().sealed.clone());
+    // Someone who took the MACs away would have them begin anew.
+    if sealed.is_some_and(|sealing| sealing.since + 1 >= serial) {
+        Ui::complain("The ledger's lines bear MACs from here on: nobody writes it without the key.");
+    }
+    Ok(journal)
 }
 
 /// Does work while the ledger's place is kept.
@@ -212,19 +251,6 @@ pub(super) async fn close(journal: Book) -> Result<(), Failure> {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Reads a saved plan.
-///
-/// # Errors
-/// When the file is no plan, or was changed after it was written.
-pub(super) fn saved_plan(path: &Path) -> Result<SavedPlan, Failure> {
-    let shown = files::shown(path);
-    let text = files::read_optional(path)?
-        .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
-    SavedPlan::parse(&text).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{shown}: {error}")).help("Make it anew: stead plan -o FILE")
-    })
 }
 
 /// Pins the catalog names that the stack uses and that are not pinned yet.

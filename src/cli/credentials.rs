@@ -1,4 +1,5 @@
-//! Stored API keys: one file that only its owner can read, each key bound to one origin.
+//! Stored API keys: one file that only its owner can read, each key bound to one origin. Of a key in the system's
+//! keychain the file says that it is there.
 
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -44,7 +45,27 @@ struct StoredKey {
     /// The profile that it was stored for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Name>,
-    key: String,
+    /// The key; `None` when it is in the keychain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    /// It is in the system's keychain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keychain: bool,
+}
+
+/// Where a stored key is.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// In the file.
+    Here(Secret),
+    /// In the system's keychain.
+    Keychain,
+}
+
+impl StoredKey {
+    fn kept(self) -> Kept {
+        self.key.map_or(Kept::Keychain, |key| Kept::Here(Secret::new(key)))
+    }
 }
 
 /// Whose key: it is sent to this origin and no other, and used by this profile and no other.
@@ -64,7 +85,7 @@ impl Place<'_> {
 
 /// Returns a profile that was named. The default one is none: a key stays its key when the settings begin to
 /// have a block for it, or cease to.
-fn unnamed(profile: Option<&Name>) -> Option<&Name> {
+pub(super) fn unnamed(profile: Option<&Name>) -> Option<&Name> {
     profile.filter(|name| *name != DEFAULT)
 }
 
@@ -85,27 +106,28 @@ pub(super) fn is_key(text: &str) -> bool {
     (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the key that is stored for a place.
+/// Returns the key that is stored for a place, or that the keychain has it.
 ///
 /// # Errors
 /// When the file is one that others can read or change, is damaged, or is a link.
-pub(super) fn find(directory: &Path, place: Place<'_>) -> Result<Option<Secret>, Failure> {
+pub(super) fn find(directory: &Path, place: Place<'_>) -> Result<Option<Kept>, Failure> {
     let Some(stored) = load(directory)? else { return Ok(None) };
-    Ok(stored.keys.into_iter().find(|stored| place.holds(stored)).map(|stored| Secret::new(stored.key)))
+    Ok(stored.keys.into_iter().find(|stored| place.holds(stored)).map(StoredKey::kept))
 }
 
-/// Stores a key for a place, over an older one. Returns the file's path.
+/// Stores a key for a place, over an older one; `None`: the keychain has it. Returns the file's path.
 ///
 /// # Errors
 /// As `find`, or when it cannot be written.
-pub(super) fn store(directory: &Path, place: Place<'_>, key: &str) -> Result<PathBuf, Failure> {
+pub(super) fn store(directory: &Path, place: Place<'_>, key: Option<&str>) -> Result<PathBuf, Failure> {
     let mut stored =
         load(directory)?.unwrap_or(Stored { schema_version: SCHEMA_VERSION, keys: Vec::new() });
     stored.keys.retain(|stored| !place.holds(stored));
     stored.keys.push(StoredKey {
         origin: place.origin.to_owned(),
         profile: place.profile.cloned(),
-        key: key.to_owned(),
+        key: key.map(str::to_owned),
+        keychain: key.is_none(),
     });
     save(directory, &stored)
 }
@@ -173,6 +195,9 @@ fn load(directory: &Path) -> Result<Option<Stored>, Failure> {
     // What is wrong with it could quote a key.
     let stored: Stored =
         serde_json::from_slice(&bytes).map_err(|_| unusable(&path, "it is damaged", remedy))?;
+    if stored.keys.iter().any(|stored| stored.key.is_none() != stored.keychain) {
+        return Err(unusable(&path, "it is damaged", remedy));
+    }
     if stored.schema_version != SCHEMA_VERSION {
         return Err(unusable(&path, "it was written by a newer version", "Use that version."));
     }
@@ -196,7 +221,10 @@ mod tests {
     const HERE: Place<'static> = Place { origin: "https://api.example.com", profile: None };
 
     fn found(directory: &Path, place: Place<'_>) -> Option<String> {
-        find(directory, place).unwrap().and_then(|key| key.expose().map(str::to_owned))
+        find(directory, place).unwrap().map(|kept| match kept {
+            Kept::Here(key) => key.expose().unwrap().to_owned(),
+            Kept::Keychain => "(keychain)".to_owned(),
+        })
     }
 
     #[test]
@@ -207,9 +235,9 @@ mod tests {
         assert!(!directory.exists(), "looking makes nothing");
         let work = Name::new("work");
         let there = Place { profile: Some(&work), ..HERE };
-        store(&directory, HERE, "first").unwrap();
-        let path = store(&directory, HERE, "second").unwrap();
-        store(&directory, there, "third").unwrap();
+        store(&directory, HERE, Some("first")).unwrap();
+        let path = store(&directory, HERE, Some("second")).unwrap();
+        store(&directory, there, Some("third")).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("second"));
         assert_eq!(found(&directory, there).as_deref(), Some("third"));
         for origin in [
@@ -224,6 +252,12 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert!(forget(&directory, HERE).unwrap() && !forget(&directory, HERE).unwrap());
         assert_eq!((found(&directory, HERE), found(&directory, there).is_some()), (None, true));
+        store(&directory, there, None).unwrap();
+        assert_eq!(found(&directory, there).as_deref(), Some("(keychain)"));
+        assert!(!fs::read_to_string(&path).unwrap().contains("third"), "it is in one place");
+        let text = fs::read_to_string(&path).unwrap().replace("true", "false");
+        fs::write(&path, text).unwrap();
+        assert!(find(&directory, there).unwrap_err().message.contains("it is damaged"));
     }
 
     #[test]
@@ -232,9 +266,9 @@ mod tests {
         let directory = root.path().join("stead");
         let default = Name::new("default");
         let named = Place { profile: Some(&default), ..HERE };
-        store(&directory, HERE, "first").unwrap();
+        store(&directory, HERE, Some("first")).unwrap();
         assert_eq!(found(&directory, named).as_deref(), Some("first"));
-        store(&directory, named, "second").unwrap();
+        store(&directory, named, Some("second")).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("second"), "one key, not two");
         assert_eq!(origins(&directory, Some(&default)).unwrap(), [HERE.origin]);
         assert!(forget(&directory, HERE).unwrap() && !forget(&directory, named).unwrap());
@@ -244,7 +278,7 @@ mod tests {
     fn a_file_that_others_can_reach_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
-        let path = store(&directory, HERE, "canary").unwrap();
+        let path = store(&directory, HERE, Some("canary")).unwrap();
         let refused = |why: &str| {
             let error = find(&directory, HERE).unwrap_err();
             assert!(error.message.contains(why), "{}", error.message);
@@ -278,7 +312,7 @@ mod tests {
         }
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
-        let path = store(&directory, HERE, "canary").unwrap();
+        let path = store(&directory, HERE, Some("canary")).unwrap();
         std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
         assert!(find(&directory, HERE).unwrap_err().message.contains("another user"));
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::backend;
+use super::books;
 use super::books::Shelf;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -75,7 +76,8 @@ pub(super) async fn ledger(
     let environment = environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = backend::place_of(&project.settings, whose, &directory)?;
-    Ok(Shelf::read(&place, &peek.name, &environment).await?)
+    let key = books::seal_key(&project.settings)?;
+    Ok(Shelf::read(&place, &peek.name, &environment, key.as_ref()).await?)
 }
 
 fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {

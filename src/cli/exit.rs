@@ -194,6 +194,7 @@ impl Exit {
             | StoreError::Foreign { .. }
             | StoreError::Io { .. }
             | StoreError::Illegal(_)
+            | StoreError::Sealed(_)
             | StoreError::Poisoned => Self::Failed,
         }
     }

@@ -80,6 +80,9 @@ const fn remedies(error: &StoreError) -> &'static [&'static str] {
         ],
         StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
         StoreError::Illegal(_) => &["Nothing was written."],
+        StoreError::Sealed(_) => &[
+            "Nothing was written or sent. STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
+        ],
         StoreError::Io { .. } => &["Nothing was sent."],
         StoreError::Poisoned => &["The next run finds out what became of what was sent."],
     }

@@ -367,6 +367,27 @@ pub(super) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_named(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))
 }
 
+/// Reads a file of the user's own that holds a secret. A pipe is nobody else's, either; a link is the user's own.
+///
+/// # Errors
+/// When it cannot be read or is too large, or when others can read or write it.
+pub(super) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let fail = |error: io::Error| about(&error, "read", path);
+    let (file, place) = (fs::File::open(path).map_err(fail)?, shown(path));
+    let data = file.metadata().map_err(fail)?;
+    anyhow::ensure!(!data.is_dir(), "{place} is not used: it is a directory");
+    anyhow::ensure!(
+        data.uid() == 0 || data.uid() == rustix::process::geteuid().as_raw(),
+        "{place} is not used: it belongs to another user"
+    );
+    let others = data.mode() & 0o077;
+    anyhow::ensure!(
+        !data.is_file() || others == 0,
+        "{place} is not used: it holds a secret, and other users can read or write it. Run: chmod 600 {place}"
+    );
+    read_bounded(file, text::MAX_BYTES).map_err(fail)
+}
+
 /// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
 /// be able to write it; links are the user's own.
 ///
@@ -424,11 +445,24 @@ pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
     attempt().map_err(|error| about(&error, "change the mode of", path))
 }
 
+/// Asks a person at the terminal, and does not show what is typed.
+///
+/// # Errors
+/// As `read_hidden_line`.
+pub(super) fn ask_hidden(question: &str) -> io::Result<String> {
+    let mut terminal = io::stderr().lock();
+    terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush())?;
+    let text = read_hidden_line();
+    // The line break that was typed is not shown, either.
+    writeln!(terminal)?;
+    text
+}
+
 /// Reads a line from the terminal without showing it.
 ///
 /// # Errors
 /// When standard input is no terminal, or cannot be read.
-pub(super) fn read_hidden_line() -> io::Result<String> {
+fn read_hidden_line() -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let input = io::stdin();
     let usual = tcgetattr(&input)?;

@@ -1,9 +1,11 @@
-//! Which key is used: the environment's, what the user's program prints, or the stored one.
+//! Which key is used: the environment's, what the user's program prints, or the stored one, in the file or the
+//! system's keychain.
 
-use super::credentials::{self, Place};
+use super::credentials::{self, Kept, Place};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::key_command;
+use super::keychain;
 use super::settings::Settings;
 use crate::cloud::transport::origin;
 use crate::model::secret::Secret;
@@ -17,6 +19,8 @@ pub(super) enum Origin {
     Program,
     /// The file of stored keys.
     Stored,
+    /// The system's keychain.
+    Keychain,
 }
 
 /// Returns the key for the service at an address.
@@ -25,6 +29,28 @@ pub(super) enum Origin {
 /// When there is none, or where it should come from cannot be used.
 pub(super) fn find(settings: &Settings, url: &str) -> Result<Secret, Failure> {
     found(settings, url).map(|(key, _)| key)
+}
+
+impl Origin {
+    /// Returns it for people.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Variable => "STEAD_API_KEY",
+            Self::Program => "key_command of the profile",
+            Self::Stored => "the file of stored keys",
+            Self::Keychain => "the system's keychain",
+        }
+    }
+
+    /// Returns it for programs.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Variable => "variable",
+            Self::Program => "key_command",
+            Self::Stored => "file",
+            Self::Keychain => "keychain",
+        }
+    }
 }
 
 /// Returns the key for the service at an address, and where it comes from.
@@ -46,10 +72,21 @@ pub(super) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), 
         Some(directory) => credentials::find(directory, place)?,
         None => None,
     };
-    stored.map(|key| (key, Origin::Stored)).ok_or_else(|| {
-        let profile = settings.profile.as_ref().map(|name| format!(" -p {name}")).unwrap_or_default();
-        Failure::new(Exit::Refused, format!("there is no API key for {origin}"))
-            .help(format!("Store one with stead login{profile}, or set STEAD_API_KEY."))
-            .help("No flag takes it: flags can be seen by every process.")
-    })
+    match stored {
+        Some(Kept::Here(key)) => Ok((key, Origin::Stored)),
+        Some(Kept::Keychain) if settings.untrusted => Err(Failure::new(
+            Exit::Refused,
+            format!("the key for {origin} is in the system's keychain, and --untrusted runs no program"),
+        )
+        .help("Set STEAD_READONLY_API_KEY to a key that can only read.")),
+        Some(Kept::Keychain) => {
+            keychain::find(place, &settings.helper_env).map(|key| (key, Origin::Keychain))
+        }
+        None => {
+            let profile = settings.profile.as_ref().map(|name| format!(" -p {name}")).unwrap_or_default();
+            Err(Failure::new(Exit::Refused, format!("there is no API key for {origin}"))
+                .help(format!("Store one with stead login{profile}, or set STEAD_API_KEY."))
+                .help("No flag takes it: flags can be seen by every process."))
+        }
+    }
 }

@@ -15,8 +15,19 @@ use crate::model::diagnostic::nearest;
 pub const DEFAULT: &str = "default";
 
 /// What a profile may say.
-const KEYS: &[&str] =
-    &["api_url", "backend", "ca_file", "env", "key_command", "project", "sinks", "sources"];
+const KEYS: &[&str] = &[
+    "api_url",
+    "backend",
+    "ca_file",
+    "env",
+    "key_command",
+    "ledger_key",
+    "plan_sign_key",
+    "plan_verify_key",
+    "project",
+    "sinks",
+    "sources",
+];
 
 /// What one profile says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +44,12 @@ pub struct Profile {
     pub env: Option<Name>,
     /// A program that prints the key, and its arguments.
     pub key_command: Option<Vec<String>>,
+    /// File of the key that seals ledgers.
+    pub ledger_key: Option<String>,
+    /// File of the key that signs saved plans.
+    pub plan_sign_key: Option<String>,
+    /// File of the keys whose saved plans are applied.
+    pub plan_verify_key: Option<String>,
     /// Project of a stack without a project block.
     pub project: Option<Name>,
     /// Programs that take a secret by standard input, by the names that stacks have for them.
@@ -195,6 +212,9 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
         ca_file: text("ca_file")?,
         env: text("env")?.map(Name::from),
         key_command,
+        ledger_key: text("ledger_key")?,
+        plan_sign_key: text("plan_sign_key")?,
+        plan_verify_key: text("plan_verify_key")?,
         project: text("project")?.map(Name::from),
         sinks: programs("sinks")?,
         sources: programs("sources")?,

@@ -4,6 +4,7 @@ use std::env;
 use std::path::Path;
 
 use super::args::Wanted;
+use super::asking;
 use super::failure::Failure;
 use super::files;
 use super::origin;
@@ -84,12 +85,13 @@ pub(super) fn problems(
     Ok(())
 }
 
-/// Reads and resolves the stack; where it has problems, they are what the reports say.
+/// Reads and resolves the stack, and asks for secrets that it lacks; where it has problems, they are what the reports
+/// say.
 ///
 /// # Errors
 /// All its problems together; or that a file cannot be written.
 pub(super) fn opened(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
-    let opened = session.open();
+    let opened = asking::opened(session, |settings| session.open_with(settings));
     if let Err(Failure { rejected: Some(rejected), .. }) = &opened {
         let Rejected { diagnostics, sources } = &**rejected;
         problems(session, wanted, (diagnostics, sources))?;

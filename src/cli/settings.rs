@@ -61,6 +61,10 @@ pub struct Settings {
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
     pub ca_file: Option<PathBuf>,
+    /// The file of the key that seals ledgers.
+    pub ledger_key: Option<PathBuf>,
+    /// The file of the key that signs saved plans, and of those whose saved plans are applied.
+    pub plan_keys: PlanKeys,
     /// The stack is a stranger's.
     pub untrusted: bool,
     /// The project of a stack without a project block.
@@ -87,6 +91,15 @@ pub struct Settings {
     pub verbose: bool,
     /// And all that stands beneath.
     pub very_verbose: bool,
+}
+
+/// Files of keys for saved plans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanKeys {
+    /// The private key that signs.
+    pub sign: Option<PathBuf>,
+    /// The public keys whose signatures are taken.
+    pub verify: Option<PathBuf>,
 }
 
 /// Which service.
@@ -157,6 +170,12 @@ fn programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Na
     named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
 }
 
+/// Returns what programs of the user's own see of the environment.
+fn helper_env(variables: &Variables) -> Variables {
+    let given = |name: &&str| Some(((*name).to_owned(), variables.get(*name)?.clone()));
+    program::GIVEN.iter().filter_map(given).collect()
+}
+
 /// Returns the variables that send requests through a proxy, or keep them from one.
 fn proxies(variables: &Variables) -> Variables {
     let is_one = |name: &str| {
@@ -181,6 +200,7 @@ fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
 pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
     let said = said::flags(&flags);
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
+    let path = |name: &str, profile: Option<String>| text(name).or(profile).map(PathBuf::from);
     let key = |name: &str| text(name).map(|key| Secret::new(key.trim()));
     let profile =
         profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
@@ -214,14 +234,16 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         key_command: profile.key_command,
         sinks: programs(&profile.sinks, variables),
         sources: programs(&profile.sources, variables),
-        helper_env: program::GIVEN
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), variables.get(*name)?.clone())))
-            .collect(),
+        helper_env: helper_env(variables),
         proxies: proxies(variables),
         kubeconfig: kubeconfig(variables),
         config_dir: credentials::directory(variables),
-        ca_file: flags.ca_file.or_else(|| text("STEAD_CA_FILE").or(profile.ca_file).map(PathBuf::from)),
+        ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
+        ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
+        plan_keys: PlanKeys {
+            sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
+            verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
+        },
         untrusted: false,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
         backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,

@@ -16,25 +16,61 @@ pub(super) struct Waterline {
     serial: u64,
     /// Its last run, and when that began.
     run: Option<(Uuid, Timestamp)>,
+    /// The record from which on its lines bear MACs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sealed: Option<u64>,
+}
+
+/// What is wrong with a ledger that does not reach its waterline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Objection {
+    /// What.
+    pub(super) what: &'static str,
+    /// What follows from it.
+    pub(super) means: &'static str,
+    /// What to do.
+    pub(super) remedy: &'static str,
+}
+
+impl Objection {
+    const fn older(what: &'static str) -> Self {
+        Self {
+            what,
+            means: "what was made since then is not in it, and would be made a second time",
+            remedy: "Put the newer one back; or go on knowingly: --accept-older-ledger.",
+        }
+    }
+
+    const UNSEALED: Self = Self {
+        what: "the ledger's lines do not bear the MACs any more that they bore when it was last seen here",
+        means: "whoever can write its place can have changed any of them",
+        remedy: "Put a copy back that bears them; or look at the plan, and go on knowingly: --accept-older-ledger.",
+    };
 }
 
 impl Waterline {
     /// Returns a ledger's.
     pub(super) fn of(ledger: &Ledger) -> Self {
         let run = ledger.history.back().map(|run| (run.run, run.at));
-        Self { serial: ledger.serial, run }
+        let sealed = ledger.sealed.as_ref().map(|sealing| sealing.since);
+        Self { serial: ledger.serial, run, sealed }
     }
 
     /// Tells what is wrong with a ledger that should be at this line or above it.
-    pub(super) fn objection(&self, ledger: &Ledger) -> Option<&'static str> {
+    pub(super) fn objection(&self, ledger: &Ledger) -> Option<Objection> {
+        // Taken away and begun anew, they begin with another record.
+        if self.sealed.is_some() && self.sealed != ledger.sealed.as_ref().map(|sealing| sealing.since) {
+            return Some(Objection::UNSEALED);
+        }
         if ledger.serial < self.serial {
-            return Some("the ledger is older than the last one that was seen here");
+            return Some(Objection::older("the ledger is older than the last one that was seen here"));
         }
         let (run, at) = self.run?;
         // The oldest runs are forgotten after a while.
         let reaches_back = ledger.history.front().is_none_or(|oldest| oldest.at <= at);
         let knows = ledger.history.iter().any(|known| known.run == run);
-        (reaches_back && !knows).then_some("the ledger does not know the last apply that was seen here")
+        let unknown = "the ledger does not know the last apply that was seen here";
+        (reaches_back && !knows).then_some(Objection::older(unknown))
     }
 
     /// Reads the line of a lineage.
@@ -69,7 +105,7 @@ fn file(state: &Path, lineage: Uuid) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::Identity;
+    use crate::ledger::entry::{Identity, Sealing};
     use crate::ledger::history::{Origin, Run};
 
     fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
@@ -103,6 +139,19 @@ mod tests {
             assert_eq!(line.objection(&ledger(serial, &runs)).is_none(), fits, "{serial} {runs:?}");
         }
         assert_eq!(Waterline::of(&ledger(0, &[])).objection(&ledger(0, &[])), None);
+    }
+
+    #[test]
+    fn seals_that_are_gone_or_begun_anew_are_objected_to() {
+        let sealed = |since: Option<u64>| {
+            let sealed = since.map(|since| Sealing { key: "1f".into(), since });
+            Ledger { sealed, ..ledger(9, &[]) }
+        };
+        let objects = |line: Option<u64>, found: Option<u64>| {
+            Waterline::of(&sealed(line)).objection(&sealed(found)) == Some(Objection::UNSEALED)
+        };
+        assert!(objects(Some(3), None) && objects(Some(3), Some(8)));
+        assert!(!objects(Some(3), Some(3)) && !objects(None, Some(8)) && !objects(None, None));
     }
 
     #[test]

@@ -458,15 +458,15 @@ fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
         .at(declaration.entry.key_span, "declared here without a default")
         .detail(format!("vars.{name} takes {}.", declaration.ty.name()));
     let variable = variable(name);
-    problem.help(match declaration.ty {
+    match declaration.ty {
         // Everybody on a machine can read what its commands were given.
-        VariableType::Secret => format!(
-            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; a flag would show it to whoever lists this machine's processes"
-        ),
-        _ => format!(
+        VariableType::Secret => problem.asks(name.clone()).help(format!(
+            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes"
+        )),
+        _ => problem.help(format!(
             "give it in one of three ways: `--var {name}=…`, {variable}=…, or a line `{name}: …` in a file given by `--var-file`"
-        ),
-    })
+        )),
+    }
 }
 
 /// Returns the variable of the process environment that gives a variable its value.

@@ -15,6 +15,7 @@ use super::postgres::PostgresShelf;
 use super::record::Record;
 #[cfg(feature = "s3")]
 use super::s3::{self, S3Shelf};
+use super::seal::SealKey;
 use super::shared;
 #[cfg(feature = "s3")]
 use super::shared::SharedStore;
@@ -35,6 +36,8 @@ pub struct Opening<'a> {
     pub is_dead: &'a dyn Fn(&Process) -> bool,
     /// Takes the lease from whoever has it, for this reason.
     pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }
 
 impl<'a> Opening<'a> {
@@ -47,6 +50,7 @@ impl<'a> Opening<'a> {
             effect: self.effect,
             is_dead: self.is_dead,
             force: self.force,
+            seal: self.seal,
         }
     }
 
@@ -58,6 +62,7 @@ impl<'a> Opening<'a> {
             holder: self.holder.clone(),
             is_dead: self.is_dead,
             force: self.force,
+            seal: self.seal,
         }
     }
 }
@@ -89,6 +94,7 @@ impl<K: Clock> AnyStore<K> {
                     identity: opening.identity,
                     who: &opening.holder.who,
                     now: opening.now,
+                    seal: opening.seal,
                 })?;
                 Ok(Self::File(store, std::marker::PhantomData))
             }
@@ -121,22 +127,27 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
-    pub async fn read(place: &Place, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
+    pub async fn read(
+        place: &Place,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
         match place {
-            Place::Directory(directory) => FileStore::read(directory, stack, environment),
+            Place::Directory(directory) => FileStore::read(directory, stack, environment, key),
             #[cfg(feature = "postgres")]
             Place::Postgres(address) => {
                 let shelf = postgres_shelf(address, stack, environment)?;
-                SharedStore::<_, K>::read(&shelf, stack, environment).await
+                SharedStore::<_, K>::read(&shelf, stack, environment, key).await
             }
             #[cfg(feature = "s3")]
             Place::S3 { bucket, prefix } => {
                 let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
-                SharedStore::<_, K>::read(&shelf, stack, environment).await
+                SharedStore::<_, K>::read(&shelf, stack, environment, key).await
             }
             Place::Http(address) => {
                 let settings = http::Settings::new(address, (stack, environment), http::variables());
-                HttpStore::<K>::read(&settings, stack, environment).await
+                HttpStore::<K>::read(&settings, stack, environment, key).await
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),

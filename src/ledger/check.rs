@@ -5,6 +5,7 @@ use super::entry::Ledger;
 use super::line;
 use super::record::Record;
 use super::replay::load_ledger;
+use super::seal::Seals;
 use super::store::StoreError;
 use super::summary;
 
@@ -23,15 +24,16 @@ pub struct Replayed {
 /// When something but the end of the last line is not what was written.
 pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, StoreError> {
     let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
+    let mut seals = Seals::new(None);
     let (mut records, head) = match summary {
         Some(bytes) => {
-            let (ledger, head) =
-                summary::parse(bytes).map_err(|reason| corrupt("the summary".to_owned(), reason))?;
+            let (ledger, head) = summary::parse(bytes, &mut seals)
+                .map_err(|reason| corrupt("the summary".to_owned(), reason))?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
         None => (Vec::new(), line::first_head()),
     };
-    let lines = line::read(journal, head)
+    let lines = line::read(journal, head, &mut seals)
         .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
     records.extend(lines.records);
     let ledger = if records.is_empty() { None } else { Some(load_ledger(records)?) };
@@ -43,7 +45,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.
 pub fn summary_bytes(ledger: &Ledger) -> std::io::Result<Vec<u8>> {
-    summary::write(Vec::new(), ledger, &line::first_head())
+    summary::write(Vec::new(), ledger, &line::first_head(), None)
 }
 
 #[cfg(test)]
@@ -54,8 +56,8 @@ mod tests {
     #[test]
     fn a_summary_and_a_journal_say_the_same() {
         let born = identity().birth();
-        let (first, head) = line::write(&[born], &line::first_head()).unwrap();
-        let (second, _) = line::write(&[adopted(1, "vm-1")], &head).unwrap();
+        let (first, head) = line::write(&[born], &line::first_head(), None).unwrap();
+        let (second, _) = line::write(&[adopted(1, "vm-1")], &head, None).unwrap();
         let journal = [first, second].concat();
         let replayed = replay_bytes(None, &journal).unwrap();
         assert_eq!(replayed.whole, journal.len());

@@ -5,6 +5,7 @@
 
 use super::entry::Ledger;
 use super::line;
+use super::seal::{SealKey, Seals, check_readable};
 use super::soundness;
 use super::store::StoreError;
 use super::summary;
@@ -13,21 +14,23 @@ use super::summary;
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn write(ledger: &Ledger) -> Result<Vec<u8>, StoreError> {
-    summary::write(Vec::new(), ledger, &line::first_head()).map_err(|source| StoreError::Io {
+pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
+    summary::write(Vec::new(), ledger, &line::first_head(), key).map_err(|source| StoreError::Io {
         action: "write",
         place: "the document".to_owned(),
         source,
     })
 }
 
-/// Reads a document.
+/// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.
 ///
 /// # Errors
 /// When it is none, was changed, or contradicts itself.
-pub fn parse(bytes: &[u8], place: &str) -> Result<Ledger, StoreError> {
+pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
-    let (ledger, _) = summary::parse(bytes).map_err(|reason| corrupt(reason.to_owned()))?;
+    let read = summary::parse(bytes, &mut Seals::new(key));
+    let (ledger, _) = read.map_err(|reason| corrupt(reason.to_owned()))?;
+    check_readable(ledger.sealed.as_ref(), key)?;
     match soundness::flaws(&ledger).into_iter().next() {
         Some(flaw) => Err(corrupt(flaw)),
         None => Ok(ledger),
@@ -43,13 +46,13 @@ mod tests {
     fn a_document_says_what_the_ledger_says_and_shows_every_change() {
         let mut ledger = Ledger::new(identity());
         ledger.record(&adopted(1, "x")).unwrap();
-        let mut bytes = write(&ledger).unwrap();
-        assert_eq!(parse(&bytes, "it").unwrap(), ledger);
+        let mut bytes = write(&ledger, None).unwrap();
+        assert_eq!(parse(&bytes, "it", None).unwrap(), ledger);
         for at in 0..bytes.len() {
             bytes[at] ^= 1;
-            assert!(parse(&bytes, "it").is_err(), "byte {at}");
+            assert!(parse(&bytes, "it", None).is_err(), "byte {at}");
             bytes[at] ^= 1;
         }
-        assert!(parse(b"", "it").unwrap_err().to_string().contains("digest"));
+        assert!(parse(b"", "it", None).unwrap_err().to_string().contains("digest"));
     }
 }

@@ -48,6 +48,9 @@ pub struct Ledger {
     /// What happened to the ledger itself, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub incidents: VecDeque<Incident>,
+    /// Since when its lines bear MACs, and of which key; `None`: they bear none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Sealing>,
     /// Where it is kept now, if not here any more: nothing is recorded here then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
@@ -233,6 +236,15 @@ pub struct Question {
     pub text: String,
 }
 
+/// That a ledger's lines bear MACs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealing {
+    /// What tells their key from another one.
+    pub key: Name,
+    /// The number of the record with which they began: taken away and begun anew, it is another one.
+    pub since: u64,
+}
+
 impl Ledger {
     /// Returns a ledger that remembers nothing.
     #[must_use]
@@ -250,6 +262,7 @@ impl Ledger {
             last_applied: None,
             history: VecDeque::new(),
             incidents: VecDeque::new(),
+            sealed: None,
             moved_to: None,
             epoch: 0,
             tombstones: BTreeMap::new(),

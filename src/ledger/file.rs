@@ -22,6 +22,7 @@ use super::line::{self, Head};
 use super::lock;
 use super::record::Record;
 use super::replay::{check_owner, here, load_ledger, same_owner};
+use super::seal::{self, SealKey, Seals, check_readable};
 use super::store::{Store, StoreError};
 use super::summary;
 use crate::model::address::is_legal_segment;
@@ -47,6 +48,7 @@ struct State {
     journal: Arc<File>,
     journal_path: PathBuf,
     head: Head,
+    seal: Option<SealKey>,
     /// Up to here the disk has room for the journal.
     reserved: u64,
     poisoned: bool,
@@ -65,6 +67,8 @@ pub struct Opening<'a> {
     pub who: &'a str,
     /// When.
     pub now: Timestamp,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }
 
 /// What a directory holds.
@@ -88,26 +92,29 @@ impl FileStore {
         let place = place(opening.directory, &opening.identity.environment)?;
         let directory = Folder::make(&place).map_err(failed("use", &place))?;
         let lock = lock::take(&directory, opening.who, opening.now)?;
-        let content = read_content(&directory)?;
+        let content = read_content(&directory, opening.seal)?;
+        check_owner(&content.records, opening.identity, opening.seal)?;
         let name = journal_name(content.serial);
         let mut state = State {
             journal: Arc::new(open_journal(&directory, &name, content.whole)?),
             journal_path: place.join(name),
             head: content.head,
+            seal: opening.seal.cloned(),
             reserved: 0,
             poisoned: false,
             records: Some(content.records),
         };
         directory.sync().map_err(failed("write", &place))?;
-        let is_new = state.records.as_ref().is_none_or(Vec::is_empty);
-        if is_new {
-            let birth = opening.identity.birth();
-            let line = state.begin(std::slice::from_ref(&birth))?;
+        let mut records = state.records.take().unwrap_or_default();
+        let birth = records.is_empty().then(|| opening.identity.birth());
+        let first: Vec<Record> = birth.into_iter().chain(seal::begin(&records, opening.seal)).collect();
+        if !first.is_empty() {
+            let line = state.begin(&first)?;
             let written = write_durably(&state.journal, &line.bytes);
             state.end(line.head, written)?;
-            state.records = Some(vec![birth]);
+            records.extend(first);
         }
-        check_owner(state.records.as_deref().unwrap_or_default(), opening.identity)?;
+        state.records = Some(records);
         Ok(Self { directory, lock: Arc::new(lock), state: RefCell::new(state) })
     }
 
@@ -115,19 +122,24 @@ impl FileStore {
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
-    pub fn read(directory: &Path, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
+    pub fn read(
+        directory: &Path,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
         let place = place(directory, environment)?;
         let directory = match Folder::ours(&place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(failed("read", &place))?,
         };
-        let mut content = read_content(&directory);
+        let mut content = read_content(&directory, key);
         for _ in 0..3 {
             // Someone who writes may have condensed the journal between two reads.
             if content.is_ok() {
                 break;
             }
-            content = read_content(&directory);
+            content = read_content(&directory, key);
         }
         let records = content?.records;
         if records.is_empty() {
@@ -135,6 +147,7 @@ impl FileStore {
         }
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        check_readable(ledger.sealed.as_ref(), key)?;
         here(&ledger)?;
         Ok(Some(ledger))
     }
@@ -142,9 +155,10 @@ impl FileStore {
 
 impl Store for FileStore {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
-        match self.state.borrow_mut().records.take() {
+        let mut state = self.state.borrow_mut();
+        match state.records.take() {
             Some(records) => Ok(records),
-            None => read_content(&self.directory).map(|content| content.records),
+            None => read_content(&self.directory, state.seal.as_ref()).map(|content| content.records),
         }
     }
 
@@ -159,7 +173,7 @@ impl Store for FileStore {
         if std::mem::replace(&mut state.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
-        write_summary(&self.directory, ledger, &state.head)?;
+        write_summary(&self.directory, ledger, &state.head, state.seal.as_ref())?;
         let name = journal_name(ledger.serial);
         state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
         self.directory.sync().map_err(failed("write", self.directory.path()))?;
@@ -205,7 +219,7 @@ impl State {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
-        let (line, head) = line::write(records, &self.head)
+        let (line, head) = line::write(records, &self.head, self.seal.as_ref())
             .map_err(|error| failed("write", &self.journal_path)(error.into()))?;
         let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
         self.make_room(line.len() as u64, sends)?;
@@ -284,7 +298,7 @@ fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<Fi
 }
 
 /// Reads the newest summary and the journal after it.
-fn read_content(directory: &Folder) -> Result<Content, StoreError> {
+fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, StoreError> {
     let names = directory.names().map_err(failed("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
     let summary = newest("ledger-", ".json");
@@ -296,9 +310,10 @@ fn read_content(directory: &Folder) -> Result<Content, StoreError> {
             reason: "the ledger that it goes on from is missing".to_owned(),
         });
     }
+    let mut seals = Seals::new(key);
     let (mut records, head) = match summary {
         Some(serial) => {
-            let (ledger, head) = read_summary(directory, serial)?;
+            let (ledger, head) = read_summary(directory, serial, &mut seals)?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
         None => (Vec::new(), line::first_head()),
@@ -308,7 +323,7 @@ fn read_content(directory: &Folder) -> Result<Content, StoreError> {
     let Some(bytes) = directory.read(&name).map_err(failed("read", &path))? else {
         return Ok(Content { records, serial, head, whole: None });
     };
-    let lines = line::read(&bytes, head).map_err(|damage| StoreError::Corrupt {
+    let lines = line::read(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
         place: format!("{}, line {}", path.display(), damage.line),
         reason: damage.reason.to_owned(),
     })?;
@@ -316,20 +331,29 @@ fn read_content(directory: &Folder) -> Result<Content, StoreError> {
     Ok(Content { records, serial, head: lines.head, whole: Some(lines.whole as u64) })
 }
 
-fn read_summary(directory: &Folder, serial: u64) -> Result<(Ledger, Head), StoreError> {
+fn read_summary(
+    directory: &Folder,
+    serial: u64,
+    seals: &mut Seals<'_>,
+) -> Result<(Ledger, Head), StoreError> {
     let name = summary_name(serial);
     let path = &directory.path().join(&name);
     let corrupt =
         |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
     let bytes = directory.read(&name).map_err(failed("read", path))?.unwrap_or_default();
-    let (ledger, head) = summary::parse(&bytes).map_err(corrupt)?;
+    let (ledger, head) = summary::parse(&bytes, seals).map_err(corrupt)?;
     if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
 }
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
-pub(super) fn write_summary(directory: &Folder, ledger: &Ledger, head: &Head) -> Result<(), StoreError> {
+pub(super) fn write_summary(
+    directory: &Folder,
+    ledger: &Ledger,
+    head: &Head,
+    key: Option<&SealKey>,
+) -> Result<(), StoreError> {
     let name = summary_name(ledger.serial);
-    let write = |file: &mut File| summary::write(file, ledger, head).map(drop);
+    let write = |file: &mut File| summary::write(file, ledger, head, key).map(drop);
     directory.replace(&name, 0o600, write).map_err(failed("write", &directory.path().join(&name)))
 }
 

@@ -16,6 +16,7 @@ use super::entry::{Identity, Ledger};
 use super::lease::{Held, Holder, Process, RENEWED_EVERY, Standing};
 use super::record::Record;
 use super::replay::{check_owner, load_ledger, same_owner};
+use super::seal::{self, SealKey, check_readable};
 use super::store::{Store, StoreError};
 use crate::model::clock::Clock;
 
@@ -36,6 +37,8 @@ pub struct Opening<'a> {
     pub is_dead: &'a dyn Fn(&Process) -> bool,
     /// Breaks the lock of whoever has it, for this reason.
     pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }
 
 /// A ledger on a state server, locked until it is released.
@@ -43,6 +46,7 @@ pub struct HttpStore<K> {
     server: Server,
     clock: K,
     lock: LockInfo,
+    seal: Option<SealKey>,
     state: RefCell<State>,
 }
 
@@ -72,7 +76,8 @@ impl<K: Clock> HttpStore<K> {
         let forced = take_lock(&server, &lock, opening.force.is_some()).await?;
         let document = Document::default();
         let state = State { document, ledger: None, poisoned: false, under_way: false, records: None };
-        let store = Self { server, clock, lock, state: RefCell::new(state) };
+        let seal = opening.seal.cloned();
+        let store = Self { server, clock, lock, seal, state: RefCell::new(state) };
         match store.begin(opening, opening.force.filter(|_| forced)).await {
             Ok(()) => Ok(store),
             Err(error) => {
@@ -87,7 +92,7 @@ impl<K: Clock> HttpStore<K> {
         self.probe_lock().await?;
         let before = self.server.get().await?;
         let content = self.parse(before.as_deref(), opening.identity)?;
-        check_owner(&content.records, opening.identity)?;
+        check_owner(&content.records, opening.identity, opening.seal)?;
         self.probe_write(&content.document, before.as_deref()).await?;
         let is_new = content.records.is_empty();
         let ledger = (!is_new).then(|| load_ledger(content.records.iter().cloned())).transpose()?;
@@ -97,10 +102,9 @@ impl<K: Clock> HttpStore<K> {
             proven: ledger.as_ref().is_none_or(|ledger| is_silent(ledger, opening)),
             reason: reason.map(str::to_owned),
         };
-        let records = match ledger {
-            None => vec![opening.identity.birth(), took],
-            Some(_) => vec![took],
-        };
+        let birth = ledger.is_none().then(|| opening.identity.birth());
+        let sealed = seal::begin(&content.records, opening.seal);
+        let records: Vec<Record> = birth.into_iter().chain(sealed).chain([took]).collect();
         {
             let mut state = self.state.borrow_mut();
             (state.document, state.ledger) = (content.document, ledger);
@@ -146,7 +150,7 @@ impl<K: Clock> HttpStore<K> {
 
     fn parse(&self, body: Option<&[u8]>, identity: &Identity) -> Result<Content, StoreError> {
         let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
-        document::parse(body, identity.lineage).map_err(corrupt)
+        document::parse(body, identity.lineage, self.seal.as_ref()).map_err(corrupt)
     }
 
     /// Replaces the document that was read or written last, and proves that the server keeps the new
@@ -201,16 +205,18 @@ impl<K: Clock> HttpStore<K> {
         settings: &Settings,
         stack: &str,
         environment: &str,
+        key: Option<&SealKey>,
     ) -> Result<Option<Ledger>, StoreError> {
         let server = Server::new(settings)?;
         let body = server.get().await?;
         let corrupt = |reason: String| StoreError::Corrupt { place: server.place(), reason };
-        let records = document::parse(body.as_deref(), uuid::Uuid::nil()).map_err(corrupt)?.records;
+        let records = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?.records;
         if records.is_empty() {
             return Ok(None);
         }
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        check_readable(ledger.sealed.as_ref(), key)?;
         Ok(Some(ledger))
     }
 
@@ -271,7 +277,8 @@ impl<K: Clock> Store for HttpStore<K> {
         }
         let body = self.server.get().await?;
         let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
-        Ok(document::parse(body.as_deref(), uuid::Uuid::nil()).map_err(corrupt)?.records)
+        let content = document::parse(body.as_deref(), uuid::Uuid::nil(), self.seal.as_ref());
+        Ok(content.map_err(corrupt)?.records)
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
@@ -288,7 +295,7 @@ impl<K: Clock> Store for HttpStore<K> {
                     ledger
                 }
             };
-            let next = state.document.with(records, &ledger);
+            let next = state.document.with(records, &ledger, self.seal.as_ref());
             (next.map_err(|error| self.server.failed("write", &error))?, ledger)
         };
         self.replace(next).await?;
@@ -299,7 +306,7 @@ impl<K: Clock> Store for HttpStore<K> {
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         self.poison()?;
-        let next = self.state.borrow().document.condensed(ledger);
+        let next = self.state.borrow().document.condensed(ledger, self.seal.as_ref());
         self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
         self.state.borrow_mut().poisoned = false;
         Ok(())

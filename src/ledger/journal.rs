@@ -193,6 +193,7 @@ impl Ledger {
                 | Record::Born { .. }
                 | Record::Account { .. }
                 | Record::Took { .. }
+                | Record::Sealed { .. }
                 | Record::Pushed { .. }
                 | Record::Generated { .. }
                 | Record::Noted(_)
@@ -213,6 +214,7 @@ impl Ledger {
             epoch: self.epoch,
             holder: self.holder.clone(),
             moved_to: self.moved_to.clone(),
+            sealed: self.sealed.clone(),
             ..Ledger::new(self.identity.clone())
         };
         let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);

@@ -25,6 +25,7 @@ pub mod resolve;
 #[cfg(feature = "s3")]
 pub mod s3;
 pub mod salvage;
+pub mod seal;
 pub mod shared;
 pub mod shelf;
 pub mod soundness;

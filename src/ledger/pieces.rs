@@ -6,6 +6,7 @@
 
 use super::line::{self, Head, PREFIX};
 use super::record::Record;
+use super::seal::{self, SealKey, Seals};
 
 /// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
 /// near.
@@ -36,7 +37,7 @@ pub(super) struct Pieces {
 }
 
 /// Reads whatever a journal that starts after `before` still proves.
-pub(super) fn read(bytes: &[u8], before: Head) -> Pieces {
+pub(super) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
     let mut found = Pieces { lines: Vec::new(), head: before, torn: false };
     // The digest before the next line, where it is known.
     let mut known = Some(before);
@@ -44,11 +45,14 @@ pub(super) fn read(bytes: &[u8], before: Head) -> Pieces {
     while !rest.is_empty() {
         number += 1;
         let (text, after) = cut(rest, known.as_ref());
-        if after.is_empty() && !rest.ends_with(b"\n") && line::read(rest, before).is_ok() {
+        if after.is_empty()
+            && !rest.ends_with(b"\n")
+            && line::read(rest, before, &mut Seals::new(None)).is_ok()
+        {
             found.torn = true;
             break;
         }
-        let (piece, head, next) = judge(number, text, known, after);
+        let (piece, head, next) = judge(number, text, known, after, &mut seals);
         if let Some(head) = head {
             found.head = head;
         }
@@ -65,8 +69,10 @@ fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
         let proven = before.is_some_and(|head| digest == line::hex(&line::digest(head, json)).as_bytes());
-        let ends = rest.get(length).is_none_or(|byte| *byte == b'\n');
-        (proven || ends).then_some(PREFIX + length)
+        let after = rest.get(length..).unwrap_or_default();
+        let mac = if after.first() == Some(&b' ') { after.len().min(1 + seal::LENGTH) } else { 0 };
+        let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
+        (proven || ends).then_some(PREFIX + length + mac)
     });
     let end = by_length.or_else(|| bytes.iter().position(|byte| *byte == b'\n')).unwrap_or(bytes.len());
     let (text, rest) = bytes.split_at(end);
@@ -80,9 +86,10 @@ fn judge(
     text: &[u8],
     before: Option<Head>,
     after: &[u8],
+    seals: &mut PieceSeals<'_>,
 ) -> (Piece, Option<Head>, Option<Head>) {
     let lost = |damage, records| Piece { line, records, proven: false, damage: Some(damage) };
-    let Some((length, stored, json)) = split_loosely(text) else {
+    let Some((length, stored, json, mac)) = split_loosely(text) else {
         return (lost("it has no length and digest", Vec::new()), None, before);
     };
     let read: Result<Vec<Record>, _> = serde_json::from_slice(json);
@@ -98,6 +105,14 @@ fn judge(
     let fits = line::hex(&head);
     let exact = stored == fits.as_bytes();
     let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
+    if proven && !seals.take(&head, mac, after) {
+        let records = read.unwrap_or_default();
+        return (
+            lost("its MAC does not match: it is not what was written with the key", records),
+            None,
+            stored_head,
+        );
+    }
     match read {
         Ok(records) if proven => {
             let whole = exact && length == Some(json.len());
@@ -109,13 +124,48 @@ fn judge(
     }
 }
 
+/// A line's length where it can be read, digest, JSON and MAC.
+type Parts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
+
 /// Splits a line whose length may be unreadable.
-fn split_loosely(text: &[u8]) -> Option<(Option<usize>, &[u8], &[u8])> {
-    if let Some((length, stored, json)) = line::split(text) {
-        return Some((Some(length), stored, json));
+fn split_loosely(text: &[u8]) -> Option<Parts<'_>> {
+    let (prefix, rest) = text.split_at_checked(PREFIX)?;
+    let (json, mac) = line::unsealed(rest);
+    match line::split(text) {
+        Some((length, stored, _)) => Some((Some(length), stored, json, mac)),
+        None => Some((None, prefix.get(9..PREFIX - 1)?, json, mac)),
     }
-    let (prefix, json) = text.split_at_checked(PREFIX)?;
-    Some((None, prefix.get(9..PREFIX - 1)?, json))
+}
+
+/// What seals prove of the lines of a damaged journal.
+pub(super) struct PieceSeals<'k> {
+    key: Option<&'k SealKey>,
+    /// Every line bears a MAC from here on.
+    begun: bool,
+}
+
+impl<'k> PieceSeals<'k> {
+    /// Begins a reading; `begun`: what came before says that lines bear MACs.
+    pub(super) fn new(key: Option<&'k SealKey>, begun: bool) -> Self {
+        Self { key, begun }
+    }
+
+    /// Tells whether a line is one that was written with the key: by its own MAC, or by the next line's, which
+    /// is made over both.
+    fn take(&mut self, head: &Head, mac: Option<&[u8]>, after: &[u8]) -> bool {
+        let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
+        let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);
+        // Where they began is a line that may be lost.
+        self.begun |= sealed;
+        sealed
+    }
+}
+
+fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
+    let (text, _) = cut(after, Some(head));
+    let sealed =
+        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&line::digest(head, json)).as_bytes());
+    split_loosely(text).is_some_and(sealed)
 }
 
 fn near(stored: &[u8], digest: &[u8]) -> bool {
@@ -126,5 +176,5 @@ fn near(stored: &[u8], digest: &[u8]) -> bool {
 fn proves(next: &[u8], head: &Head) -> bool {
     let (text, _) = cut(next, Some(head));
     split_loosely(text)
-        .is_some_and(|(_, stored, json)| stored == line::hex(&line::digest(head, json)).as_bytes())
+        .is_some_and(|(_, stored, json, _)| stored == line::hex(&line::digest(head, json)).as_bytes())
 }

@@ -62,6 +62,11 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// From this line on every line bears a MAC.
+    Sealed {
+        /// What tells the key from another one.
+        key: Name,
+    },
     /// The lease is given back: its holder sends nothing any more.
     Released {
         /// The lease's number.

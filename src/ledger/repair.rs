@@ -8,15 +8,16 @@ use std::path::Path;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::entry::Ledger;
+use super::entry::{Ledger, Sealing};
 use super::file::{self, journal_name, summary_name};
 use super::guarded::{Folder, failed};
 use super::history::{Happening, Incident};
 use super::line;
 use super::lock;
-use super::pieces::{self, Piece};
+use super::pieces::{self, Piece, PieceSeals};
 use super::record::Record;
 use super::replay::{load_ledger, same_owner};
+use super::seal::{SealKey, check_writable};
 use super::store::StoreError;
 use super::verify::{Material, Point};
 use crate::model::address::Address;
@@ -28,6 +29,7 @@ pub struct Repair {
     _lock: File,
     ledger: Ledger,
     head: line::Head,
+    seal: Option<SealKey>,
     /// What cannot be got back.
     pub lost: Vec<Lost>,
     names: Vec<String>,
@@ -57,6 +59,8 @@ pub struct Repairing<'a> {
     pub who: &'a str,
     /// When.
     pub now: Timestamp,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }
 
 impl Repair {
@@ -68,19 +72,22 @@ impl Repair {
         let place = file::place(repairing.directory, repairing.environment)?;
         let folder = Folder::ours(&place).map_err(failed("read", &place))?;
         let lock = lock::take(&folder, repairing.who, repairing.now)?;
-        let material = Material::read(&folder)?;
+        let material = Material::read(&folder, repairing.seal)?;
         let mut salvaging = Salvaging::default();
         let serials = material.serials();
         for serial in &serials {
             salvaging.take(&material, *serial);
         }
-        let Salvaging { point, lost, .. } = salvaging;
+        let Salvaging { point, lost, sealed, .. } = salvaging;
+        // With another key nothing is proven: that is what is to be told.
+        check_writable(sealed.as_slice(), repairing.seal)?;
         let Some((mut ledger, head)) = point else {
             return Err(StoreError::Corrupt {
                 place: place.display().to_string(),
                 reason: "nothing in it is proven any more".to_owned(),
             });
         };
+        check_writable(std::slice::from_ref(&Record::Condensed(Box::new(ledger.clone()))), repairing.seal)?;
         let identity = &ledger.identity;
         same_owner(&identity.stack, &identity.environment, repairing.stack, repairing.environment)?;
         // Beyond every number that anybody ever saw.
@@ -90,9 +97,15 @@ impl Repair {
         let what = Happening::Repaired { lost: missing };
         let (at, who) = (repairing.now, repairing.who.to_owned());
         ledger.incidents.push_back(Incident { at, who, what, reason: None });
+        if let Some(key) = repairing.seal {
+            // The line with which it began may be lost; what is written now bears one.
+            let sealing = Sealing { key: key.id().clone(), since: ledger.serial };
+            ledger.sealed.get_or_insert(sealing);
+        }
         let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
         let names = summaries.chain(material.journals.keys().map(|serial| journal_name(*serial))).collect();
-        Ok(Self { folder, _lock: lock, ledger, head, lost, names })
+        let seal = repairing.seal.cloned();
+        Ok(Self { folder, _lock: lock, ledger, head, seal, lost, names })
     }
 
     /// Returns the ledger as it will be.
@@ -107,7 +120,7 @@ impl Repair {
     /// # Errors
     /// When a file cannot be written or renamed.
     pub fn write(self) -> Result<String, StoreError> {
-        file::write_summary(&self.folder, &self.ledger, &self.head)?;
+        file::write_summary(&self.folder, &self.ledger, &self.head, self.seal.as_ref())?;
         let aside = format!("before-repair-{}-", self.ledger.serial);
         for name in &self.names {
             let renamed = self.folder.rename(name, &format!("{aside}{name}"));
@@ -125,11 +138,13 @@ struct Salvaging {
     lost: Vec<Lost>,
     /// Whose a request was.
     requests: HashMap<Uuid, Address>,
+    /// The record with which MACs began, proven or not.
+    sealed: Option<Record>,
 }
 
 impl Salvaging {
     /// Takes the summary of a serial and the journal after it.
-    fn take(&mut self, material: &Material, serial: u64) {
+    fn take(&mut self, material: &Material<'_>, serial: u64) {
         match material.summary(serial) {
             // It holds everything that came before, lost lines included.
             Some(Ok(point)) => {
@@ -152,7 +167,8 @@ impl Salvaging {
             Some((_, head)) => *head,
             None => line::first_head(),
         };
-        let found = pieces::read(bytes, before);
+        let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
+        let found = pieces::read(bytes, before, PieceSeals::new(material.key, begun));
         for piece in &found.lines {
             self.piece(piece, serial);
         }
@@ -165,6 +181,9 @@ impl Salvaging {
         for record in &piece.records {
             if let Record::Intent(intent) = record {
                 self.requests.insert(intent.op, intent.address.clone());
+            }
+            if let Record::Sealed { .. } = record {
+                self.sealed = Some(record.clone());
             }
         }
         let place = format!("{}, line {}", journal_name(serial), piece.line);
@@ -220,6 +239,7 @@ impl Salvaging {
             Record::Ended { run, .. } => format!("the end of run {run}"),
             Record::Account { .. } => "the account".to_owned(),
             Record::Took { .. } | Record::Released { .. } => "the lease".to_owned(),
+            Record::Sealed { .. } => "the begin of the MACs".to_owned(),
             Record::Born { .. } | Record::Condensed(_) | Record::Pushed { .. } => {
                 "a whole ledger".to_owned()
             }

@@ -6,9 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Tombstone, key_as_hex};
+use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Sealing, Tombstone, key_as_hex};
 use super::history::{End, Happening, Incident, REMEMBERED, Run};
 use super::record::{Answer, ClosedOutcome, Record};
+use super::seal::{SealKey, check_writable};
 use super::store::StoreError;
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
@@ -53,8 +54,13 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     Ok(ledger)
 }
 
-/// Checks whose ledger records are, and that it still is kept here.
-pub(super) fn check_owner(records: &[Record], identity: &Identity) -> Result<(), StoreError> {
+/// Checks whose ledger records are, that it still is kept here, and that whoever has this key can write it.
+pub(super) fn check_owner(
+    records: &[Record],
+    identity: &Identity,
+    key: Option<&SealKey>,
+) -> Result<(), StoreError> {
+    check_writable(records, key)?;
     for record in records {
         match record {
             Record::MovedAway { to } => return Err(StoreError::Moved { to: to.clone() }),
@@ -158,6 +164,7 @@ impl Ledger {
             Record::Account { .. }
             | Record::Took { .. }
             | Record::Released { .. }
+            | Record::Sealed { .. }
             | Record::Pushed { .. }
             | Record::Noted(_)
             | Record::Generated { .. }
@@ -178,6 +185,7 @@ impl Ledger {
                 let held = self.holder.is_some() && *epoch == self.epoch;
                 allow(held, "the lease that is given back is not the one that is held")
             }
+            Record::Sealed { .. } => allow(self.sealed.is_none(), "the lines bear MACs already"),
             Record::Pushed { ledger, .. } => {
                 let (copy, mine) = (&ledger.identity, &self.identity);
                 let same = copy.lineage == mine.lineage
@@ -362,6 +370,7 @@ impl Ledger {
             Record::Answered { op, answer } => self.answer(*op, answer),
             Record::Took { .. }
             | Record::Released { .. }
+            | Record::Sealed { .. }
             | Record::Pushed { .. }
             | Record::Noted(_)
             | Record::Generated { .. }
@@ -397,6 +406,9 @@ impl Ledger {
                 }
             }
             Record::Released { .. } => self.holder = None,
+            Record::Sealed { key } => {
+                self.sealed = Some(Sealing { key: key.clone(), since: self.serial });
+            }
             Record::Pushed { ledger, who, at } => self.become_copy(ledger, who, *at),
             Record::Account { account } => self.identity.account = Some(account.clone()),
             Record::Noted(incident) => self.happened(incident.clone()),
@@ -451,7 +463,11 @@ impl Ledger {
         let (epoch, holder) = (self.epoch, self.holder.take());
         let serial = self.serial.max(copy.serial + 1);
         let before = std::mem::take(&mut self.incidents);
-        *self = Ledger { serial, epoch, holder, ..copy.clone() };
+        // The lines of this place bear what they bear, whatever the copy's bore; with the same key, since then.
+        let key = |sealing: &Sealing| sealing.key.clone();
+        let own = self.sealed.take();
+        let as_there = copy.sealed.clone().filter(|there| own.as_ref().map(key) == Some(key(there)));
+        *self = Ledger { serial, epoch, holder, sealed: as_there.or(own), ..copy.clone() };
         // A place that was empty has nothing to tell; one that was not knows of more than the copy.
         if before.len() > self.incidents.len() {
             self.incidents = before;

@@ -18,6 +18,7 @@ use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY, standing}
 use super::line::{self, Head};
 use super::record::Record;
 use super::replay::{check_owner, here, load_ledger, same_owner};
+use super::seal::{self, SealKey, check_readable};
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
 use super::store::{Store, StoreError};
 use super::summary;
@@ -51,6 +52,8 @@ pub struct Opening<'a> {
     pub is_dead: &'a dyn Fn(&Process) -> bool,
     /// Takes the lease from whoever has it, for this reason.
     pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }
 
 /// A shared ledger, its lease held until it is released or lost.
@@ -58,6 +61,7 @@ pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
     holder: Holder,
+    seal: Option<SealKey>,
     /// Held by the write of the lease that is under way: two of ours would take each other for a
     /// stranger's.
     turn: Mutex<()>,
@@ -105,7 +109,8 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             poisoned: false,
             records: None,
         };
-        let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
+        let (seal, turn) = (opening.seal.cloned(), Mutex::new(()));
+        let store = Self { shelf, clock, holder, seal, turn, state: RefCell::new(state) };
         // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
         match store.begin(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
@@ -126,12 +131,17 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         self.probe_lease(before.map(|before| &before.mark)).await?;
         let reason = opening.force.filter(|_| forced);
         for _ in 0..TRIES {
-            let content = Content::read(&self.shelf).await?;
-            check_owner(&content.records, opening.identity)?;
+            let content = Content::read(&self.shelf, opening.seal).await?;
+            check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
+            let sealed = seal::begin(&content.records, opening.seal);
             let mut records = if is_new { vec![opening.identity.birth()] } else { Vec::new() };
             let known = if is_new { records.clone() } else { content.records };
             let mut ledger = load_ledger(known)?;
+            if let Some(sealed) = sealed {
+                ledger.record(&sealed)?;
+                records.push(sealed);
+            }
             self.outnumber(ledger.epoch).await?;
             let took = Record::Took {
                 epoch: self.state.borrow().epoch,
@@ -141,7 +151,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             };
             ledger.record(&took)?;
             records.push(took);
-            let (text, head) = write_line(&self.shelf, &records, &content.head)?;
+            let (text, head) = write_line(&self.shelf, &records, &content.head, self.seal.as_ref())?;
             let number = content.number + 1;
             match self.try_line(number, &text).await {
                 Ok(()) => {
@@ -245,13 +255,19 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
-    pub async fn read(shelf: &H, stack: &str, environment: &str) -> Result<Option<Ledger>, StoreError> {
-        let content = Content::read(shelf).await?;
+    pub async fn read(
+        shelf: &H,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
+        let content = Content::read(shelf, key).await?;
         if content.records.is_empty() {
             return Ok(None);
         }
         let ledger = load_ledger(content.records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        check_readable(ledger.sealed.as_ref(), key)?;
         here(&ledger)?;
         Ok(Some(ledger))
     }
@@ -362,7 +378,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             let state = self.state.borrow();
             (state.number, state.head)
         };
-        let bytes = summary::write(Vec::new(), ledger, &head);
+        let bytes = summary::write(Vec::new(), ledger, &head, self.seal.as_ref());
         let bytes = bytes.map_err(|error| unwritable(&self.shelf, &error))?;
         let done = summarise(&self.shelf, number, &bytes).await;
         done.map_err(|error| failed(&self.shelf, "write", &error))
@@ -392,7 +408,7 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         let read = self.state.borrow_mut().records.take();
         match read {
             Some(records) => Ok(records),
-            None => Ok(Content::read(&self.shelf).await?.records),
+            None => Ok(Content::read(&self.shelf, self.seal.as_ref()).await?.records),
         }
     }
 
@@ -411,7 +427,7 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
             let state = self.state.borrow();
             (state.number + 1, state.head)
         };
-        let (text, head) = write_line(&self.shelf, records, &head)?;
+        let (text, head) = write_line(&self.shelf, records, &head, self.seal.as_ref())?;
         let sent = self.clock.elapsed();
         self.put_line(number, &text).await?;
         let seen = self.look_again(sent).await?;
@@ -501,8 +517,9 @@ fn write_line<H: Shelf>(
     shelf: &H,
     records: &[Record],
     before: &Head,
+    key: Option<&SealKey>,
 ) -> Result<(Vec<u8>, Head), StoreError> {
-    line::write(records, before).map_err(|error| unwritable(shelf, &error))
+    line::write(records, before, key).map_err(|error| unwritable(shelf, &error))
 }
 
 fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::entry::Ledger;
 use super::record::Record;
 use super::replay::IllegalRecord;
+use super::seal::SealError;
 
 /// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
 pub trait Store {
@@ -96,6 +97,9 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// Its lines bear MACs, and not the key at hand's.
+    #[error(transparent)]
+    Sealed(#[from] SealError),
     /// Someone else took the place over.
     #[error("the ledger was taken over by {by}; nothing more is recorded or sent")]
     Displaced {

@@ -10,6 +10,7 @@ use super::guarded::{Folder, failed};
 use super::line::{self, Head};
 use super::record::Record;
 use super::replay::load_ledger;
+use super::seal::{SealKey, Seals, check_readable};
 use super::soundness;
 use super::store::StoreError;
 use super::summary;
@@ -27,6 +28,8 @@ pub struct Report {
     pub serial: u64,
     /// The end of the last line was torn off; it was never acknowledged.
     pub torn: bool,
+    /// Its lines bear MACs, and there was no key to check them with.
+    pub unproven: bool,
     /// What does not fit.
     pub damages: Vec<Damage>,
 }
@@ -41,7 +44,9 @@ pub struct Damage {
 }
 
 /// The files of a directory's ledger.
-pub(super) struct Material {
+pub(super) struct Material<'k> {
+    /// The key that seals it.
+    pub key: Option<&'k SealKey>,
     pub summaries: BTreeMap<u64, Vec<u8>>,
     pub journals: BTreeMap<u64, Vec<u8>>,
 }
@@ -53,18 +58,18 @@ pub(super) type Point = (Ledger, Head);
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub fn check(directory: &Path, environment: &str) -> Result<Report, StoreError> {
+pub fn check(directory: &Path, environment: &str, key: Option<&SealKey>) -> Result<Report, StoreError> {
     let place = file::place(directory, environment)?;
     match Folder::ours(&place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
-        folder => Ok(Material::read(&folder.map_err(failed("read", &place))?)?.check()),
+        folder => Ok(Material::read(&folder.map_err(failed("read", &place))?, key)?.check()),
     }
 }
 
-impl Material {
+impl<'k> Material<'k> {
     /// Reads the files.
-    pub fn read(folder: &Folder) -> Result<Self, StoreError> {
-        let mut found = Self { summaries: BTreeMap::new(), journals: BTreeMap::new() };
+    pub fn read(folder: &Folder, key: Option<&'k SealKey>) -> Result<Self, StoreError> {
+        let mut found = Self { key, summaries: BTreeMap::new(), journals: BTreeMap::new() };
         for name in folder.names().map_err(failed("read", folder.path()))? {
             let (kept, serial) = if let Some(serial) = serial_of(&name, "ledger-", ".json") {
                 (&mut found.summaries, serial)
@@ -90,7 +95,7 @@ impl Material {
     /// Reads a summary and checks all that it says of itself.
     pub fn summary(&self, serial: u64) -> Option<Result<Point, String>> {
         let bytes = self.summaries.get(&serial)?;
-        Some(match summary::parse(bytes) {
+        Some(match summary::parse(bytes, &mut Seals::new(self.key)) {
             Err(reason) => Err(reason.to_owned()),
             Ok((ledger, _)) if ledger.serial != serial => Err("it is not where it belongs".to_owned()),
             Ok((ledger, head)) => match soundness::flaws(&ledger).into_iter().next() {
@@ -108,6 +113,11 @@ impl Material {
         for serial in &serials {
             let base = self.base(*serial, point, &mut report);
             point = self.follow(*serial, base, serials.last() == Some(serial), &mut report);
+        }
+        let sealed = point.as_ref().and_then(|(ledger, _)| ledger.sealed.as_ref());
+        report.unproven = sealed.is_some() && self.key.is_none();
+        if let Err(error) = check_readable(sealed, self.key) {
+            report.damage("the ledger".to_owned(), error.to_string());
         }
         report.serial = point.map_or(0, |(ledger, _)| ledger.serial);
         report
@@ -145,7 +155,11 @@ impl Material {
             None => return None,
         };
         let name = journal_name(serial);
-        let lines = match line::read(bytes, before) {
+        let mut seals = match &ledger {
+            Some(ledger) => Seals::after(self.key, ledger),
+            None => Seals::new(self.key),
+        };
+        let lines = match line::read(bytes, before, &mut seals) {
             Ok(lines) => lines,
             Err(damage) => {
                 report.damage(format!("{name}, line {}", damage.line), damage.reason.to_owned());

@@ -1,5 +1,6 @@
 //! `Diagnostic`: one problem, said once: what, why, how to mend it, and where.
 
+use super::address::Name;
 use super::source::Span;
 
 /// How bad a problem is.
@@ -51,6 +52,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// A safe edit, where there is one.
     pub fix: Option<Fix>,
+    /// The secret variable that has no value: a person who is there can be asked for it.
+    pub asks: Option<Name>,
 }
 
 impl Diagnostic {
@@ -65,6 +68,7 @@ impl Diagnostic {
             labels: Vec::new(),
             help: None,
             fix: None,
+            asks: None,
         }
     }
 
@@ -106,6 +110,13 @@ impl Diagnostic {
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
         self.fix = Some(Fix { span, replacement: replacement.into(), sure: true });
+        self
+    }
+
+    /// Says that a person can be asked for a variable's value.
+    #[must_use]
+    pub fn asks(mut self, variable: Name) -> Self {
+        self.asks = Some(variable);
         self
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::change::PlannedCall;
-use super::compare::sealed_like;
+use super::compare::shielded;
 use super::diff::{is_exclusive, returned};
 use super::revive;
 use super::survey::{Subject, Survey};
@@ -121,18 +121,17 @@ impl Calls {
     }
 }
 
-/// Returns the value that an attribute has now, sealed where a secret takes its place.
+/// Returns the value that an attribute has now, sealed where a secret takes its place or was, and where it may be
+/// somebody else's.
 fn before(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     attribute: &Attribute,
 ) -> Value {
-    let value = present(subject, attribute);
-    match verdict.want(attribute.name) {
-        Some(want) if want.value.is_secret() => sealed_like(&want.value, &value, survey.key()),
-        _ => value,
-    }
+    let written = verdict.want(attribute.name).map(|want| &want.value);
+    let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
+    shielded(attribute, [written, applied], &present(subject, attribute), survey.key())
 }
 
 /// Returns the value that an attribute has now, as requests write it: what the service returns, else
@@ -160,7 +159,8 @@ fn as_id(attribute: &Attribute, value: Value) -> Value {
     }
 }
 
-/// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages.
+/// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be
+/// somebody's secret it has the seal: whoever makes the call takes the value from the object.
 fn target(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
@@ -170,7 +170,8 @@ fn target(
     let Some(want) = verdict.want(attribute.name) else { return Expression::Value(Value::Null) };
     let after = want.expression(survey.key());
     let Type::Map(_) = attribute.ty else { return after };
-    let (Value::Map(live), false) = (present(subject, attribute), attribute.secret) else { return after };
+    let before = before(survey, subject, verdict, attribute);
+    let (Value::Map(live), false) = (before, attribute.secret) else { return after };
     let written: BTreeMap<Name, Expression> = match after {
         Expression::Map(map) => map,
         Expression::Value(Value::Map(map)) => {

@@ -1,7 +1,8 @@
 //! `same`: tells whether two values of a type mean the same, however files, ledger and service wrote
 //! them; and the sealing that lets secrets be compared.
 
-use crate::model::schema::Type;
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::value::Value;
 
@@ -111,6 +112,34 @@ pub fn sealed_like(model: &Value, live: &Value, key: &FingerprintKey) -> Value {
             models.iter().zip(items).map(|(model, item)| sealed_like(model, item, key)).collect(),
         ),
         _ => live.clone(),
+    }
+}
+
+/// Returns a live value as far as it may be shown and kept: sealed wherever something that is `known` of it, what
+/// is written or what was applied, has a secret, and wherever a private attribute has what none of that knows.
+#[must_use]
+pub fn shielded(
+    attribute: &Attribute,
+    known: [Option<&Value>; 2],
+    live: &Value,
+    key: &FingerprintKey,
+) -> Value {
+    let all = known.into_iter().flatten();
+    let live = all.clone().fold(sealed(live, key), |live, model| sealed_like(model, &live, key));
+    let (Value::Map(map), true) = (&live, attribute.private) else { return live };
+    let has = |value: &Value, name: &Name| matches!(value, Value::Map(map) if map.contains_key(name));
+    let knows = |name: &Name| all.clone().any(|value| has(value, name));
+    let part = |(name, part): (&Name, &Value)| {
+        (name.clone(), if knows(name) { part.clone() } else { unwritten(attribute, part, key) })
+    };
+    Value::Map(map.iter().map(part).collect())
+}
+
+/// Returns a live value that no block writes, as far as it may be shown.
+pub(super) fn unwritten(attribute: &Attribute, live: &Value, key: &FingerprintKey) -> Value {
+    match live {
+        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
+        _ => sealed(live, key),
     }
 }
 

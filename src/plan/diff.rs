@@ -4,14 +4,13 @@
 //! last applied, so that it cannot differ for ever.
 
 use super::change::Cause;
-use super::compare::{is_unset, part_type, same, sealed, sealed_like};
+use super::compare::{is_unset, part_type, same, sealed, sealed_like, shielded, unwritten};
 use super::names::Names;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
 use crate::config::stack::IgnoreDrift;
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Format, Presence, Type};
-use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
@@ -80,6 +79,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         let live = self.live(attribute, Some(&target));
         let sides = Sides { ty: &attribute.ty, want: &target, applied, live: live.as_ref() };
         let (before, cause) = sides.judge(ignores(self.survey, self.subject, attribute.name), attribute)?;
+        let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
         let names = &self.survey.names;
         let last = applied.filter(|a| !same(&attribute.ty, a, &before) && !same(&attribute.ty, a, &target));
         Some(Difference {
@@ -104,10 +104,10 @@ impl<'s, 'a> Diff<'s, 'a> {
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
         let none = Attributes::new();
-        let unwritten = live_map.flatten().filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
+        let besides = live_map.flatten().filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
         let managed =
             |key: &&Name| written.contains_key(*key) || before.is_some_and(|m| m.contains_key(*key));
-        let extra = unwritten.keys().filter(|key| !managed(key));
+        let extra = besides.keys().filter(|key| !managed(key));
         for key in written.keys().chain(gone).chain(extra) {
             let Some(ty) = part_type(&attribute.ty, key) else { continue };
             let target = written.get(key).unwrap_or(&Value::Null);
@@ -123,11 +123,9 @@ impl<'s, 'a> Diff<'s, 'a> {
                 attribute,
                 path: smol_str::format_smolstr!("{}.{key}", attribute.name),
                 last_applied: applied.filter(|a| !same(ty, a, &before) && !same(ty, a, target)).cloned(),
-                before: match applied {
-                    None if !written.contains_key(key) => {
-                        unwritten_value(attribute, &before, self.survey.key())
-                    }
-                    _ => before,
+                before: match (written.get(key), applied) {
+                    (None, None) => unwritten(attribute, &before, self.survey.key()),
+                    known => shielded(attribute, known.into(), &before, self.survey.key()),
                 },
                 after: target.clone(),
                 cause: self.explain(want, cause, applied),
@@ -163,14 +161,6 @@ impl<'s, 'a> Diff<'s, 'a> {
 /// Tells whether what a block does not write of an open map goes.
 pub(super) fn is_exclusive(want: &Want<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
-}
-
-/// Returns a live value that no block writes, as far as it may be shown.
-pub(super) fn unwritten_value(attribute: &Attribute, live: &Value, key: &FingerprintKey) -> Value {
-    match live {
-        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
-        _ => sealed(live, key),
-    }
 }
 
 /// Tells whether a secret that is kept from this run stands where one was applied: it counts as that one.

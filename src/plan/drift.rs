@@ -1,8 +1,8 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
 use super::change::{Drift, DriftClass, Leave};
-use super::compare::{part_type, same, sealed};
-use super::diff::{Diff, ignores, is_exclusive, leave, shown, unwritten_value};
+use super::compare::{part_type, same, sealed, shielded, unwritten};
+use super::diff::{Diff, ignores, is_exclusive, leave, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
@@ -91,7 +91,7 @@ impl Finder<'_, '_> {
                 address: self.subject.address.clone(),
                 path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
                 last_applied: Value::Null,
-                live: unwritten_value(want.attribute, value, self.survey.key()),
+                live: unwritten(want.attribute, value, self.survey.key()),
                 class,
                 leave: None,
                 acceptable: false,
@@ -104,7 +104,9 @@ impl Finder<'_, '_> {
         if same(sides.ty, sides.applied, sides.live) || leaves_alone(want, sides.wanted) {
             return;
         }
-        let shown = |value| shown(want.attribute, value, &self.survey.names);
+        let shown = |value: &_| shown(want.attribute, value, &self.survey.names);
+        let known = [Some(sides.applied), Some(sides.wanted)];
+        let live = shielded(want.attribute, known, sides.live, self.survey.key());
         let source = self.place(want.setting, &path);
         let class = self.class(want, &path, sides);
         let said = leave(self.survey, self.subject, want.attribute.name);
@@ -119,7 +121,7 @@ impl Finder<'_, '_> {
                 source: self.survey.inputs.stack.sources.place(ignored.span),
             }),
             last_applied: shown(sides.applied),
-            live: shown(sides.live),
+            live: shown(&live),
             acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
             path: Some(path),
             source,

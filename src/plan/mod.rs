@@ -36,6 +36,7 @@ mod revive;
 mod rules;
 pub mod saved;
 mod scope;
+pub mod signature;
 mod succession;
 mod survey;
 pub mod takeover;

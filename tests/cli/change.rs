@@ -276,8 +276,29 @@ app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $var
     assert!(!case.ok("plan -v").says(&["env_vars.HAND"]).all().contains("canary"));
     // The secret beside it comes from the configuration, and takes nothing away.
     case.edit("stead.yaml", "A: one", "A: two");
-    case.ok("apply --yes");
+    case.ok("plan -o one.plan -vv --report json=plan.json --report html=plan.html --report tfjson=tf.json");
+    // What was set by hand is in no output, and what changes of it after the plan is seen all the same.
+    let theirs = json!({ "env_vars": { "A": "one", "TOKEN": "s3cret", "HAND": "another-canary" } });
+    case.cloud().mutate("app", &app().0, &theirs);
+    case.fails(5, "apply one.plan --yes").says(&["app.web changed since the plan was made"]);
+    case.cloud().mutate("app", &app().0, &by_hand);
+    assert!(!case.ok("get app.web").says(&["HAND"]).all().contains("canary"));
+    case.ok("apply one.plan --yes");
+    assert_eq!(app().1["data"]["env_vars"]["HAND"], "canary-of-hers");
     assert_eq!(keys(), ["A", "HAND", "TOKEN"]);
+    // What the emulator keeps is the cloud itself.
+    let mut left = vec![case.path(".")];
+    while let Some(path) = left.pop() {
+        if path.ends_with("cloud") {
+            continue;
+        }
+        if path.is_dir() {
+            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            assert!(!text.contains("canary"), "{}", path.display());
+        }
+    }
     case.edit("stead.yaml", "A: two", "exclusive: true, A: two");
     let plan = case.ok("plan");
     plan.says(&["env_vars.HAND", "(removed)"]);
@@ -285,4 +306,31 @@ app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $var
     case.ok("apply --yes");
     assert_eq!(keys(), ["A", "TOKEN"]);
     case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
+fn a_takeover_keeps_what_others_keep_in_an_open_map() {
+    const STACK: &str = "stead: 1
+stack: story
+vars: { word: { type: secret, from_file: ./word } }
+project: { p: {} }
+app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $vars.word } } }
+";
+    let case = Case::new().file("stead.yaml", STACK).file("word", "s3cret").emulator();
+    case.ok("apply --yes");
+    let app = case.cloud().list("/api/v1/apps/services")[0]["id"].as_str().unwrap().to_owned();
+    let by_hand = json!({ "env_vars": { "A": "one", "TOKEN": "s3cret", "HAND": "canary-of-hers" } });
+    case.cloud().mutate("app", &app, &by_hand);
+    let project = case.cloud().list("/api/v1/projects").into_iter().find(|one| one["name"] == "p").unwrap();
+    // Nobody has begun a ledger: no key makes a fingerprint of anything.
+    std::fs::remove_dir_all(case.path(".stead")).unwrap();
+    case.edit("stead.yaml", "A: one", "A: two");
+    let adopt = format!("--adopt project.p={} --adopt app.web={app}", project["id"].as_str().unwrap());
+    case.ok(&format!("plan -o a.plan {adopt}"));
+    assert!(!std::fs::read_to_string(case.path("a.plan")).unwrap().contains("canary"));
+    case.ok("apply a.plan");
+    let found = case.cloud().control("GET", &format!("/api/v1/apps/services/{app}"), &json!(null));
+    let wanted = json!({ "A": "two", "TOKEN": "s3cret", "HAND": "canary-of-hers" });
+    assert_eq!(found["data"]["env_vars"], wanted);
+    no_changes(&case);
 }

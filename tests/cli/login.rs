@@ -180,3 +180,96 @@ fn a_stack_chooses_no_host_and_no_program() {
     }
     assert!(trap.accept().is_err(), "nobody came");
 }
+
+/// Puts a `secret-tool` of our own before the system's: it keeps what it is given, and logs how it was called.
+fn keyring(case: &Case) -> String {
+    let script = "#!/bin/sh\necho \"$*\" >> $HOME/calls\ncase $1 in\nstore) cat > $HOME/kept ;;\nlookup) \
+                  cat $HOME/kept ;;\nclear) rm $HOME/kept ;;\nesac\n";
+    case.write("bin/secret-tool", script);
+    fs::set_permissions(case.path("bin/secret-tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", case.path("bin").display())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_in_the_keychain_is_in_no_file_and_no_argument() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let (key, path) = (case.cloud().key.clone(), keyring(&case));
+    let with = |path: &str, args: &str, input: &str| {
+        let mut command = keyless(&case, args);
+        command.env("PATH", path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        Run::of(&child.wait_with_output().unwrap())
+    };
+    let none = with("/nonexistent", "login --keychain --key-stdin", &key);
+    assert_eq!(none.code, 1, "{}", none.all());
+    none.says(&["the system's keychain cannot be used: secret-tool", "libsecret-tools"]);
+    none.says(&["stead login without --keychain keeps the key in a file", "Nothing was stored"]);
+    assert!(!case.path(".config/stead/credentials.json").exists(), "never by itself in the file");
+    let stored = with(&path, "login --keychain --key-stdin", &key);
+    assert_eq!(stored.code, 0, "{}", stored.all());
+    stored.says(&["is in the system's keychain, as `stead: http://127.0.0.1"]);
+    with(&path, "whoami", "").says(&["comes from", "the system's keychain"]);
+    assert_eq!(with(&path, "whoami --output json", "").json()["key_from"], "keychain");
+    assert_eq!(with(&path, "plan", "").code, 0);
+    let untrusted = with(&path, "plan --untrusted", "");
+    assert_eq!(untrusted.code, 7);
+    untrusted.says(&["--untrusted runs no program", "STEAD_READONLY_API_KEY"]);
+    for file in ["calls", ".config/stead/credentials.json"] {
+        let text = fs::read_to_string(case.path(file)).unwrap();
+        assert!(!text.contains(&key) && text.contains("http://127.0.0.1"), "{file}: {text}");
+    }
+    let locked = with("/nonexistent", "plan", "");
+    assert_eq!(locked.code, 7, "{}", locked.all());
+    locked.says(&["the system's keychain cannot be used", "unlock it, or log in again"]);
+    let out = with(&path, "logout", "");
+    assert!(out.code == 0 && !case.path("kept").exists(), "{}", out.all());
+    with(&path, "whoami", "").says(&["there is no API key"]);
+    // One that moves into the file leaves the keychain.
+    assert_eq!(with(&path, "login --keychain --key-stdin", &key).code, 0);
+    assert_eq!(with(&path, "login --key-stdin", &key).code, 0);
+    assert!(!case.path("kept").exists());
+    with("/nonexistent", "whoami", "").says(&["comes from", "the file of stored keys"]);
+    // What cannot be taken out is told.
+    assert_eq!(with(&path, "login --keychain --key-stdin", &key).code, 0);
+    let out = with("/nonexistent", "logout", "");
+    assert_eq!(out.code, 1);
+    out.says(&["may still be in the system's keychain", "Remove `stead: http://127.0.0.1"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "needs gnome-keyring, secret-tool and dbus-run-session; .ci/run brings what it needs and runs it"]
+fn a_real_keyring_keeps_the_key() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let stead = keyless(&case, "").get_program().to_string_lossy().into_owned();
+    let script = format!(
+        "set -e
+         printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null
+         printf '%s' \"$KEY\" | {stead} login --keychain --key-stdin
+         {stead} whoami
+         secret-tool search --all application stead 2>&1 | grep -v ^secret
+         {stead} plan >/dev/null
+         {stead} logout
+         {stead} whoami || echo ended with $?
+         secret-tool search --all application stead 2>&1"
+    );
+    let mut command = Command::new("dbus-run-session");
+    command.args(["--", "sh", "-c", &script]).current_dir(case.path("."));
+    for (name, value) in keyless(&case, "").get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    fs::create_dir(case.path("run")).unwrap();
+    fs::set_permissions(case.path("run"), fs::Permissions::from_mode(0o700)).unwrap();
+    command.env("KEY", &case.cloud().key).env("XDG_RUNTIME_DIR", case.path("run"));
+    let run = Run::of(&command.output().unwrap());
+    run.says(&["is in the system's keychain", "comes from", "the system's keychain"]);
+    run.says(&["label = stead: http://127.0.0.1", "attribute.profile = default"]);
+    run.says(&["is forgotten here", "ended with 7"]);
+    assert_eq!(run.stdout.matches("attribute.origin").count(), 1, "{}", run.all());
+    assert!(!run.all().contains(&case.cloud().key), "{}", run.all());
+}

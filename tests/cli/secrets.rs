@@ -207,3 +207,55 @@ fn a_sink_of_the_users_settings_takes_a_secret_by_standard_input() {
     case.ok("plan").says(&["No changes"]);
     nowhere(&case, &secret, &[failed, applied]);
 }
+
+/// Runs the binary at a terminal, and types a line at each question.
+fn at_a_terminal(case: &Case, args: &str, typed: &[&str]) -> (i32, String) {
+    use std::io::{Read, Write};
+    let bare = case.command("");
+    let mut command = std::process::Command::new("script");
+    let line = format!("{} {args}", bare.get_program().to_string_lossy());
+    command.args(["-qec", &line, "/dev/null"]).current_dir(case.path("."));
+    for (name, value) in bare.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let pipe = std::process::Stdio::piped;
+    let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut shown, mut asked) = (Vec::new(), 0);
+    let mut byte = [0];
+    while output.read(&mut byte).unwrap() > 0 {
+        shown.push(byte[0]);
+        if shown.ends_with(b"(it is not shown): ") {
+            // What is typed before the question stands is thrown away: nobody may type ahead.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            writeln!(input, "{}", typed[asked]).unwrap();
+            asked += 1;
+        }
+    }
+    assert_eq!(asked, typed.len());
+    (child.wait().unwrap().code().unwrap(), String::from_utf8_lossy(&shown).into_owned())
+}
+
+#[test]
+#[ignore = "needs script(1), which gives it a terminal; .ci/run runs it"]
+fn a_secret_that_nobody_gave_is_asked_for_at_a_terminal_and_nowhere_else() {
+    let case = generating("{ type: secret }");
+    let help = ["vars.session takes a secret", "STEAD_VAR_SESSION"];
+    case.fails(1, "plan").says(&help);
+    let before = case.cloud().last();
+    let (code, shown) = at_a_terminal(&case, "plan --no-input", &[]);
+    assert!(code == 1 && shown.contains("STEAD_VAR_SESSION"), "{shown}");
+    let (code, shown) = at_a_terminal(&case, "plan", &[""]);
+    assert!(code == 64 && shown.contains("nothing was typed for vars.session"), "{shown}");
+    assert_eq!(case.cloud().last(), before, "it is asked before anything else");
+    let (code, shown) = at_a_terminal(&case, "apply --yes", &["canary typed"]);
+    assert!(code == 0 && !shown.contains("canary"), "{shown}");
+    assert_eq!(env_vars(&case), [("SESSION".to_owned(), "canary typed".to_owned())]);
+    // Something else is wrong, too: that comes first.
+    case.edit("stead.yaml", "acme/shop", "$vars.nobody");
+    let (code, shown) = at_a_terminal(&case, "plan", &[]);
+    assert!(code == 1 && shown.contains("S0209") && shown.contains("S0251"), "{shown}");
+}

@@ -212,7 +212,7 @@ impl Life {
     fn ledger(&self) -> Option<Ledger> {
         let place = if self.served.is_some() { "ledger" } else { "local" };
         let directory = self.directory.path().join(".stead").join(place);
-        FileStore::read(&directory, "kill", "default")
+        FileStore::read(&directory, "kill", "default", None)
             .unwrap_or_else(|error| panic!("{error}: {}", self.keep()))
     }
 

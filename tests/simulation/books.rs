@@ -36,7 +36,8 @@ impl SimBooks {
         let since = wall(outside.machine.elapsed());
         let holder = Holder { session, who: "sim@sim".to_owned(), process: Some(process), since };
         let (effect, clock) = (Duration::from_mins(1), SimClock(Rc::clone(&outside.machine)));
-        let opening = Opening { identity: &identity, holder, effect, is_dead: &|_| true, force: None };
+        let opening =
+            Opening { seal: None, identity: &identity, holder, effect, is_dead: &|_| true, force: None };
         let store = SharedStore::open(PointShelf(Rc::clone(outside)), clock, &opening).await?;
         Ok(Self::Shared(Box::new(store)))
     }

@@ -32,6 +32,7 @@ fn identity() -> Identity {
 pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
     let identity = identity();
     FileStore::open(&Opening {
+        seal: None,
         directory,
         identity: &identity,
         who: "ada@loom",
@@ -40,7 +41,7 @@ pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
 }
 
 pub fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {
-    FileStore::read(directory, "shop", "prod")
+    FileStore::read(directory, "shop", "prod", None)
 }
 
 fn adopted(number: usize) -> Record {

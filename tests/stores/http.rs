@@ -23,7 +23,7 @@ fn settings(address: &str) -> Settings {
 async fn open_with(settings: &Settings, session: u128, force: Option<&str>) -> Opened {
     let identity = identity();
     let holder = people::holder(session);
-    let opening = Opening { identity: &identity, holder, is_dead: &|_| false, force };
+    let opening = Opening { seal: None, identity: &identity, holder, is_dead: &|_| false, force };
     HttpStore::open(settings, TestClock::default(), &opening).await
 }
 
@@ -32,7 +32,7 @@ async fn open(server: &StateServer, session: u128) -> Opened {
 }
 
 async fn read(server: &StateServer) -> Option<Ledger> {
-    HttpStore::<TestClock>::read(&settings(&server.address), "shop", "prod").await.unwrap()
+    HttpStore::<TestClock>::read(&settings(&server.address), "shop", "prod", None).await.unwrap()
 }
 
 fn account(name: &str) -> Record {
@@ -73,7 +73,13 @@ async fn another_stacks_ledger_is_left_alone() {
     open(&server, 1).await.unwrap().release().await.unwrap();
     let before = server.world().documents.clone();
     let other = stead::ledger::entry::Identity { stack: "blog".into(), ..identity() };
-    let opening = Opening { identity: &other, holder: people::holder(2), is_dead: &|_| false, force: None };
+    let opening = Opening {
+        seal: None,
+        identity: &other,
+        holder: people::holder(2),
+        is_dead: &|_| false,
+        force: None,
+    };
     let refused = HttpStore::open(&settings(&server.address), TestClock::default(), &opening).await;
     assert!(matches!(refused.map(|_| ()), Err(StoreError::Foreign { .. })));
     assert!(is_unlocked(&server) && server.world().documents == before);
@@ -209,7 +215,7 @@ async fn the_password_goes_nowhere_else_and_into_no_error() {
         (settings.username, settings.password) = (Some("ci".to_owned()), Some("hunter2".into()));
         let error = open_with(&settings, 1, None).await.map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(&status.to_string()) && !error.contains("hunter2"), "{error}");
-        let read = HttpStore::<TestClock>::read(&settings, "shop", "prod").await.unwrap_err();
+        let read = HttpStore::<TestClock>::read(&settings, "shop", "prod", None).await.unwrap_err();
         assert!(!read.to_string().contains("hunter2"), "{read}");
     }
     assert_eq!(seen.load(Ordering::Relaxed), 0);
@@ -222,7 +228,7 @@ async fn the_password_goes_nowhere_else_and_into_no_error() {
 #[tokio::test]
 async fn an_answer_without_end_is_not_read_to_its_end() {
     let address = wire::serve(|_| Answer::new(200, vec![b' '; 17 << 20]));
-    let error = HttpStore::<TestClock>::read(&settings(&address), "shop", "prod").await.unwrap_err();
+    let error = HttpStore::<TestClock>::read(&settings(&address), "shop", "prod", None).await.unwrap_err();
     assert!(error.to_string().contains("larger than 16384 KiB"), "{error}");
 }
 

@@ -27,6 +27,7 @@ async fn open(address: &str) -> Result<Kept, StoreError> {
         since: SystemClock.now(),
     };
     let opening = Opening {
+        seal: None,
         identity: &Identity::fresh("shop", "prod", &SystemRandom),
         holder,
         effect: Duration::from_mins(1),

@@ -37,6 +37,7 @@ async fn open(place: &Place, environment: &str, force: Option<&str>) -> Result<K
         since: SystemClock.now(),
     };
     let opening = Opening {
+        seal: None,
         identity: &Identity::fresh("shop", environment, &SystemRandom),
         holder,
         now: SystemClock.now(),
@@ -59,7 +60,7 @@ fn record() -> Record {
 }
 
 async fn ledger(place: &Place, environment: &str) -> Ledger {
-    Kept::read(place, "shop", environment).await.unwrap().unwrap()
+    Kept::read(place, "shop", environment, None).await.unwrap().unwrap()
 }
 
 /// The child: does what it is told, line by line, and answers each line with one that begins with `@`.

@@ -43,8 +43,14 @@ async fn open(shelf: S3Shelf, session: u128) -> Opened {
 async fn open_as(shelf: S3Shelf, holder: &Holder, force: Option<&str>) -> Opened {
     let identity = identity();
     let effect = Duration::from_mins(1);
-    let opening =
-        Opening { identity: &identity, holder: holder.clone(), effect, is_dead: &|_| false, force };
+    let opening = Opening {
+        seal: None,
+        identity: &identity,
+        holder: holder.clone(),
+        effect,
+        is_dead: &|_| false,
+        force,
+    };
     SharedStore::open(shelf, TestClock::default(), &opening).await
 }
 
@@ -82,7 +88,7 @@ async fn a_bucket_keeps_its_word() {
 async fn a_ledger_is_begun_written_read_and_given_back() {
     moto::bucket("story");
     let new = || shelf(moto::address(), "story");
-    assert!(SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().is_none());
+    assert!(SharedStore::<_, TestClock>::read(&new().await, "shop", "prod", None).await.unwrap().is_none());
     let store = open(new().await, 1).await.unwrap();
     let held = open(new().await, 2).await.map(|_| ()).unwrap_err();
     assert!(held.to_string().contains("ada@host"), "{held}");
@@ -90,9 +96,10 @@ async fn a_ledger_is_begun_written_read_and_given_back() {
     let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
     store.condense(&ledger).await.unwrap();
     store.release().await.unwrap();
-    let read = SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().unwrap();
+    let read =
+        SharedStore::<_, TestClock>::read(&new().await, "shop", "prod", None).await.unwrap().unwrap();
     assert_eq!((read.identity.account.as_deref(), read.epoch), (Some("a"), 1));
-    let foreign = SharedStore::<_, TestClock>::read(&new().await, "shop", "test").await;
+    let foreign = SharedStore::<_, TestClock>::read(&new().await, "shop", "test", None).await;
     assert!(matches!(foreign, Err(StoreError::Foreign { .. })));
     let again = open(new().await, 2).await.unwrap();
     again.release().await.unwrap();
@@ -109,7 +116,8 @@ async fn whoever_was_displaced_writes_nothing() {
     assert!(matches!(refused, StoreError::Displaced { .. }), "{refused}");
     second.append(&[account("mine")]).await.unwrap();
     second.release().await.unwrap();
-    let read = SharedStore::<_, TestClock>::read(&new().await, "shop", "prod").await.unwrap().unwrap();
+    let read =
+        SharedStore::<_, TestClock>::read(&new().await, "shop", "prod", None).await.unwrap().unwrap();
     assert_eq!(read.identity.account.as_deref(), Some("mine"));
 }
 
@@ -158,7 +166,7 @@ async fn a_list_that_lags_hides_nothing() {
     let full = shelf(moto::address(), "lag").await;
     assert_eq!(behind.summaries().await.unwrap(), full.summaries().await.unwrap());
     assert_eq!(behind.lines(0).await.unwrap(), full.lines(0).await.unwrap());
-    let read = SharedStore::<_, TestClock>::read(&behind, "shop", "prod").await.unwrap().unwrap();
+    let read = SharedStore::<_, TestClock>::read(&behind, "shop", "prod", None).await.unwrap().unwrap();
     assert_eq!((read.identity.account.as_deref(), read.holder), (Some("a"), None));
     // Nobody begins anew over it.
     let second = open(behind, 2).await.unwrap();
@@ -193,7 +201,8 @@ async fn survives_each_write_failing_once(
         store.release().await.unwrap();
     }
     assert!(puts.load(Ordering::Relaxed) >= 10);
-    let read = SharedStore::<_, TestClock>::read(&shelf(&address, bucket).await, "shop", "prod").await;
+    let read =
+        SharedStore::<_, TestClock>::read(&shelf(&address, bucket).await, "shop", "prod", None).await;
     assert_eq!(read.unwrap().unwrap().epoch, 2);
 }
 

@@ -174,3 +174,38 @@ fn a_live_text_is_a_secret_where_one_was_or_will_be() {
     let list = Value::List(vec![Value::Secret(Secret::new("a")), "b".into()]);
     assert!(veiled(&list, texts(&["canary", "b"])).to_string() == "[(secret), b]");
 }
+
+#[test]
+fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
+    let attribute = kind("app").attribute("env_vars").unwrap();
+    let map = |hand: Value| Value::Map([("A".into(), "one".into()), ("HAND".into(), hand)].into());
+    let seal = |text: &str| Value::Secret(Secret::new(text).seal(&KEY));
+    let live = hidden(attribute, [&map(seal("canary")), &Value::Null], map("canary".into()));
+    assert_eq!(live, map("canary".into()), "the plan has it, and says itself what it is");
+    let written = Value::Map([("A".into(), "one".into())].into());
+    let live = hidden(attribute, [&written, &written], map("canary".into()));
+    assert!(!live.to_string().contains("canary") && live.to_string().contains("one"), "{live}");
+    for (planned, same) in [
+        (map(seal("canary")), true),
+        (map(seal("other")), false),
+        (written, false),
+        // A plan without a ledger has no key: that something is there is all that it knows.
+        (map(Value::Secret(Secret::Sealed(None))), true),
+    ] {
+        assert_eq!(same_sealed(attribute, &planned, &live, &KEY), same, "{planned}");
+    }
+    let labels = kind("node_pool").attribute("labels").unwrap();
+    assert_eq!(hidden(labels, [&Value::Null, &Value::Null], map("x".into())), map("x".into()));
+}
+
+#[test]
+fn what_a_call_only_carries_along_is_not_remembered_as_steads() {
+    let map = |pairs: &[(&str, &str)]| {
+        Value::Map(pairs.iter().map(|(key, value)| ((*key).into(), Value::text(value))).collect())
+    };
+    let env = |pairs: &[(&str, &str)]| values(&[("env_vars", map(pairs))]);
+    let before = env(&[("A", "one"), ("B", "b"), ("HAND", "hers")]);
+    let mut changed = env(&[("A", "two"), ("B", "b"), ("C", "new"), ("HAND", "hers")]);
+    keep_own(kind("app"), &mut changed, &before, &env(&[("A", "one"), ("B", "b")]));
+    assert_eq!(changed, env(&[("A", "two"), ("B", "b"), ("C", "new")]));
+}

@@ -5,12 +5,15 @@ use clap::Args;
 /// `login`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work\n  pass show stead | stead login --key-stdin"
+    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service; with --keychain in the system's keychain (macOS: the login\nkeychain; elsewhere what secret-tool of libsecret reaches), and the file only says so. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work --keychain\n  pass show stead | stead login --key-stdin"
 )]
 pub struct Login {
     /// Read the key from standard input instead of asking for it
     #[arg(long)]
     pub key_stdin: bool,
+    /// Keep the key in the system's keychain, not in the file
+    #[arg(long)]
+    pub keychain: bool,
 }
 
 /// `doctor`.

@@ -23,7 +23,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading};
+use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading, vouching};
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -135,14 +135,17 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
 }
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
-    let saved = books::saved_plan(file)?;
+    let vouched = vouching::read(session, file, args.verify_key.as_deref())?;
+    if vouched.is_signed() {
+        session.ui.hint(&format!("The plan is {}.", vouched.told()));
+    }
     let project = reports::opened(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.check(&project)?;
     let connection = session.connect(&project)?;
     let journal = books::open_journal(&project, &connection, &session.who).await?;
     let apply = Apply::new(session, &project, &connection, &journal, &args.running);
-    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&saved).await;
+    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&vouched.saved).await;
     books::close_after(journal, done).await
 }
 
@@ -373,9 +376,8 @@ impl<'a> Apply<'a> {
         let line = Waterline::read(self.session.settings.state.as_deref(), ledger.identity.lineage)?;
         match line.and_then(|line| line.objection(&ledger)) {
             Some(objection) if !self.running.accept_older_ledger => {
-                Err(Failure::new(Exit::OutOfDate, objection)
-                    .help("What was made since then is not in it, and would be made a second time.")
-                    .help("Put the newer one back; or go on knowingly: --accept-older-ledger."))
+                let what = format!("{}: {}", objection.what, objection.means);
+                Err(Failure::new(Exit::OutOfDate, what).help(objection.remedy))
             }
             _ => Ok(()),
         }

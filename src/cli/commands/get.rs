@@ -7,10 +7,13 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::ledger::entry::Ledger;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::model::address::Name;
+use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
-use crate::model::value::Attributes;
-use crate::plan::compare::sealed_like;
+use crate::model::value::{Attributes, Value};
+use crate::plan::compare::shielded;
 use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
@@ -42,10 +45,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
         Ground::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
         Ground::Bare(link) => (&link.lock_file, None),
     };
-    let (applied, live) = match ledger {
-        Some(ledger) => veiled(ledger, &object),
-        None => (Attributes::new(), object.attributes.clone()),
-    };
+    let (applied, live) = veiled(ledger, &object);
     let catalog = reading::pinned(lock_file)?.unwrap_or_default();
     let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
     session.ui.out(&if session.ui.json {
@@ -58,18 +58,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// Returns what was last applied to an object, and what is live, with a seal wherever a secret was applied:
-/// the service shows it as any other text.
-fn veiled(ledger: &Ledger, object: &Object) -> (Attributes, Attributes) {
-    let owner = ledger.entries.values().find(|entry| {
+/// Returns what was last applied to an object, and what is live, with a seal wherever a secret was applied or
+/// somebody else may have one: the service shows it as any other text.
+fn veiled(ledger: Option<&Ledger>, object: &Object) -> (Attributes, Attributes) {
+    let owns = |entry: &&Entry| {
         let mut owned = entry.current.iter().chain(&entry.deposed);
         entry.kind == object.kind && owned.any(|owned| owned.key(&entry.kind) == object.key())
-    });
-    let Some(entry) = owner else { return (Attributes::new(), object.attributes.clone()) };
-    let key = &ledger.identity.key;
-    let seal = |(name, live): (&_, &_)| {
-        let sealed = entry.applied.get(name).map(|applied| sealed_like(applied, live, key));
-        (Clone::clone(name), sealed.unwrap_or_else(|| Clone::clone(live)))
     };
-    (entry.applied.clone(), object.attributes.iter().map(seal).collect())
+    let entry = ledger.and_then(|ledger| ledger.entries.values().find(owns));
+    let applied = entry.map(|entry| entry.applied.clone()).unwrap_or_default();
+    let key = ledger.map_or(&FingerprintKey::NONE, |ledger| &ledger.identity.key);
+    let kind = REGISTRY.kind(&object.kind);
+    let seal = |(name, live): (&Name, &Value)| {
+        let attribute = kind.and_then(|kind| kind.attribute(name));
+        let seal = |attribute| shielded(attribute, [applied.get(name), None], live, key);
+        (name.clone(), attribute.map_or_else(|| live.clone(), seal))
+    };
+    let live = object.attributes.iter().map(seal).collect();
+    (applied, live)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::recover::look;
 use crate::cli::args::{Format, Import};
+use crate::cli::asking;
 use crate::cli::books::{self, Book};
 use crate::cli::connect::Connection;
 use crate::cli::edits::Edits;
@@ -40,7 +41,7 @@ type Adoptions = Vec<(Address, Box<Entry>)>;
 /// would change something.
 pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
     let name = scaffold::stack_name(&files::directory_name(&session.settings.dir));
-    let begun = Project::open_or_begin(&session.settings, &name)?;
+    let begun = asking::opened(session, |settings| Project::open_or_begin(settings, &name))?;
     let connection = session.connect(&begun.project)?;
     if args.observe {
         let stack = &begun.project.stack;

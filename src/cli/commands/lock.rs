@@ -68,7 +68,7 @@ async fn broken(
     let effect = Bounds::default().effect;
     let identity = books::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
-    books::close(books::open_at(&session.who, place, &terms).await?).await?;
+    books::close(books::open_at(&session.settings, &session.who, place, &terms).await?).await?;
     session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)

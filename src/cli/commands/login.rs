@@ -1,14 +1,15 @@
 //! `stead login`, `logout` and `whoami`: the stored key, and what the service tells of it.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 
 use crate::cli::args::Login;
 use crate::cli::connect;
-use crate::cli::credentials::{self, Place};
+use crate::cli::credentials::{self, Kept, Place};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::keychain;
 use crate::cli::keys;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
@@ -40,15 +41,22 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
         .await
         .map_err(|failure| failure.help("Nothing was stored."))?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
-    let path = credentials::store(&directory, place, text)?;
-    tell(
-        session,
-        &format!(
-            "The key for {origin}{} is stored in {}.",
-            profile(session),
-            escape::line(&files::shown(&path))
-        ),
-    );
+    let before = credentials::find(&directory, place)?;
+    let whose = format!("The key for {origin}{}", profile(session));
+    if args.keychain {
+        keychain::store(place, text, &session.settings.helper_env)?;
+        credentials::store(&directory, place, None)?;
+        tell(session, &format!("{whose} is in the system's keychain, as `{}`.", keychain::label(place)));
+    } else {
+        let path = credentials::store(&directory, place, Some(text))?;
+        tell(session, &format!("{whose} is stored in {}.", escape::line(&files::shown(&path))));
+        if let Some(Kept::Keychain) = before
+            && let Err(why) = keychain::forget(place, &session.settings.helper_env)
+        {
+            let label = keychain::label(place);
+            session.ui.say(&format!("warning: `{label}` may still be in the system's keychain: {why}"));
+        }
+    }
     if session.settings.api_key.is_some() {
         session.ui.say("note: STEAD_API_KEY is set, and is used instead of it.");
     }
@@ -62,11 +70,22 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
 pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
     let (_, origin) = service(session)?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
-    let was_there = credentials::forget(&directory(session)?, place)?;
+    let directory = directory(session)?;
+    let kept = credentials::find(&directory, place)?;
+    credentials::forget(&directory, place)?;
     let profile = profile(session);
+    if let Some(Kept::Keychain) = kept
+        && let Err(why) = keychain::forget(place, &session.settings.helper_env)
+    {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("the key for {origin}{profile} is used here no more, and may still be in the system's keychain: {why}"),
+        )
+        .help(format!("Remove `{}` there.", keychain::label(place))));
+    }
     tell(
         session,
-        &if was_there {
+        &if kept.is_some() {
             format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.")
         } else {
             format!("There is no stored key for {origin}{profile}.")
@@ -86,12 +105,12 @@ fn tell(session: &Session, text: &str) {
 /// When there is no key, or the service refuses it or does not answer.
 pub(in crate::cli) async fn whoami(session: &Session) -> Result<Exit, Failure> {
     let (url, origin) = service(session)?;
-    let key = keys::find(&session.settings, &url)?;
+    let (key, from) = keys::found(&session.settings, &url)?;
     let account = connect::account(&session.settings, &url, &key).await?;
     let text = if session.ui.json || session.ui.ndjson {
-        as_json(&origin, &account)
+        as_json(&origin, &account, from)
     } else {
-        as_text(session, &origin, &account)
+        as_text(session, &origin, &account, from)
     };
     session.ui.out(&text);
     Ok(Exit::Done)
@@ -135,17 +154,12 @@ fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
     }
     let failed =
         |error: std::io::Error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}"));
-    let mut terminal = std::io::stderr().lock();
-    let asked =
-        write!(terminal, "API key for {origin} (it is not shown): ").and_then(|()| terminal.flush());
-    asked.map_err(failed)?;
-    let text = files::read_hidden_line().map_err(failed)?;
-    writeln!(terminal).map_err(failed)?;
+    let text = files::ask_hidden(&format!("API key for {origin} (it is not shown): ")).map_err(failed)?;
     Ok(Secret::new(text.trim()))
 }
 
 /// Says what the service tells, and that it does not tell the rest.
-fn as_text(session: &Session, origin: &str, account: &Account) -> String {
+fn as_text(session: &Session, origin: &str, account: &Account, from: keys::Origin) -> String {
     let record = account.key.clone().unwrap_or_default();
     let known = account.key.is_some();
     let never = || known.then(|| "never".to_owned());
@@ -155,6 +169,7 @@ fn as_text(session: &Session, origin: &str, account: &Account) -> String {
         ("account", record.account),
         ("default project", account.default_project.as_ref().map(ToString::to_string)),
         ("key", known.then(|| format!("{}…", record.prefix))),
+        ("comes from", Some(from.words().to_owned())),
         ("name", record.name),
         ("account role", record.role),
         ("tier", Some(record.tier.map_or_else(|| rate.clone(), |tier| format!("{tier}, {rate}")))),
@@ -180,6 +195,7 @@ struct Identity<'a> {
     account: Option<String>,
     default_project: Option<String>,
     key_prefix: Option<String>,
+    key_from: &'static str,
     key_name: Option<String>,
     role: Option<String>,
     rate_limit_tier: Option<String>,
@@ -187,7 +203,7 @@ struct Identity<'a> {
     expires_at: Option<String>,
 }
 
-fn as_json(origin: &str, account: &Account) -> String {
+fn as_json(origin: &str, account: &Account, from: keys::Origin) -> String {
     let key = account.key.clone();
     let prefix = key.as_ref().map(|key| key.prefix.clone());
     let record = key.unwrap_or_default();
@@ -197,6 +213,7 @@ fn as_json(origin: &str, account: &Account) -> String {
         account: record.account,
         default_project: account.default_project.as_ref().map(ToString::to_string),
         key_prefix: prefix,
+        key_from: from.word(),
         key_name: record.name,
         role: record.role,
         rate_limit_tier: record.tier,

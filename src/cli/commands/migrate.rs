@@ -84,7 +84,7 @@ async fn open(
     let fresh = books::fresh(project);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
     let terms = Terms { identity, effect: Bounds::default().effect, force: None };
-    books::open_at(&session.who, place, &terms).await
+    books::open_at(&session.settings, &session.who, place, &terms).await
 }
 
 /// Copies, reads back, and only then marks the old place: all of it while nobody else can write either.

@@ -12,13 +12,13 @@ use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
+use crate::cli::vouching;
 use crate::cli::waterline::Waterline;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
 use crate::plan::change::Plan;
 use crate::plan::contest;
-use crate::plan::saved::SavedPlan;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
 
@@ -28,6 +28,10 @@ use crate::report::terminal::{self, Facts};
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
     let project = reports::opened(session, &args.reports.wanted)?;
+    let key = match &args.out {
+        Some(_) => vouching::signing_key(session, args.sign_key.as_deref())?,
+        None => None,
+    };
     let options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
@@ -46,10 +50,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     reports::plan(session, &args.reports.wanted, &plan, about)?;
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
-        let text = SavedPlan::new(plan.clone(), env!("CARGO_PKG_VERSION"))
-            .to_text()
-            .map_err(anyhow::Error::from)?;
-        files::write_private(path, text.as_bytes())?;
+        vouching::save(path, plan.clone(), key.as_ref())?;
+        if let Some(key) = &key {
+            session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
+        }
         session.next(&format!("apply {}", files::shown(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
@@ -61,7 +65,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
 fn warn_of_older(session: &Session, ledger: &Ledger) -> Result<(), Failure> {
     let line = Waterline::read(session.settings.state.as_deref(), ledger.identity.lineage)?;
     if let Some(objection) = line.and_then(|line| line.objection(ledger)) {
-        session.ui.say(&format!("warning: {objection}: what was made since then is not in it"));
+        session.ui.say(&format!("warning: {}: {}", objection.what, objection.means));
     }
     Ok(())
 }

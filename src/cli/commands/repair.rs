@@ -41,7 +41,12 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
 pub(super) async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
-        return Ok(shown(verify::check(directory, environment)?, place));
+        let key = books::seal_key(&project.settings)?;
+        let report = verify::check(directory, environment, key.as_ref())?;
+        if report.unproven {
+            books::warn_of_unchecked();
+        }
+        return Ok(shown(report, place));
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
     let ledger = books::find_ledger(project, place).await?;
@@ -89,13 +94,14 @@ pub(super) async fn run(
         session.ui.done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }
-    let stack = &project.stack;
+    let (stack, key) = (&project.stack, books::seal_key(&session.settings)?);
     let repair = Repair::prepare(&Repairing {
         directory,
         stack: &stack.name,
         environment: &stack.environment.name,
         who: &session.who,
         now: SystemClock.now(),
+        seal: key.as_ref(),
     })?;
     let losses: Vec<Loss> = repair
         .lost

@@ -1,7 +1,6 @@
 //! `stead show`: a saved plan, without asking anyone.
 
 use crate::cli::args::Show;
-use crate::cli::books;
 use crate::cli::commands::plan;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -9,6 +8,7 @@ use crate::cli::files;
 use crate::cli::reports::{self, About};
 use crate::cli::said;
 use crate::cli::session::Session;
+use crate::cli::vouching;
 use crate::report::terminal::Facts;
 
 /// Shows the plan of a file.
@@ -16,8 +16,15 @@ use crate::report::terminal::Facts;
 /// # Errors
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
-    let saved = books::saved_plan(&args.file)?;
+    let vouched = vouching::read(session, &args.file, args.verify_key.as_deref())?;
+    let saved = &vouched.saved;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
+    let signed = format!("SIGNATURE  {}", vouched.told());
+    if session.ui.json || session.ui.ndjson {
+        session.ui.say(&signed);
+    } else {
+        session.ui.out(&(signed + "\n"));
+    }
     let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
     let about = About { command: Some(&command), ..About::default() };
     reports::plan(session, &args.reports.wanted, &saved.plan, about)?;

@@ -64,7 +64,7 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
 
 async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
     let ledger = existing(project, place).await?;
-    let bytes = document::write(&ledger)?;
+    let bytes = document::write(&ledger, books::seal_key(&session.settings)?.as_ref())?;
     match &args.out {
         None => session.ui.out(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
@@ -92,11 +92,15 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
     let shown = files::shown(&args.file);
     let bytes = files::read_whole(&args.file)?
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
-    let copy = document::parse(&bytes, &shown)?;
+    let key = books::seal_key(&session.settings)?;
+    let copy = document::parse(&bytes, &shown, key.as_ref())?;
+    if key.is_some() && copy.sealed.is_none() {
+        session.ui.say(&format!("warning: {shown} bears no MAC: nothing proves that nobody changed it"));
+    }
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
-    let journal = books::open_at(&session.who, place, &terms).await?;
+    let journal = books::open_at(&session.settings, &session.who, place, &terms).await?;
     let done = replace(session, args, &journal, copy.clone()).await;
     books::close_after(journal, done).await
 }

@@ -14,6 +14,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn open(directory: &Path) -> Result<FileStore, StoreError> {
     FileStore::open(&Opening {
+        seal: None,
         directory,
         identity: &identity(),
         who: "ada@loom",
@@ -26,7 +27,7 @@ fn journal(directory: &Path) -> Journal<FileStore> {
 }
 
 fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {
-    FileStore::read(directory, "shop", "prod")
+    FileStore::read(directory, "shop", "prod", None)
 }
 
 fn journal_path(directory: &Path) -> PathBuf {
@@ -178,13 +179,18 @@ fn a_damaged_summary_is_never_used() {
 fn another_stacks_ledger_is_refused() {
     let root = tempfile::tempdir().unwrap();
     drop(journal(root.path()));
-    assert!(matches!(FileStore::read(root.path(), "blog", "prod"), Err(StoreError::Foreign { .. })));
+    assert!(matches!(FileStore::read(root.path(), "blog", "prod", None), Err(StoreError::Foreign { .. })));
     let identity = Identity::fresh("blog", "prod", &Counted::default());
-    let opening =
-        Opening { directory: root.path(), identity: &identity, who: "a@b", now: Timestamp::UNIX_EPOCH };
+    let opening = Opening {
+        seal: None,
+        directory: root.path(),
+        identity: &identity,
+        who: "a@b",
+        now: Timestamp::UNIX_EPOCH,
+    };
     let Err(StoreError::Foreign { found, wanted }) = FileStore::open(&opening) else { panic!() };
     assert_eq!((found.as_str(), wanted.as_str()), ("shop/prod", "blog/prod"));
-    assert!(matches!(FileStore::read(root.path(), "shop", "../prod"), Err(StoreError::Io { .. })));
+    assert!(matches!(FileStore::read(root.path(), "shop", "../prod", None), Err(StoreError::Io { .. })));
 }
 
 #[cfg(unix)]

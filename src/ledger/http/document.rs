@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::ledger::entry::{Ledger, key_as_hex};
 use crate::ledger::line::{self, Head};
 use crate::ledger::record::Record;
+use crate::ledger::seal::{SealKey, Seals};
 use crate::ledger::summary;
 
 /// The form of what stands under the key.
@@ -65,21 +66,21 @@ impl Default for Document {
 }
 
 /// Reads a document; the error says what does not fit. One that is not there yet gets a lineage.
-pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid) -> Result<Content, String> {
+pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
     let Some(body) = body else {
         return Ok(Content { document: Document { lineage, ..Document::default() }, records: Vec::new() });
     };
     let document = envelope(body)?;
-    let (mut records, mut head) = (Vec::new(), line::first_head());
+    let (mut records, mut head, mut seals) = (Vec::new(), line::first_head(), Seals::new(key));
     if let Some(text) = &document.summary {
-        let (ledger, after) =
-            summary::parse(text.as_bytes()).map_err(|reason| format!("the summary: {reason}"))?;
+        let (ledger, after) = summary::parse(text.as_bytes(), &mut seals)
+            .map_err(|reason| format!("the summary: {reason}"))?;
         records.push(Record::Condensed(Box::new(ledger)));
         head = after;
     }
     for (number, text) in document.lines.iter().enumerate() {
         let at = |reason: &str| format!("line {}: {reason}", number + 1);
-        let lines = line::read(text.as_bytes(), head).map_err(|damage| at(damage.reason))?;
+        let lines = line::read(text.as_bytes(), head, &mut seals).map_err(|damage| at(damage.reason))?;
         if lines.whole != text.len() {
             return Err(at("its end is missing"));
         }
@@ -112,22 +113,31 @@ impl Document {
 
     /// Returns the next one, with records added, which make `ledger`. Lines are summed up when there
     /// are many: so a document is never much larger than its ledger.
-    pub(super) fn with(&self, records: &[Record], ledger: &Ledger) -> Result<Self, serde_json::Error> {
-        let (text, head) = line::write(records, &self.head)?;
+    pub(super) fn with(
+        &self,
+        records: &[Record],
+        ledger: &Ledger,
+        key: Option<&SealKey>,
+    ) -> Result<Self, serde_json::Error> {
+        let (text, head) = line::write(records, &self.head, key)?;
         let mut next = Self { head, ..self.next() };
         next.lines.push(as_text(text)?.into());
         let length: usize = next.lines.iter().map(|line| line.len()).sum();
         let summary = next.summary.as_ref().map_or(0, |summary| summary.len());
-        if length > LINES.max(summary) { next.summed_up(ledger) } else { Ok(next) }
+        if length > LINES.max(summary) { next.summed_up(ledger, key) } else { Ok(next) }
     }
 
     /// Returns the next one, all of it summed up as `ledger`.
-    pub(super) fn condensed(&self, ledger: &Ledger) -> Result<Self, serde_json::Error> {
-        self.next().summed_up(ledger)
+    pub(super) fn condensed(
+        &self,
+        ledger: &Ledger,
+        key: Option<&SealKey>,
+    ) -> Result<Self, serde_json::Error> {
+        self.next().summed_up(ledger, key)
     }
 
-    fn summed_up(self, ledger: &Ledger) -> Result<Self, serde_json::Error> {
-        let bytes = summary::write(Vec::new(), ledger, &self.head).map_err(serde_json::Error::io)?;
+    fn summed_up(self, ledger: &Ledger, key: Option<&SealKey>) -> Result<Self, serde_json::Error> {
+        let bytes = summary::write(Vec::new(), ledger, &self.head, key).map_err(serde_json::Error::io)?;
         Ok(Self { summary: Some(as_text(bytes)?.into()), lines: Vec::new(), ..self })
     }
 

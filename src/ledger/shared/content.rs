@@ -2,6 +2,7 @@
 
 use super::super::line::{self, Head};
 use super::super::record::Record;
+use super::super::seal::{SealKey, Seals};
 use super::super::shelf::{Shelf, ShelfError};
 use super::super::store::StoreError;
 use super::super::summary;
@@ -25,29 +26,31 @@ pub(super) struct Content {
 
 impl Content {
     /// Reads the newest summary and the lines after it.
-    pub(super) async fn read<H: Shelf>(shelf: &H) -> Result<Self, StoreError> {
+    pub(super) async fn read<H: Shelf>(shelf: &H, key: Option<&SealKey>) -> Result<Self, StoreError> {
         for _ in 1..READINGS {
-            match Self::try_read(shelf).await {
+            match Self::try_read(shelf, key).await {
                 Err(StoreError::Corrupt { .. }) => {}
                 done => return done,
             }
         }
-        Self::try_read(shelf).await
+        Self::try_read(shelf, key).await
     }
 
-    async fn try_read<H: Shelf>(shelf: &H) -> Result<Self, StoreError> {
+    async fn try_read<H: Shelf>(shelf: &H, key: Option<&SealKey>) -> Result<Self, StoreError> {
         let read = |error| failed(shelf, "read", &error);
         let corrupt = |what: String, reason: &str| StoreError::Corrupt {
             place: format!("{}, {what}", shelf.place()),
             reason: reason.to_owned(),
         };
+        let mut seals = Seals::new(key);
         let newest = shelf.summaries().await.map_err(read)?.last().copied();
         let mut content = Self { records: Vec::new(), number: 0, lines: 0, head: line::first_head() };
         if let Some(number) = newest {
             let at = || format!("summary {number}");
             let bytes = shelf.summary(number).await.map_err(read)?;
             let bytes = bytes.ok_or_else(|| corrupt(at(), "it is gone"))?;
-            let (ledger, head) = summary::parse(&bytes).map_err(|reason| corrupt(at(), reason))?;
+            let (ledger, head) =
+                summary::parse(&bytes, &mut seals).map_err(|reason| corrupt(at(), reason))?;
             content.records.push(Record::Condensed(Box::new(ledger)));
             (content.number, content.head) = (number, head);
         }
@@ -56,7 +59,8 @@ impl Content {
             if number != content.number + 1 {
                 return Err(corrupt(at(), "the line before it is missing"));
             }
-            let lines = line::read(&text, content.head).map_err(|damage| corrupt(at(), damage.reason))?;
+            let lines = line::read(&text, content.head, &mut seals)
+                .map_err(|damage| corrupt(at(), damage.reason))?;
             if lines.whole != text.len() {
                 return Err(corrupt(at(), "its end is missing"));
             }

@@ -14,6 +14,8 @@ use crate::ledger::memory_shelf::{Laxity, MemoryShelf};
 
 #[path = "tests/interleaved.rs"]
 mod interleaved;
+#[path = "tests/sealed.rs"]
+mod sealed;
 
 /// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
 #[derive(Clone)]
@@ -154,6 +156,7 @@ fn holder(n: u8) -> Holder {
 impl World {
     fn try_open(&self, n: u8) -> Result<Kept, StoreError> {
         let opening = Opening {
+            seal: None,
             identity: &identity(),
             holder: holder(n),
             effect: Duration::from_mins(1),
@@ -172,11 +175,11 @@ impl World {
     }
 
     fn ledger(&self) -> Ledger {
-        now(Kept::read(&self.shelf, "shop", "prod")).unwrap().unwrap()
+        now(Kept::read(&self.shelf, "shop", "prod", None)).unwrap().unwrap()
     }
 
     fn records(&self) -> Vec<Record> {
-        now(Content::read(&self.shelf)).unwrap().records
+        now(Content::read(&self.shelf, None)).unwrap().records
     }
 
     /// Whether the last taker found the one before silent.
@@ -214,7 +217,10 @@ fn append(store: &Kept, records: &[Record]) -> Result<(), StoreError> {
 #[test]
 fn a_lease_is_taken_kept_and_given_back() {
     let world = world();
-    assert!(now(Kept::read(&world.shelf, "shop", "prod")).unwrap().is_none(), "reading makes nothing");
+    assert!(
+        now(Kept::read(&world.shelf, "shop", "prod", None)).unwrap().is_none(),
+        "reading makes nothing"
+    );
     assert_eq!(now(world.shelf.lease()).unwrap(), None);
     let one = world.open(1);
     assert_eq!(now(one.load()).unwrap(), vec![Record::Condensed(Box::new(world.ledger()))]);
@@ -243,6 +249,7 @@ fn who_held_it_before_is_silent_or_not() {
         world.pass(240);
         let strange = Identity { stack: "other".into(), ..identity() };
         let opening = Opening {
+            seal: None,
             identity: &strange,
             holder: holder(9),
             effect: Duration::ZERO,
@@ -508,7 +515,7 @@ fn what_was_removed_while_it_was_read_is_read_again() {
     world.shelf.stale.borrow_mut().extend(vec![vec![2]; 3]);
     assert_eq!(world.ledger(), ledger);
     world.shelf.stale.borrow_mut().extend(vec![vec![2]; 4]);
-    let error = now(Kept::read(&world.shelf, "shop", "prod")).unwrap_err().to_string();
+    let error = now(Kept::read(&world.shelf, "shop", "prod", None)).unwrap_err().to_string();
     assert!(error.contains("summary 2 is damaged: it is gone"), "{error}");
 }
 
@@ -518,7 +525,7 @@ fn applies_that_change_nothing_are_summed_up_too() {
     for _ in 0..200 {
         now(world.open(1).release()).unwrap();
     }
-    let lines = now(Content::read(&world.shelf)).unwrap().lines;
+    let lines = now(Content::read(&world.shelf, None)).unwrap().lines;
     assert!(lines <= LONG + 2, "{lines}");
     assert_eq!(world.ledger().epoch, 200);
 }

@@ -106,6 +106,11 @@ fn keys_that_nobody_writes_are_told_and_left_and_go_only_where_the_map_is_exclus
     let before = world.clone();
     world.apply(&world.plan());
     assert_eq!(world.live[&world.key("app.web")].attributes["env_vars"].to_string(), "{ A: 2, B: canary }");
+    assert!(!serde_json::to_string(&before.plan()).unwrap().contains("canary"), "nor does a file say it");
+    let mut reset = before.clone();
+    reset.set("app.web", "env_vars", json!(null));
+    assert_eq!(super::changes(&reset.plan()), ["env_vars { A: 1, B: (secret) } → null"]);
+    assert!(!serde_json::to_string(&reset.plan()).unwrap().contains("canary"));
     let mut world = before;
     world.block("app.web").attributes.get_mut("env_vars").unwrap().exclusive = true;
     let plan = world.plan();

@@ -22,6 +22,7 @@ mod world;
 use serde_json::json;
 
 use super::change::{Action, Change, Operation, Plan};
+use crate::model::value::Value;
 pub use world::World;
 
 /// A plan in few words: a line for each change, one for each step, one for each block and drift.
@@ -94,4 +95,27 @@ pub fn shop() -> World {
         .write("database.main.users.reporting", json!({}));
     world.stack.project = Some(crate::model::address::Address::new("project", "shop"));
     world
+}
+
+/// Puts the live text of what a call only carries along in the place of its seal.
+fn with_what_stays(after: Value, live: Option<&Value>) -> Value {
+    let (Value::Map(mut map), Some(Value::Map(live))) = (after.clone(), live) else { return after };
+    for (key, part) in &mut map {
+        let sealed = matches!(part, Value::Secret(secret) if secret.expose().is_none());
+        if let (true, Some(live)) = (sealed, live.get(key)) {
+            *part = live.clone();
+        }
+    }
+    Value::Map(map)
+}
+
+/// Puts what is written in the place of its seals.
+fn with_written(planned: Value, written: Value) -> Value {
+    match (planned, written) {
+        (Value::Map(mut all), Value::Map(written)) => {
+            all.extend(written);
+            Value::Map(all)
+        }
+        (_, written) => written,
+    }
 }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::alone::assert_alone;
 use super::prices::catalog;
+use super::{with_what_stays, with_written};
 use crate::config::declarations::Declarations;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
@@ -79,28 +80,14 @@ impl World {
                 sources,
             },
             ledger: Ledger {
-                identity: Identity {
+                serial: 1,
+                ..Ledger::new(Identity {
                     lineage: Uuid::from_u128(1),
                     stack: "shop".into(),
                     environment: "prod".into(),
                     account: Some("account".into()),
                     key: KEY,
-                },
-                serial: 1,
-                entries: BTreeMap::new(),
-                intents: BTreeMap::new(),
-                watched: BTreeMap::new(),
-                questions: BTreeMap::new(),
-                generated: BTreeMap::new(),
-                outputs: None,
-                applied_plans: BTreeSet::new(),
-                last_applied: None,
-                history: std::collections::VecDeque::new(),
-                incidents: std::collections::VecDeque::new(),
-                moved_to: None,
-                epoch: 0,
-                tombstones: BTreeMap::new(),
-                holder: None,
+                })
             },
             live: BTreeMap::new(),
             absent: BTreeSet::new(),
@@ -349,6 +336,7 @@ impl World {
                         let after = self.resolve(address, name, after);
                         let attribute = kind.attribute(name).unwrap();
                         let live = self.live.get_mut(&key).unwrap();
+                        let after = with_what_stays(after, live.attributes.get(name));
                         if attribute.is_readable() && !before.is_secret() {
                             let now = live.attributes.get(name).cloned().unwrap_or_default();
                             assert!(
@@ -472,7 +460,7 @@ impl World {
         assert!(!value.is_unknown(), "{address}.{name} waits for {:?}", value.waits_for());
         if value.is_secret() {
             let written = &self.stack.resources[address].attributes[name].expression;
-            value = written.evaluate(&Bound(self)).unwrap();
+            value = with_written(value, written.evaluate(&Bound(self)).unwrap());
             assert!(format!("{expression:?}").contains("(secret)"));
         }
         value

@@ -174,6 +174,7 @@ pub async fn open(universe: &Rc<Universe>, process: &Rc<Process>, force: bool) -
     let identity = identity(&universe.stacks[0]);
     let is_dead = |running: &Running| universe.oracle.borrow().dead.contains(&(running.id as usize));
     let opening = Opening {
+        seal: None,
         identity: &identity,
         holder: process.as_holder(universe),
         effect: Bounds::default().effect,

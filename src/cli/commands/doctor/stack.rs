@@ -148,9 +148,10 @@ async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, 
     let line = Waterline::read(session.settings.state.as_deref(), found.identity.lineage);
     let check = match line.map(|line| line.and_then(|line| line.objection(&found))) {
         Ok(None) => Check::ok(NAME, whole(&found, place)),
-        Ok(Some(objection)) => Check::failed(NAME, super::sentence(objection)).remedy(
-            "Find the newer copy (stead state push), or go on with this one: --accept-older-ledger.",
-        ),
+        Ok(Some(objection)) => {
+            let text = format!("{}: {}", objection.what, objection.means);
+            Check::failed(NAME, super::sentence(&text)).remedy(objection.remedy)
+        }
         Err(error) => Check::warning(NAME, super::sentence(&error.to_string())),
     };
     (check, Some(found))
@@ -163,7 +164,8 @@ fn whole(ledger: &Ledger, place: &Place) -> String {
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
     let (serial, entries) = (ledger.serial, counted(ledger.entries.len(), "resource"));
-    format!("At {place}, whole up to record {serial}, with {entries}; {probed}.")
+    let sealed = if ledger.sealed.is_some() { " and MACs" } else { "" };
+    format!("At {place}, whole up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
 /// Requests whose outcome is open.

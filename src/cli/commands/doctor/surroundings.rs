@@ -138,6 +138,9 @@ pub(super) fn key(settings: &Settings, url: &str, from: Origin) -> Check {
             format!("A stored one that goes to {origin} only; {elsewhere} more are for other services."),
         ),
         Origin::Stored => Check::ok(NAME, format!("A stored one that goes to {origin} only.")),
+        Origin::Keychain => {
+            Check::ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
+        }
         Origin::Program => Check::ok(NAME, "The one that key_command of the profile prints."),
         Origin::Variable => Check::ok(
             NAME,

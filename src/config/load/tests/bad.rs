@@ -243,7 +243,7 @@ fn blocks() {
     S0262 3:21 `when` is true or false | This is a whole number. | write an expression such as `${env == 'prod'}`
     # vars: { s: { type: secret } }
     # crane: { a: { when: '${vars.s == "x"}' } }
-    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it by STEAD_VAR_S, or by a line `s: …` in a file of your own that `--var-file` names; a flag would show it to whoever lists this machine's processes
+    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it by STEAD_VAR_S, or by a line `s: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes
     # yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }
     S0224 3:42 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
     S0224 3:53 this text does not have the form it needs | `name` defaults to `a-b`. `a-b` is no login: a-z, 0-9 and _, not a digit first. | write a `name`

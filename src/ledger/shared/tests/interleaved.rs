@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ledger::seal::Seals;
 
 /// A shelf that lets another holder go on before each of its steps, and between a step and its answer.
 #[derive(Clone)]
@@ -110,6 +111,7 @@ impl Stage {
             self.count.set(self.count.get() + 1);
             let count = self.count.get();
             let opening = Opening {
+                seal: None,
                 identity: &identity(),
                 holder: Holder { session: Uuid::from_u128(count), ..holder(n) },
                 effect: Duration::from_secs(1),
@@ -164,7 +166,7 @@ fn all_records(lines: &BTreeMap<u64, Vec<u8>>) -> Vec<Record> {
     let mut records = Vec::new();
     for (number, (at, text)) in (1..).zip(lines) {
         assert_eq!(*at, number, "a gap");
-        let lines = line::read(text, head).unwrap();
+        let lines = line::read(text, head, &mut Seals::new(None)).unwrap();
         records.extend(lines.records);
         head = lines.head;
     }
@@ -177,7 +179,8 @@ fn check(stage: &Stage, lines: &BTreeMap<u64, Vec<u8>>) {
         return;
     }
     let from_lines = load_ledger(records.clone()).unwrap();
-    let from_summary = now(SharedStore::<_, Hand>::read(&stage.shelf, "shop", "prod")).unwrap().unwrap();
+    let from_summary =
+        now(SharedStore::<_, Hand>::read(&stage.shelf, "shop", "prod", None)).unwrap().unwrap();
     assert_eq!(from_lines, from_summary);
     let mut epoch = 0;
     let mut written = Vec::new();
@@ -231,6 +234,7 @@ fn play(events: &[Event]) {
 /// Opens the ledger by force, as a holder that can be told from all others.
 async fn taken<H: Shelf>(shelf: H, clock: Hand, n: u8) -> Result<SharedStore<H, Hand>, StoreError> {
     let opening = Opening {
+        seal: None,
         identity: &identity(),
         holder: holder(n),
         effect: Duration::from_secs(1),

@@ -1,0 +1,325 @@
+//! `Signature`: who vouches for a saved plan. It is Ed25519 over the file as it is without it, byte for byte, and
+//! stands in the file as its last field. Pure: keys come as the text of their files.
+
+use std::fmt::{self, Write as _};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// How the field begins. A quotation mark within a text is escaped, so that no text looks like it.
+const FIELD: &str = ",\"signature\":";
+
+/// How an unsigned plan ends, and a signed one.
+const END: &str = "}\n";
+
+/// What stands before the 32 bytes of a public key: that it is one for Ed25519.
+const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+/// Why a file holds no key that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// There is no such key in it.
+    #[error("it holds no {wanted} in PEM form")]
+    Missing {
+        /// What was looked for.
+        wanted: &'static str,
+    },
+    /// It can be read with a password only.
+    #[error("its private key is encrypted, and nobody is there to type the password")]
+    Encrypted,
+    /// It is a key of another sort.
+    #[error("its key is none for Ed25519")]
+    Sort,
+}
+
+/// Why a plan is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SignatureError {
+    /// Nobody signed it.
+    #[error("the plan is not signed")]
+    Unsigned,
+    /// It is signed in a form that is not known.
+    #[error("the plan's signature has a form that this version does not read")]
+    Form,
+    /// Someone else signed it.
+    #[error("the plan is signed by the key {found}, and not by {trusted}")]
+    Stranger {
+        /// Whose signature it is.
+        found: KeyId,
+        /// Whose would be taken.
+        trusted: String,
+    },
+    /// It is not what was signed.
+    #[error("the plan, or its signature, was changed after it was signed by the key {key}")]
+    Changed {
+        /// Whose signature it was.
+        key: KeyId,
+    },
+}
+
+/// Which key: the SHA-256 of the public key as DER, as `openssl pkey -pubout -outform DER | sha256sum` gives it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyId(String);
+
+impl KeyId {
+    fn of(public: &[u8]) -> Self {
+        let digest = Sha256::new().chain_update(SPKI).chain_update(public).finalize();
+        Self(digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
+            // Writing to a text cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        }))
+    }
+
+    /// Tells whether it has the form of one: whoever wrote the file can have written anything.
+    fn is_one(&self) -> bool {
+        let digits = self.0.strip_prefix("sha256:").unwrap_or_default();
+        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    algorithm: Algorithm,
+    key: KeyId,
+    value: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Algorithm {
+    Ed25519,
+}
+
+/// A key that signs plans. Not `Debug`: it is a secret.
+pub struct SigningKey {
+    pair: Ed25519KeyPair,
+    id: KeyId,
+}
+
+impl SigningKey {
+    /// Reads a private key: PKCS#8 in PEM, as `openssl genpkey -algorithm ed25519` writes it.
+    ///
+    /// # Errors
+    /// When there is none in it, or one of another sort.
+    pub fn parse(pem: &[u8]) -> Result<Self, KeyError> {
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| missing_private(pem))?;
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
+        let pair = pair.map_err(|_| KeyError::Sort)?;
+        Ok(Self { id: KeyId::of(pair.public_key().as_ref()), pair })
+    }
+
+    /// Returns which key it is.
+    #[must_use]
+    pub fn id(&self) -> &KeyId {
+        &self.id
+    }
+
+    /// Returns the text of a saved plan with a signature.
+    ///
+    /// # Errors
+    /// When the signature cannot be written as JSON.
+    pub fn sign(&self, text: &str) -> Result<String, serde_json::Error> {
+        let value = STANDARD.encode(self.pair.sign(text.as_bytes()));
+        let field = Field { algorithm: Algorithm::Ed25519, key: self.id.clone(), value };
+        let open = text.strip_suffix(END).unwrap_or(text);
+        Ok(format!("{open}{FIELD}{}{END}", serde_json::to_string(&field)?))
+    }
+}
+
+fn missing_private(pem: &[u8]) -> KeyError {
+    let encrypted = b"ENCRYPTED PRIVATE KEY";
+    if pem.windows(encrypted.len()).any(|window| window == encrypted) {
+        KeyError::Encrypted
+    } else {
+        KeyError::Missing { wanted: "private key (PKCS#8)" }
+    }
+}
+
+/// The keys whose signatures are taken.
+#[derive(Debug, Clone)]
+pub struct VerifyingKeys(Vec<(KeyId, [u8; 32])>);
+
+impl VerifyingKeys {
+    /// Reads public keys: one or more in PEM, as `openssl pkey -pubout` writes them. With several, a key can give
+    /// way to another one while plans of both are under way.
+    ///
+    /// # Errors
+    /// When there is none in it, or one of another sort.
+    pub fn parse(pem: &[u8]) -> Result<Self, KeyError> {
+        let missing = || KeyError::Missing { wanted: "public key" };
+        let mut keys = Vec::new();
+        for der in SubjectPublicKeyInfoDer::pem_slice_iter(pem) {
+            let der = der.map_err(|_| missing())?;
+            let public = der.as_ref().strip_prefix(&SPKI[..]).ok_or(KeyError::Sort)?;
+            let public: [u8; 32] = public.try_into().map_err(|_| KeyError::Sort)?;
+            keys.push((KeyId::of(&public), public));
+        }
+        if keys.is_empty() { Err(missing()) } else { Ok(Self(keys)) }
+    }
+
+    /// Checks the signature of a saved plan: every byte of it.
+    ///
+    /// # Errors
+    /// When it is unsigned, signed by somebody else, or not what was signed.
+    pub fn check(&self, signed: &Signed) -> Result<KeyId, SignatureError> {
+        let field = match &signed.field {
+            Found::Field(field) => field,
+            Found::Nothing => return Err(SignatureError::Unsigned),
+            Found::Unreadable => return Err(SignatureError::Form),
+        };
+        let key = field.key.clone();
+        let Some((_, public)) = self.0.iter().find(|(id, _)| *id == key) else {
+            let trusted: Vec<_> = self.0.iter().map(|(id, _)| id.to_string()).collect();
+            return Err(SignatureError::Stranger { found: key, trusted: trusted.join(" or ") });
+        };
+        let value = STANDARD.decode(&field.value).unwrap_or_default();
+        let verified = UnparsedPublicKey::new(&ED25519, public).verify(signed.text.as_bytes(), &value);
+        verified.map(|()| key.clone()).map_err(|_| SignatureError::Changed { key })
+    }
+}
+
+/// A saved plan's text, apart from its signature.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// The text as it was signed: the plan and nothing else.
+    pub text: String,
+    field: Found,
+}
+
+#[derive(Debug, Clone)]
+enum Found {
+    Nothing,
+    Unreadable,
+    Field(Field),
+}
+
+impl Signed {
+    /// Takes a file's text apart.
+    #[must_use]
+    pub fn parse(file: &str) -> Self {
+        let whole = |field| Self { text: file.to_owned(), field };
+        let Some((open, rest)) = file.rsplit_once(FIELD) else { return whole(Found::Nothing) };
+        let Some(field) = rest.strip_suffix(END) else { return whole(Found::Unreadable) };
+        match serde_json::from_str::<Field>(field) {
+            // Written in any other way, it is not what was written here.
+            Ok(read) if read.key.is_one() && serde_json::to_string(&read).is_ok_and(|own| own == field) => {
+                Self { text: format!("{open}{END}"), field: Found::Field(read) }
+            }
+            _ => whole(Found::Unreadable),
+        }
+    }
+
+    /// Returns who says to have signed it; nothing is checked.
+    #[must_use]
+    pub fn signer(&self) -> Option<&KeyId> {
+        match &self.field {
+            Found::Field(field) => Some(&field.key),
+            Found::Nothing | Found::Unreadable => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CURVE: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE+G3Mh9PFmTFyDp4gotbOrHo07rFL\n\
+        qjJQykl6ANq2D0gJdH/J+JTi304PXp51c91sBj5lgj3paarIG6+ywF5ZTA==\n-----END PUBLIC KEY-----\n";
+
+    const PLAN: &str = "{\"schema\":1,\"plan\":{\"steps\":[\",\\\"signature\\\":{}}\"]}}\n";
+
+    /// A key of these bytes, in the form in which openssl writes one.
+    fn private(seed: u8) -> String {
+        let mut der = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+        der.extend([seed; 32]);
+        pem("PRIVATE", &der)
+    }
+
+    fn public(seed: u8) -> String {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
+        pem("PUBLIC", &[&SPKI, pair.public_key().as_ref()].concat())
+    }
+
+    fn pem(kind: &str, der: &[u8]) -> String {
+        format!("-----BEGIN {kind} KEY-----\n{}\n-----END {kind} KEY-----\n", STANDARD.encode(der))
+    }
+
+    fn signed() -> (String, KeyId) {
+        let key = SigningKey::parse(private(1).as_bytes()).unwrap();
+        (key.sign(PLAN).unwrap(), key.id().clone())
+    }
+
+    fn checked(file: &str, public: &str) -> Result<KeyId, SignatureError> {
+        VerifyingKeys::parse(public.as_bytes()).unwrap().check(&Signed::parse(file))
+    }
+
+    #[test]
+    fn a_signature_says_whose_it_is_and_leaves_the_plan_as_it_was() {
+        let (file, key) = signed();
+        let parts = Signed::parse(&file);
+        assert_eq!((parts.text.as_str(), parts.signer()), (PLAN, Some(&key)));
+        assert_eq!(checked(&file, &public(1)).as_ref(), Ok(&key));
+        assert_eq!(checked(&file, &(public(2) + &public(1))).as_ref(), Ok(&key), "one of several");
+        assert_eq!(Signed::parse(PLAN).signer(), None);
+    }
+
+    #[test]
+    fn every_changed_byte_is_seen() {
+        let (file, _) = signed();
+        for at in 0..file.len() {
+            for bit in 0..7 {
+                let mut bytes = file.clone().into_bytes();
+                bytes[at] ^= 1 << bit;
+                let text = String::from_utf8(bytes).unwrap();
+                assert!(checked(&text, &public(1)).is_err(), "bit {bit} of byte {at}: {text}");
+            }
+        }
+        for (more, at) in [(" ", 0), (" ", 1), ("\n", file.len()), (" ", file.len() - 2)] {
+            let mut text = file.clone();
+            text.insert_str(at, more);
+            assert!(checked(&text, &public(1)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_reason_is_said_by_itself() {
+        let (file, key) = signed();
+        let why = |file: &str, seed| checked(file, &public(seed)).unwrap_err().to_string();
+        assert_eq!(why(PLAN, 1), "the plan is not signed");
+        assert!(
+            why(&file, 2).starts_with(&format!("the plan is signed by the key {key}, and not by sha256:"))
+        );
+        assert!(why(&file.replacen('1', "2", 1), 1).contains("was changed after it was signed"));
+        let form = "the plan's signature has a form that this version does not read";
+        assert_eq!(why(&file.replace("ed25519", "slh-dsa"), 1), form);
+        assert_eq!(why(&file.replace("sha256:", "\\u001b[2J"), 1), form, "it is shown to people");
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_by_its_kind() {
+        let no_private = |pem: &str| SigningKey::parse(pem.as_bytes()).err().unwrap().to_string();
+        let no_public = |pem: &str| VerifyingKeys::parse(pem.as_bytes()).unwrap_err().to_string();
+        assert_eq!(no_private(&public(1)), "it holds no private key (PKCS#8) in PEM form");
+        assert_eq!(no_public(&private(1)), "it holds no public key in PEM form");
+        assert_eq!(no_public("canary"), "it holds no public key in PEM form");
+        assert_eq!(no_public(CURVE), "its key is none for Ed25519");
+        let encrypted = private(1).replace("PRIVATE", "ENCRYPTED PRIVATE");
+        assert_eq!(no_private(&encrypted).split(',').next(), Some("its private key is encrypted"));
+    }
+}

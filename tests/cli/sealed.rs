@@ -1,0 +1,149 @@
+//! Ledgers whose lines bear MACs: what who has the place and not the key can do, and what who has it can.
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Run};
+
+const SMALL: &str = "stead: 1\nstack: story\nproject: { home: { name: home, description: one } }\n";
+
+/// A case with a key of ledgers, which every command has that is not said to have another one.
+struct Sealed(Case);
+
+impl Sealed {
+    fn new() -> Self {
+        let case = Case::new().file("stead.yaml", SMALL).file("key", "k".repeat(48)).emulator();
+        mode(&case.path("key"), 0o600);
+        Self(case)
+    }
+
+    fn with(&self, key: &str, code: i32, args: &str) -> Run {
+        let mut command = self.0.command(args);
+        let run = Run::of(&command.env("STEAD_LEDGER_KEY", key).output().unwrap());
+        assert_eq!(run.code, code, "{args}: {}{}", run.stdout, run.stderr);
+        run
+    }
+
+    fn ok(&self, args: &str) -> Run {
+        self.with("key", 0, args)
+    }
+
+    fn exits(&self, code: i32, args: &str) -> Run {
+        self.with("key", code, args)
+    }
+
+    fn newest(&self, prefix: &str) -> PathBuf {
+        let all = fs::read_dir(self.0.path(".stead/ledger/default")).unwrap();
+        let named = all.map(|entry| entry.unwrap().path());
+        let named = named.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(prefix));
+        named.max_by_key(|path| (path.to_string_lossy().len(), path.clone())).unwrap()
+    }
+}
+
+fn mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_sealed_ledger_is_written_with_its_key_alone() {
+    let case = Sealed::new();
+    case.ok("apply --yes").says(&["bear MACs from here on"]);
+    case.0.edit("stead.yaml", "description: one", "description: two");
+    assert!(!case.ok("apply --yes").all().contains("from here on"));
+    case.ok("state verify").says(&["whole"]);
+    let before = case.0.cloud().last();
+    // Without the key it is read, with a warning, and not written.
+    case.0.fails(1, "apply --yes").says(&["the key that makes them is not given", "STEAD_LEDGER_KEY"]);
+    assert_eq!(case.0.cloud().mutations_since(before), Vec::<String>::new());
+    case.0.ok("plan").says(&["warning: the ledger's lines bear MACs, and none was checked"]);
+    case.0.ok("state verify").says(&["whole", "none was checked"]);
+    // Another key is told apart from one that cannot be used.
+    case.0.write("other", "o".repeat(48));
+    mode(&case.0.path("other"), 0o600);
+    case.with("other", 1, "plan").says(&["bear MACs of the key", "and the one that is given is"]);
+    case.with("none", 1, "plan").says(&["cannot read none"]);
+    mode(&case.0.path("other"), 0o644);
+    case.with("other", 1, "plan").says(&["other users can read", "chmod 600 other"]);
+    case.0.write("short", "k".repeat(31));
+    mode(&case.0.path("short"), 0o600);
+    case.with("short", 1, "plan").says(&["it has 31 bytes", "openssl rand"]);
+}
+
+#[test]
+fn what_was_changed_without_the_key_is_seen_and_repaired() {
+    let case = Sealed::new();
+    case.ok("apply --yes");
+    let summary = case.newest("ledger-");
+    let text = fs::read_to_string(&summary).unwrap();
+    let mac = text.rsplit("\"mac\":\"").next().unwrap()[..64].to_owned();
+    fs::write(&summary, text.replace(&mac, &"0".repeat(64))).unwrap();
+    for args in ["plan", "apply --yes", "state pull"] {
+        case.exits(1, args).says(&["is damaged: its MAC does not match", "state repair"]);
+    }
+    case.exits(1, "state verify").says(&["its MAC does not match"]);
+    case.ok("state repair --yes").says(&["Repaired"]);
+    case.ok("plan").says(&["No changes"]);
+    case.ok("state verify").says(&["whole"]);
+}
+
+#[test]
+fn macs_that_were_taken_away_are_missed_where_they_were_seen() {
+    let case = Sealed::new();
+    case.0.ok("apply --yes");
+    let plain = case.0.path("plain");
+    let ledger = case.0.path(".stead/ledger");
+    let copy = |from: &Path, to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        fs::create_dir_all(to.join("default")).unwrap();
+        for entry in fs::read_dir(from.join("default")).unwrap().map(|entry| entry.unwrap()) {
+            fs::copy(entry.path(), to.join("default").join(entry.file_name())).unwrap();
+        }
+    };
+    copy(&ledger, &plain);
+    case.0.edit("stead.yaml", "description: one", "description: two");
+    case.ok("apply --yes").says(&["bear MACs from here on"]);
+    // Someone who has not the key writes on without MACs.
+    copy(&plain, &ledger);
+    let stranger = |args: &str| {
+        let mut command = case.0.command(args);
+        command.env("STEAD_STATE_DIR", case.0.path("elsewhere"));
+        Run::of(&command.output().unwrap())
+    };
+    case.0.edit("stead.yaml", "description: two", "description: three");
+    assert_eq!(stranger("apply --yes").code, 0);
+    case.ok("plan").says(&["warning: the ledger's lines do not bear the MACs any more"]);
+    case.exits(5, "apply --yes").says(&["do not bear the MACs any more", "--accept-older-ledger"]);
+    case.ok("apply --yes --accept-older-ledger");
+    case.ok("apply --yes").says(&["No changes"]);
+}
+
+#[test]
+fn a_sealed_ledger_is_pulled_pushed_and_moved() {
+    let case = Sealed::new();
+    case.ok("apply --yes");
+    case.ok("state pull -o copy.json");
+    case.0.edit("stead.yaml", "description: one", "description: two");
+    case.ok("apply --yes");
+    case.ok("state push copy.json --force --yes").says(&["The copy is the ledger now"]);
+    case.ok("state verify").says(&["whole"]);
+    case.0.edit("copy.json", "\"one\"", "\"six\"");
+    case.exits(1, "state push copy.json --force --yes").says(&["copy.json is damaged"]);
+    case.0.ok("state pull -o unproven.json");
+    case.exits(1, "state push unproven.json --force --yes").says(&["it bears no MAC"]);
+    case.ok("state migrate --to file:moved --yes");
+    let mut command = case.0.command("state list --backend file:moved");
+    let run = Run::of(&command.env("STEAD_LEDGER_KEY", "key").output().unwrap());
+    assert!(run.code == 0 && !run.all().contains("warning"), "{}", run.all());
+    let lines: String = fs::read_dir(case.0.path("moved/story/default"))
+        .unwrap()
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    assert!(lines.contains("\"mac\":\""), "{lines}");
+    // A lost one is rebuilt under the key.
+    fs::remove_dir_all(case.0.path("moved")).unwrap();
+    let mut command = case.0.command("recover --yes --backend file:moved");
+    let run = Run::of(&command.env("STEAD_LEDGER_KEY", "key").output().unwrap());
+    assert_eq!(run.code, 0, "{}", run.all());
+}
