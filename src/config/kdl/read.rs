@@ -1,6 +1,6 @@
 //! The KDL v2 grammar over tokens, with a stack of its own: depth is bounded, recursion is not needed.
 
-use super::shape::{Block, Raw, Root};
+use super::shape::{Block, Raw, Root, Word};
 use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
 use crate::config::budget::Budget;
@@ -23,18 +23,25 @@ pub fn parse(
     source: &Source,
     is_kind: &dyn Fn(&str) -> bool,
 ) -> Result<Document, Vec<Diagnostic>> {
+    let root = words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
+    Ok(Document { source: id, syntax: Syntax::Kdl, root })
+}
+
+/// Returns the top-level words of a text.
+pub(super) fn words(
+    id: SourceId,
+    text: &str,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Word>, Vec<Diagnostic>> {
     let mut reader = Reader {
-        tokens: Tokens::new(id, &source.text),
+        tokens: Tokens::new(id, text),
         root: Root::new(is_kind),
         open: Vec::new(),
-        budget: Budget::new(source.text.len()),
+        budget: Budget::new(text.len()),
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
-    if ended.is_err() || !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(Document { source: id, syntax: Syntax::Kdl, root: reader.root.finish() })
+    if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.finish()) }
 }
 
 struct Reader<'a> {
