@@ -5,6 +5,7 @@
 
 mod apply;
 mod entry;
+mod instance;
 mod kdl;
 mod lines;
 mod literal;
@@ -17,6 +18,7 @@ mod yaml;
 pub use apply::edit;
 pub(in crate::config) use apply::meaning;
 pub use entry::entry_at;
+pub use instance::{Instance, Key, instance};
 pub use literal::Literal;
 pub use refusals::Refusal;
 pub(in crate::config) use refusals::unsure;
