@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::lines::Lines;
-use super::names::{Declared, Names, names};
+use super::names::{Call, Declared, Names, names};
 use super::overlay::{Overlay, normal};
 use super::protocol::{ContentChange, Location, Range};
 use crate::config::discover::is_stack_file;
@@ -222,6 +222,25 @@ impl Workspace {
         let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
+    }
+
+    /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
+    /// it.
+    pub(super) fn calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
+        let is_in = |unit: &[Text]| unit.iter().any(|text| text.path == file);
+        let modules: BTreeSet<&Path> =
+            self.units.iter().filter(|(_, unit)| is_in(unit)).map(|(of, _)| of.as_path()).collect();
+        let mut found = Vec::new();
+        for (directory, unit) in &self.units {
+            for text in unit {
+                let Some(known) = self.known.get(&text.path) else { continue };
+                let from = text.path.parent().unwrap_or(directory);
+                let leads = |call: &&Call| modules.contains(normal(&from.join(&call.source)).as_path());
+                found
+                    .extend(known.names.calls.iter().filter(leads).map(|call| (directory.as_path(), call)));
+            }
+        }
+        found
     }
 
     /// Returns the names of the files that share them with those of a directory.
