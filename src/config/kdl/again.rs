@@ -183,8 +183,8 @@ mod tests {
             ("vm b", "vm a"),
             ("vm b", "vpc b"),
             ("x=2", "x=2 {"),
-            ("x=2", "x=2 \\"),
-            ("x=2\n", "x=2 /-\n"),
+            ("vpc f\n", "vpc f \\\n"),
+            ("vpc f\n", "vpc f /-\n"),
             ("moved from=a", "moved from=b"),
             ("vm k", "vm k /*"),
             // The second `moved` is read with what stands above it.

@@ -385,8 +385,7 @@ fn every_environment_is_looked_at() {
     let range = json!({ "start": { "line": 1, "character": 0 }, "end": { "line": 1, "character": 0 } });
     let change = json!([{ "range": range, "text": "# a line\n" }]);
     let document = json!({ "uri": session.uri });
-    session
-        .tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }));
+    session.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }));
     let [moved] = session.problems().try_into().unwrap();
     assert_eq!(moved["message"], problem["message"]);
     let line = |problem: &Value| problem["range"]["start"]["line"].as_u64().unwrap();

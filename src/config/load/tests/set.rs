@@ -128,13 +128,22 @@ app:
         says.collect::<Vec<_>>().join(" ")
     };
     for (set, wanted) in [
-        ("app.web.domains.shop-example-com.domain: z.example.com", "b-example-com=b.example.com shop-example-com=z.example.com"),
-        ("app.web.domains.b-example-com.domain: z.example.com", "b-example-com=z.example.com shop-example-com=shop.example.com"),
+        (
+            "app.web.domains.shop-example-com.domain: z.example.com",
+            "b-example-com=b.example.com shop-example-com=z.example.com",
+        ),
+        (
+            "app.web.domains.b-example-com.domain: z.example.com",
+            "b-example-com=z.example.com shop-example-com=shop.example.com",
+        ),
         ("app.web.domains: [x.example.com]", "x-example-com=x.example.com"),
-        ("app.web.domains: [$locals.host, y.example.com]", "shop-example-com=shop.example.com y-example-com=y.example.com"),
+        (
+            "app.web.domains: [$locals.host, y.example.com]",
+            "shop-example-com=shop.example.com y-example-com=y.example.com",
+        ),
     ] {
         assert_eq!(domains(set), wanted, "{set}");
     }
     let problems = with("app.web.domains.locals-host.domain: z.example.com").problems();
-    assert!(problems.contains("did you mean `app.web.domains.shop-example-com.domain`?"), "{problems}");
+    assert!(problems.contains("No resource of this environment stands there"), "{problems}");
 }
