@@ -12,6 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::session::Session;
 use crate::config::corrections;
+use crate::config::declarations::kind_at;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
@@ -210,6 +211,14 @@ fn place(address: &Address) -> Option<&str> {
 }
 
 fn elsewhere(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Failure {
+    let kind = |address: &Address| kind_at(&REGISTRY, address).map(|kind| kind.name);
+    if let (Some(was), Some(wanted)) = (kind(from), kind(to))
+        && was != wanted
+    {
+        let text = format!("{from} is a {was}, and cannot become a {wanted}: only a name can be changed");
+        let help = "Write the new block, and let go of the old one: stead rm";
+        return Failure::new(Exit::Usage, text).help(format!("{help} {from}."));
+    }
     let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");
     Failure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
         .help(spoken(begun, file, &help))
