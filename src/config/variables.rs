@@ -388,7 +388,15 @@ impl<'d> Resolver<'d> {
             Ok(Value::Bool(verdict)) => Some(verdict),
             // A check over a secret gives a secret; only its truth is used here.
             Ok(Value::Secret(secret)) => secret.expose().map(|text| text == "true"),
-            Ok(_) => None,
+            Ok(other) => {
+                self.problems.push(
+                    Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                        .at(check.span, "")
+                        .detail(format!("`check` gives true or false, and this one {}.", other.type_name()))
+                        .help("write, for example, `check: \"${self >= 1}\"`"),
+                );
+                return Some(value);
+            }
             Err(error) => {
                 self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
                 return None;
