@@ -15,7 +15,7 @@ use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
 /// Top-level words whose nodes are the items of one list.
-const LISTS: [&str; 3] = ["moved", "import", "removed"];
+pub(super) const LISTS: [&str; 3] = ["moved", "import", "removed"];
 
 /// The longest line that a property is added to.
 const WIDEST: usize = 100;

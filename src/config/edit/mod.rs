@@ -22,8 +22,8 @@ pub use instance::{Instance, Key, instance};
 pub use literal::Literal;
 pub use refusals::Refusal;
 pub(in crate::config) use refusals::unsure;
-pub(in crate::config) use request::is_list;
 pub use request::{Edit, File, Path, Step};
+pub(in crate::config) use request::{is_list, is_list_of_texts};
 
 #[cfg(test)]
 mod tests;
