@@ -105,6 +105,9 @@ pub(super) fn kdl_quoted(text: &str) -> String {
 
 /// Returns a number as both syntaxes write it, where that can be done.
 pub(super) fn number(text: &str) -> String {
+    if !text.contains(|c: char| c.is_ascii_digit()) {
+        return text.to_owned();
+    }
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", text.strip_prefix('+').unwrap_or(text)),

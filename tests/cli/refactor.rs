@@ -76,7 +76,7 @@ fn one_instance_gets_another_key_or_a_block_of_its_own() {
             shown.says(&[part]);
         }
         let before = case.cloud().last();
-        case.ok("plan").says(&["1 move", "0 create", "0 delete"]);
+        case.ok("plan").says(&["was vm.web.a", "0 create", "0 delete", "1 move"]);
         case.ok("apply --yes");
         assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
         no_changes(&case);

@@ -270,7 +270,7 @@ impl Importing<'_> {
         };
         let pinned = reading::pinned(&self.connection.lock_file)?;
         books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
-        ui.say(&format!("{count} objects are managed now."));
+        ui.say(&managed(count));
         self.session.next("plan", "shows that nothing is left to do");
         Ok(Exit::Done)
     }
@@ -379,9 +379,17 @@ impl Importing<'_> {
         let count = recovery.found.len();
         let entries = recovery.found.into_iter().map(|found| (found.address, found.entry)).collect();
         self.record(entries, &world).await?;
-        ui.say(&format!("{count} objects are managed now."));
+        ui.say(&managed(count));
         self.session.next("plan", "shows what differs");
         Ok(exit)
+    }
+}
+
+fn managed(count: usize) -> String {
+    if count == 1 {
+        "1 object is managed now.".to_owned()
+    } else {
+        format!("{count} objects are managed now.")
     }
 }
 

@@ -67,7 +67,10 @@ fn operators_and_macros() {
         ("[[1, 2], [3]].map(l, l.map(x, x + 1))", "[[2, 3], [4]]"),
         ("[1, 2] == [1, 2] && {'a': 1} != {'a': 2}", "true"),
         ("'a' < 'b' && 1 < 1.5", "true"),
-        ("1 + 'a'", "! `+` does not work on a whole number and a text"),
+        (
+            "1 + 'a'",
+            "! `+` does not work on a whole number and a text; `string(…)` makes a text of a number",
+        ),
         ("9223372036854775807 + 1", "! the result of `+` is too large, or divides by zero"),
         ("vars.list[2]", "! there is no element 2: the list has 2"),
         ("vars.map.z", "! there is no `z` in this map"),

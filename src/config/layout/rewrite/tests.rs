@@ -58,7 +58,7 @@ fn yaml_has_one_form() {
 
 #[test]
 fn a_text_that_keeps_its_blank_lines_keeps_them() {
-    settles("a.yaml", "o:\n  a: |+\n    k\n\n  b: |+\n    l\n", "o:\n  a: \"k\\n\\n\"\n\n  b: |\n    l\n");
+    settles("a.yaml", "o:\n  a: |+\n    k\n\n  b: |+\n    l\n", "o:\n  a: \"k\\n\\n\"\n  b: |\n    l\n");
 }
 
 #[test]
