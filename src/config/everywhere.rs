@@ -37,7 +37,7 @@ pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic>
 pub fn together(
     chosen: &Name,
     own: Vec<Diagnostic>,
-    others: Vec<(Name, Vec<Diagnostic>)>,
+    others: &[(Name, Vec<Diagnostic>)],
 ) -> Vec<Diagnostic> {
     if others.is_empty() {
         return own;
@@ -129,7 +129,7 @@ mod tests {
             vec![problem("A", 1), problem("B", 2), problem(codes::MISSING_VARIABLE, 7), warning.clone()];
         let prod = vec![problem("A", 1), problem("C", 3), problem(codes::MISSING_VARIABLE, 8)];
         let test = vec![problem("A", 1), problem("C", 3), warning];
-        let all = together(&"dev".into(), own, vec![("prod".into(), prod), ("test".into(), test)]);
+        let all = together(&"dev".into(), own, &[("prod".into(), prod), ("test".into(), test)]);
         let told: Vec<_> = all.iter().map(|one| (one.code, one.detail.as_deref().unwrap_or("-"))).collect();
         assert_eq!(
             told,

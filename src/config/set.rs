@@ -69,7 +69,9 @@ pub(super) fn replace(
         }
     }
     // A list that came in has entries of its own.
-    documents.iter_mut().for_each(|document| write_out(document, registry));
+    for document in documents {
+        write_out(document, registry);
+    }
     replaced
 }
 

@@ -62,12 +62,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
     let begun = Project::open_begun(&session.settings)?;
     let address = &args.address;
     let action = if args.keep { "forget" } else { "delete" };
-    let (file, taken_out) = match instance::of(&begun, address)? {
-        Some(one) => (one.file, one.without(&begun, action)?),
-        None => {
-            let file = block(&begun, address)?.file;
-            (file, Edit::Remove(place(&begun, address, file)))
-        }
+    let (file, taken_out) = if let Some(one) = instance::of(&begun, address)? {
+        (one.file, one.without(&begun, action)?)
+    } else {
+        let file = block(&begun, address)?.file;
+        (file, Edit::Remove(place(&begun, address, file)))
     };
     let places = references(&begun.project.stack, address);
     if !places.is_empty() {

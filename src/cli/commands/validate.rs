@@ -20,6 +20,9 @@ use crate::model::source::{Source, Sources};
 use crate::plan::offline;
 use crate::report::json;
 
+/// Environments with their problems.
+type Others = Vec<(Name, Vec<Diagnostic>)>;
+
 /// Most rounds of fixes: mending one problem may show the next.
 const MOST_ROUNDS: usize = 100;
 
@@ -77,7 +80,7 @@ fn whole(session: &Session, opened: Result<Project, Failure>) -> Result<Project,
         Err(_) => return opened,
     };
     let (chosen, others) = elsewhere(session)?;
-    let found = everywhere::together(&chosen, own, others);
+    let found = everywhere::together(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     if denials.is_empty() && !found.iter().any(is_error) {
         return opened;
@@ -100,7 +103,7 @@ fn whole(session: &Session, opened: Result<Project, Failure>) -> Result<Project,
 
 /// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
 /// when that one is meant.
-fn elsewhere(session: &Session) -> Result<(Name, Vec<(Name, Vec<Diagnostic>)>), Failure> {
+fn elsewhere(session: &Session) -> Result<(Name, Others), Failure> {
     let settings = &session.settings;
     if let Some(chosen) = &settings.env {
         return Ok((chosen.clone(), Vec::new()));

@@ -93,7 +93,8 @@ impl Reader<'_> {
                 "environments" => self.environments(block),
                 "include" => self.names.included.extend(texts(&block.value)),
                 "use" => {
-                    self.names.calls.extend(block.value.entries().unwrap_or_default().iter().map(call))
+                    let calls = block.value.entries().unwrap_or_default();
+                    self.names.calls.extend(calls.iter().map(call));
                 }
                 _ => {}
             }

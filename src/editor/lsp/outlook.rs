@@ -39,7 +39,9 @@ impl Outlook {
         let was = |name: Name| {
             let mut found = checked.diagnostics.clone();
             let mut old = known(&name).unwrap_or_default();
-            old.iter_mut().for_each(|problem| carry(problem, &moves));
+            for problem in &mut old {
+                carry(problem, &moves);
+            }
             found.extend(old);
             (name, found)
         };
@@ -79,7 +81,7 @@ impl Outlook {
         };
         let mut others = self.others.clone();
         others.extend(self.alike.iter().map(|(name, like)| (name.clone(), of(like))));
-        together(&self.chosen, self.own.clone(), others)
+        together(&self.chosen, self.own.clone(), &others)
     }
 }
 
