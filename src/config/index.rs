@@ -306,7 +306,8 @@ pub(super) fn which_instance(block: &Block<'_>, key: Option<&Name>) -> Diagnosti
         )
         .at(block.entry.key_span, format!("{} is declared here", block.address));
     let near = key.and_then(|key| nearest(key, keys.iter().copied()));
-    let attribute = key.filter(|key| near.is_none() && block.kind.attribute(key).is_some());
+    let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
+    let attribute = key.filter(|key| near.is_none() && is_attribute(key));
     match near.or_else(|| keys.first().copied()) {
         Some(first) if let Some(name) = attribute => problem.help(format!(
             "write `${}.{name}` for one of them, or `${{values({}).map(x, x.{name})}}` for all",

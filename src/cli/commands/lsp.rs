@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
     let broken =
         |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
     loop {
-        if server.is_behind() && !more(&input) {
+        while server.is_behind() && !more(&input) {
             send(&server.catch_up(&disk)).map_err(broken)?;
         }
         let Some(message) = read(&mut input).map_err(broken)? else { return Ok(Exit::Failed) };

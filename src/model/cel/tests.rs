@@ -73,7 +73,7 @@ fn operators_and_macros() {
         ),
         ("9223372036854775807 + 1", "! the result of `+` is too large, or divides by zero"),
         ("vars.list[2]", "! there is no element 2: the list has 2"),
-        ("vars.map.z", "! there is no `z` in this map"),
+        ("vars.map.z", "! there is no `z` in this map; it has a, b-c"),
         ("vras.n", "! there is no `vras`; did you mean `vars`?"),
         ("vars.n.x", "! a whole number has no `x`"),
         ("1 ? 2 : 3", "! true or false was expected, not a whole number"),
