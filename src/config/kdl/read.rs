@@ -5,7 +5,9 @@ use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
 use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, too_deep, too_many_values};
+use crate::config::syntax::{
+    MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate, too_deep, too_many_values,
+};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -120,6 +122,12 @@ impl Reader<'_> {
             None => Ok(None),
             Some(brace) => {
                 let at = self.tokens.span(brace, brace + 1);
+                // What stands behind it was taken for a part of it.
+                let is_behind = |problem: &Diagnostic| {
+                    problem.code == VALUE_AND_BLOCK
+                        && problem.span().is_some_and(|span| span.start > at.start)
+                };
+                self.tokens.problems.retain(|problem| !is_behind(problem));
                 Err(self.tokens.fatal(slips::unclosed_brace(at)))
             }
         }

@@ -64,7 +64,7 @@ fn references() {
     # crane: { a: { next: $crane.b }, b: { for_each: [x, y] } }
     S0204 3:21 a reference must name one instance [3:33 crane.b is declared here] | crane.b has `for_each`: its keys are x, y. | write `$crane.b.x`
     # crane: { a: { next: $crane.b.z }, b: { for_each: [x, y] } }
-    S0204 3:28 there is no instance with this key [3:35 crane.b is declared here] | crane.b has no key `z`; it has `for_each`: its keys are x, y. | write `$crane.b.x`
+    S0204 3:30 there is no instance with this key [3:35 crane.b is declared here] | crane.b has no key `z`; it has `for_each`: its keys are x, y. | write `$crane.b.x`
     # crane: { a: { next: $crane.b }, b: { when: false } }
     S0205 3:21 this environment leaves the resource out [3:33 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${crane.b.address}' }, b: { when: false } }
