@@ -44,6 +44,30 @@ pub fn yaml(n: usize) -> String {
     text
 }
 
+/// The same stack as KDL.
+pub fn kdl(n: usize) -> String {
+    let [vpcs, vms, volumes, schedules] = counts(n);
+    let mut text = String::from("stead 1\nstack bench\nproject bench name=bench\n");
+    for i in 0..vpcs {
+        writeln!(text, "vpc net-{i} cidr=\"10.{}.{}.0/24\"", i / 256, i % 256).unwrap();
+    }
+    for i in 0..vms {
+        writeln!(
+            text,
+            "vm vm-{i} template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.net-{} {{\n  console_require_mfa #false\n}}",
+            i % vpcs
+        )
+        .unwrap();
+    }
+    for i in 0..volumes {
+        writeln!(text, "volume disk-{i} size={} vm=$vm.vm-{}", 10 + i % 90, i % vms).unwrap();
+    }
+    for i in 0..schedules {
+        writeln!(text, "backup_schedule daily-{i} vm=$vm.vm-{i} frequency=daily hour={}", i % 24).unwrap();
+    }
+    text
+}
+
 /// A stack whose objects lists show whole: what a plan of many live objects reads.
 pub fn listed_yaml(n: usize) -> String {
     yaml(n).replace("\n    console_require_mfa: false", "")
