@@ -140,10 +140,12 @@ pub struct Checked {
     pub others: Vec<Name>,
     /// Those that surely have what another one has, with that one.
     pub alike: Vec<(Name, Name)>,
+    /// The stack, for whoever asks its policies; `None` where it has none, or problems.
+    pub stack: Option<Box<Stack>>,
 }
 
-/// Returns everything that is wrong with a stack in one environment, and makes none: what an editor asks at
-/// every keystroke. What the files were read as stays in `trees`.
+/// Returns everything that is wrong with a stack in one environment: what an editor asks at every keystroke.
+/// The stack is made for its policies only. What the files were read as stays in `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
@@ -158,6 +160,7 @@ pub fn check(
         environment: Name::default(),
         others: Vec::new(),
         alike: Vec::new(),
+        stack: None,
     };
     let mut files = match parse(registry, &mut sources, request, read, Some(trees)) {
         Ok(files) => files,
@@ -172,8 +175,15 @@ pub fn check(
     }
     checked.environment.clone_from(&chosen);
     files.environment = Some(chosen);
-    let problems = resolve(registry, &mut sources, &mut files, request, read).problems;
-    checked.diagnostics = finished(&registry, &sources, problems.into_diagnostics());
+    let outcome = resolve(registry, &mut sources, &mut files, request, read);
+    let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
+        outcome.problems.into_diagnostics()
+    } else {
+        let (stack, found) = stack(outcome, sources.clone());
+        checked.stack = Some(Box::new(stack));
+        found
+    };
+    checked.diagnostics = finished(&registry, &sources, found);
     checked.sources = sources;
     checked
 }

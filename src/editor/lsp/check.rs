@@ -68,7 +68,8 @@ pub(super) fn check(
     let (request, outlook) = asked;
     let texts = workspace.texts(directory, disk);
     let looked = look(workspace, directory, &texts, request, disk, trees);
-    let read = outlook.begin(looked);
+    let denied = workspace.judge.zip(looked.stack.as_deref()).map(|(judge, stack)| judge(stack));
+    let read = outlook.begin(looked, denied.unwrap_or_default());
     if read.iter().map(|(_, source)| source.text.len()).sum::<usize>() <= SMALL {
         while let Some(name) = outlook.next() {
             let request = Request { environment: Some(name.clone()), ..request.clone() };

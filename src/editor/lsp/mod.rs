@@ -26,7 +26,7 @@ mod server;
 mod workspace;
 
 pub use server::Server;
-pub use workspace::Disk;
+pub use workspace::{Disk, Judge};
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,8 @@ pub(super) struct Outlook {
     /// The chosen environment.
     chosen: Name,
     own: Vec<Diagnostic>,
+    /// What policies say of the chosen one. What they say of another is said when that one is meant.
+    denied: Vec<Diagnostic>,
     others: Vec<(Name, Vec<Diagnostic>)>,
     /// Those that are like another one.
     alike: Vec<(Name, Name)>,
@@ -27,7 +29,7 @@ pub(super) struct Outlook {
 impl Outlook {
     /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
     /// it is moved to where it stands now.
-    pub(super) fn begin(&mut self, checked: Checked) -> Sources {
+    pub(super) fn begin(&mut self, checked: Checked, denied: Vec<Diagnostic>) -> Sources {
         let texts: Vec<Arc<str>> = checked.sources.iter().map(|(_, source)| source.text.clone()).collect();
         let moves: Vec<Option<Move>> =
             self.texts.iter().zip(&texts).map(|(old, new)| Move::between(old, new)).collect();
@@ -49,6 +51,7 @@ impl Outlook {
             chosen: checked.environment,
             others: checked.others.iter().cloned().map(was).collect(),
             own: checked.diagnostics,
+            denied,
             alike: checked.alike,
             left: checked.others,
             texts,
@@ -81,7 +84,9 @@ impl Outlook {
         };
         let mut others = self.others.clone();
         others.extend(self.alike.iter().map(|(name, like)| (name.clone(), of(like))));
-        together(&self.chosen, self.own.clone(), &others)
+        let mut found = together(&self.chosen, self.own.clone(), &others);
+        found.extend(self.denied.iter().cloned());
+        found
     }
 }
 

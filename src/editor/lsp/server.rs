@@ -10,7 +10,7 @@ use super::check::{self, Checked};
 use super::lines::Lines;
 use super::outlook::Outlook;
 use super::protocol::{About, Incoming, Markup, Problem};
-use super::workspace::{Disk, Text, Workspace};
+use super::workspace::{Disk, Judge, Text, Workspace};
 use super::{actions, change, complete, hover, navigate, rename};
 use crate::config::discover::is_stack_file;
 use crate::config::edit::File;
@@ -73,6 +73,13 @@ impl Server {
             trees: BTreeMap::new(),
             told: BTreeMap::new(),
         }
+    }
+
+    /// Lets policies be asked, too.
+    #[must_use]
+    pub fn judged_by(mut self, judge: Judge) -> Self {
+        self.workspace.judge = Some(judge);
+        self
     }
 
     /// Takes a message in and returns the answers to it.

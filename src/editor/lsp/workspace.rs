@@ -12,10 +12,15 @@ use super::protocol::{ContentChange, Location, Range};
 use crate::config::discover::is_stack_file;
 use crate::config::document::Syntax;
 use crate::config::files::Files;
+use crate::config::stack::Stack;
 use crate::config::syntax::syntax_of;
 use crate::model::catalog::Catalog;
+use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
+
+/// Returns what a stack's policies say that needs nothing of the live world.
+pub type Judge = fn(&Stack) -> Vec<Diagnostic>;
 
 /// What is on the disk.
 pub trait Disk {
@@ -74,6 +79,8 @@ struct Known {
 pub(super) struct Workspace {
     /// The kinds.
     pub(super) registry: Registry,
+    /// Asks a stack's policies.
+    pub(super) judge: Option<Judge>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, Known>,
     /// What each directory's stack or module is made of: its own files, then those that they include.
@@ -94,7 +101,8 @@ pub(super) struct Found<'w> {
 impl Workspace {
     /// Returns a workspace without files.
     pub(super) fn new(registry: Registry) -> Self {
-        Self { registry, open: BTreeMap::new(), known: BTreeMap::new(), units: BTreeMap::new() }
+        let (open, known) = (BTreeMap::new(), BTreeMap::new());
+        Self { registry, judge: None, open, known, units: BTreeMap::new() }
     }
 
     /// Opens a text, or takes a new one for it.
