@@ -88,6 +88,7 @@ fn one_instance_gets_another_key_or_a_block_of_its_own() {
         case.ok("plan").says(&["vm.web.z", "was vm.web.b", "0 create"]);
         let text = fs::read_to_string(case.path(name)).unwrap();
         assert!(text.contains(moved) && text.contains(removed), "{text}");
+        assert!(text.contains("for_each z\n") || text.contains("for_each: [z] # three\n"), "{text}");
     }
     let case = Case::new().file(
         "stead.kdl",
@@ -99,6 +100,7 @@ fn one_instance_gets_another_key_or_a_block_of_its_own() {
         "`moved from=vm.web.a to=vm.api`",
     ]);
     case.fails(64, "rm vm.web.a --keep --yes").says(&["`removed from=vm.web.a action=forget`"]);
+    case.fails(64, "mv vars.nodes vars.keys --yes").says(&["is no resource", "stead lsp"]);
 }
 
 #[test]

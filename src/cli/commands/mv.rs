@@ -170,6 +170,11 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
         stack.resources.values().find(is_instance)
     });
     let Some(resource) = resource else {
+        if ["vars", "locals"].contains(&address.root()) {
+            let text = format!("{address} is no resource: it has no object, and needs no `moved` entry");
+            return Err(Failure::new(Exit::Usage, text)
+                .help("An editor renames it everywhere, with what callers give: stead lsp"));
+        }
         return Err(addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str)));
     };
     in_a_file(begun, resource, address)?;
