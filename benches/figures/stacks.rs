@@ -54,7 +54,7 @@ pub fn kdl(n: usize) -> String {
     for i in 0..vms {
         writeln!(
             text,
-            "vm vm-{i} template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.net-{} console_require_mfa=#false",
+            "vm vm-{i} template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.net-{} {{\n  console_require_mfa #false\n}}",
             i % vpcs
         )
         .unwrap();

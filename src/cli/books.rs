@@ -17,7 +17,7 @@ use super::ui::Ui;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
-use crate::ledger::any::{AnyStore, Opening};
+use crate::ledger::any::{self, AnyStore, Opening};
 use crate::ledger::entry::{Entry, Identity, Ledger};
 use crate::ledger::journal::Journal;
 use crate::ledger::lease::Holder;
@@ -92,7 +92,7 @@ pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> R
 }
 
 /// Returns what other ledgers own, and whose it is: those of the stack's other environments, of the stacks
-/// that it reads, and of all that keep theirs in the same directory.
+/// that it reads, and of all that keep theirs in the same directory, database or bucket.
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
@@ -110,6 +110,14 @@ pub(super) async fn foreign(
     for (place, name, environment) in neighbours(project) {
         let ledger = Shelf::read(&place, &name, &environment, key.as_ref()).await?;
         owned.extend(ledger.iter().flat_map(belongings));
+    }
+    if !project.settings.untrusted {
+        for (name, environment) in any::beside(place, (&stack.name, own)).await? {
+            if name != stack.name.as_str() {
+                let ledger = Shelf::read(place, &name, &environment).await?;
+                owned.extend(ledger.iter().flat_map(belongings));
+            }
+        }
     }
     for (name, other) in stack.stacks.iter().filter(|_| !project.settings.untrusted) {
         let ledger = elsewhere::ledger(project, name, other).await?;

@@ -51,12 +51,17 @@ impl<'a> Edits<'a> {
     /// # Errors
     /// When they have problems that they did not have before.
     pub(super) fn read(&self) -> Result<Stack, Failure> {
+        let below = self.begun.project.files();
+        Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &below)?.0)
+    }
+
+    /// Returns the edited files.
+    pub(super) fn sources(&self) -> Sources {
         let mut sources = Sources::default();
         for (_, source) in &self.texts {
             sources.add(source.clone());
         }
-        let below = self.begun.project.files();
-        Ok(load::load(REGISTRY, sources, &self.begun.request, &below)?.0)
+        sources
     }
 
     /// Shows the edits, asks, and writes them.

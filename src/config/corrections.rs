@@ -28,6 +28,15 @@ pub(super) fn finished(
     problems.into_iter().map(|problem| finish(registry, sources, problem)).collect()
 }
 
+/// Returns a help with what is to be written as the syntax of a file has it.
+#[must_use]
+pub fn spoken(registry: &Registry, file: &str, help: &str) -> String {
+    match syntax_of(file) {
+        Some(Syntax::Kdl) => in_kdl(registry, &one_form(help, Syntax::Kdl)),
+        _ => one_form(help, Syntax::Yaml),
+    }
+}
+
 fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Diagnostic {
     let guessed = problem.help.as_deref().is_some_and(|help| help.starts_with(GUESS));
     let written = |fix: &Fix| {

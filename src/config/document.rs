@@ -108,3 +108,38 @@ impl Node {
         }
     }
 }
+
+/// Moves a span that begins at or behind an offset.
+pub(super) fn shift(span: &mut Span, from: u32, delta: i64) {
+    if span.start >= from {
+        (span.start, span.end) = (moved(span.start, delta), moved(span.end, delta));
+    }
+}
+
+/// Returns an offset that has moved.
+pub(super) fn moved(at: u32, delta: i64) -> u32 {
+    u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
+}
+
+impl Entry {
+    /// Moves what stands at or behind an offset.
+    pub(super) fn shift(&mut self, from: u32, delta: i64) {
+        shift(&mut self.key_span, from, delta);
+        self.value.shift(from, delta);
+    }
+}
+
+impl Node {
+    /// Moves what stands at or behind an offset. The recursion is as deep as the tree, which is bounded.
+    pub(super) fn shift(&mut self, from: u32, delta: i64) {
+        shift(&mut self.span, from, delta);
+        if let Some(through) = &mut self.through {
+            shift(through, from, delta);
+        }
+        match &mut self.value {
+            NodeValue::Sequence(items) => items.iter_mut().for_each(|item| item.shift(from, delta)),
+            NodeValue::Mapping(entries) => entries.iter_mut().for_each(|entry| entry.shift(from, delta)),
+            NodeValue::Null | NodeValue::Bare | NodeValue::Scalar(_) => {}
+        }
+    }
+}

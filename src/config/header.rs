@@ -157,6 +157,12 @@ pub(super) fn other_sets<'d>(environments: &Entries<'d>, chosen: &Name) -> impl 
     others.flat_map(move |entry| read(entry, &quiet).set)
 }
 
+/// Tells whether an environment says nothing that a resource could show.
+pub(super) fn is_plain(environment: &Entry) -> bool {
+    let block = read(environment, &Problems::default());
+    block.vars.is_empty() && block.set.is_empty()
+}
+
 fn nothing<'d>(name: Name) -> Chosen<'d> {
     Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
 }

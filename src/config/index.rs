@@ -305,8 +305,15 @@ pub(super) fn which_instance(block: &Block<'_>, key: Option<&Name>) -> Diagnosti
                 .replace("` has `for_each`", "`; it has `for_each`"),
         )
         .at(block.entry.key_span, format!("{} is declared here", block.address));
-    let near = key.and_then(|key| nearest(key, keys.iter().copied())).or_else(|| keys.first().copied());
-    match near {
+    let near = key.and_then(|key| nearest(key, keys.iter().copied()));
+    let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
+    let attribute = key.filter(|key| near.is_none() && is_attribute(key));
+    match near.or_else(|| keys.first().copied()) {
+        Some(first) if let Some(name) = attribute => problem.help(format!(
+            "write `${}.{name}` for one of them, or `${{values({}).map(x, x.{name})}}` for all",
+            block.address.join(first),
+            block.address
+        )),
         Some(near) => problem.help(format!("write `${}`", block.address.join(near))),
         None => problem,
     }

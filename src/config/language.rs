@@ -251,7 +251,8 @@ pub const ENVIRONMENT: Words = &[
         word("typed", "The environment's name must be typed before an apply."),
     ]),
     word("default", "It is meant when none is said.").takes(Takes::Flag),
-    word("set", "Values that replace exactly one path each: `database.main.storage_gb: 80`."),
+    word("set", "Values that replace exactly one path each: `database.main.storage_gb: 80`.")
+        .example("environments: { prod: { set: { database.main.storage_gb: 80 } } }"),
     word("vars", "Values of variables.").takes(Takes::Variables),
 ];
 

@@ -20,7 +20,9 @@ use super::stack::{
 };
 use super::trees::Trees;
 use super::variables::Givers;
-use super::{also_in, awaited, codes, digest, kdl, masks, order, plain_entries, rules, set, unused, yaml};
+use super::{
+    also_in, awaited, codes, digest, everywhere, kdl, masks, order, plain_entries, rules, set, unused, yaml,
+};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
@@ -113,7 +115,7 @@ pub fn load(
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
     let outcome = match parse(registry, &mut sources, request, read, None) {
-        Ok(files) => resolve(registry, &mut sources, files, request, read),
+        Ok(mut files) => resolve(registry, &mut sources, &mut files, request, read),
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
@@ -125,9 +127,25 @@ pub fn load(
     Ok((stack, warnings))
 }
 
-/// Returns everything that is wrong with a stack, and makes none: what an editor asks at every keystroke.
-/// Where several environments could be meant and none is asked for, the first is. What the files were read
-/// as stays in `trees`.
+/// What is wrong with a stack in one environment, and which others there are to look at.
+#[derive(Debug)]
+pub struct Checked {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files, for showing places.
+    pub sources: Sources,
+    /// The environment; where several could be meant and none is asked for, the first.
+    pub environment: Name,
+    /// The others, unless one was asked for.
+    pub others: Vec<Name>,
+    /// Those that surely have what another one has, with that one.
+    pub alike: Vec<(Name, Name)>,
+    /// The stack, for whoever asks its policies; `None` where it has none, or problems.
+    pub stack: Option<Box<Stack>>,
+}
+
+/// Returns everything that is wrong with a stack in one environment: what an editor asks at every keystroke.
+/// The stack is made for its policies only. What the files were read as stays in `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
@@ -135,20 +153,39 @@ pub fn check(
     request: &Request,
     read: ReadFile<'_>,
     trees: &Trees,
-) -> (Vec<Diagnostic>, Sources) {
-    let diagnostics = match parse(registry, &mut sources, request, read, Some(trees)) {
-        Ok(mut files) => {
-            let declared = environments(files.units.first().map_or(&[], Vec::as_slice));
-            let chosen = environment(&declared, files.environment.as_ref(), &Problems::default());
-            if chosen.environment.name.is_empty() {
-                files.environment = declared.into_keys().next();
-            }
-            let problems = resolve(registry, &mut sources, files, request, read).problems;
-            finished(&registry, &sources, problems.into_diagnostics())
-        }
-        Err(diagnostics) => diagnostics,
+) -> Checked {
+    let mut checked = Checked {
+        diagnostics: Vec::new(),
+        sources: Sources::default(),
+        environment: Name::default(),
+        others: Vec::new(),
+        alike: Vec::new(),
+        stack: None,
     };
-    (diagnostics, sources)
+    let mut files = match parse(registry, &mut sources, request, read, Some(trees)) {
+        Ok(files) => files,
+        Err(diagnostics) => return Checked { diagnostics, sources, ..checked },
+    };
+    let declared = environments(files.units.first().map_or(&[], Vec::as_slice));
+    let chosen = environment(&declared, files.environment.as_ref(), &Problems::default()).environment.name;
+    let chosen =
+        if chosen.is_empty() { declared.keys().next().cloned().unwrap_or_default() } else { chosen };
+    if files.environment.is_none() {
+        (checked.others, checked.alike) = everywhere::others(&declared, &sources, &chosen);
+    }
+    checked.environment.clone_from(&chosen);
+    files.environment = Some(chosen);
+    let outcome = resolve(registry, &mut sources, &mut files, request, read);
+    let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
+        outcome.problems.into_diagnostics()
+    } else {
+        let (stack, found) = stack(outcome, sources.clone());
+        checked.stack = Some(Box::new(stack));
+        found
+    };
+    checked.diagnostics = finished(&registry, &sources, found);
+    checked.sources = sources;
+    checked
 }
 
 /// Puts the values of the environment's `set` in their places.
@@ -167,7 +204,7 @@ fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Repl
 fn resolve(
     registry: Registry,
     sources: &mut Sources,
-    mut files: Parsed,
+    files: &mut Parsed,
     request: &Request,
     read: ReadFile<'_>,
 ) -> Outcome {
@@ -176,8 +213,8 @@ fn resolve(
         files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
     }
     let problems = Problems::default();
-    let replaced = replace(&registry, &mut files, &problems);
-    let outcome = outcome(registry, sources, &files, request, read, (problems, replaced));
+    let replaced = replace(&registry, files, &problems);
+    let outcome = outcome(registry, sources, files, request, read, (problems, replaced));
     if !outcome.problems.any_error() {
         for unit in &files.units {
             for problem in unused::unused(&registry, unit) {
@@ -387,7 +424,7 @@ pub(super) fn document(
         ]),
     };
     let parsed = match trees {
-        Some(trees) => trees.document(id, source, parse),
+        Some(trees) => trees.document(id, source, &is_kind, parse),
         None => parse(),
     };
     parsed.map(|mut document| {

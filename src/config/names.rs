@@ -139,7 +139,10 @@ impl<'d> Resolver<'d> {
         path: &[Name],
         span: Span,
     ) {
-        let place = path.first().map_or(span, |name| self.part_within(span, name));
+        // A key that is none stands behind the block's name.
+        let detail = problem.detail.as_deref().unwrap_or_default();
+        let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
+        let place = key.or(path.first()).map_or(span, |name| self.part_within(span, name));
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
             // "did you mean `$kind.near`?" carries the name that mends it.

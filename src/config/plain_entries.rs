@@ -71,6 +71,15 @@ fn plain<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'static str)> 
     }
 }
 
+/// Tells whether an entry is a plain one whose address only its value tells.
+pub(super) fn is_computed(entry: &Entry) -> bool {
+    let inner = entry.value.entries().and_then(|entries| match entries {
+        [inner] if entry.key_span == inner.value.span => inner.value.scalar(),
+        _ => None,
+    });
+    inner.is_some_and(|scalar| scalar.text.contains('$'))
+}
+
 impl<'d> Resolver<'d> {
     /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
     pub(super) fn by_value(&self, child: &Pending<'d>) -> Option<Address> {

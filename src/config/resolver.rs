@@ -362,6 +362,14 @@ impl<'d> Resolver<'d> {
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
         }
+        let declared = [
+            ("vars", self.scope.vars.contains_key(root)),
+            ("locals", self.scope.locals.contains_key(root)),
+        ];
+        if let Some((of, _)) = declared.into_iter().find(|(_, is_declared)| *is_declared) {
+            let help = format!("did you mean `${of}.{written}`? For the text itself, write `$${written}`");
+            return problem.help(help);
+        }
         if let Some(help) = habits::reference(root) {
             return problem.help(format!("{help}; for the text itself, write `$${written}`"));
         }

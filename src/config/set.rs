@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
 use super::index::{Block, State};
+use super::plain_entries::{is_computed, write_out};
 use super::problems::Problems;
 use super::resolver::Resolver;
 use crate::model::address::{Address, Name};
@@ -66,6 +67,10 @@ pub(super) fn replace(
             }
             Err(problem) => problems.push(*problem),
         }
+    }
+    // A list that came in has entries of its own.
+    for document in documents {
+        write_out(document, registry);
     }
     replaced
 }
@@ -142,7 +147,13 @@ fn walk<'d>(
             NodeValue::Mapping(entries) => entries.as_mut_slice(),
             _ => &mut [],
         };
-        let Some(at) = entries.iter().position(|entry| entry.key == *step) else {
+        let at = entries.iter().position(|entry| entry.key == *step);
+        let by_value = entries.iter().any(is_computed);
+        if by_value && at.is_none_or(|at| entries.get(at).is_some_and(is_computed)) {
+            // A plain entry of a list is called by its value, which is not known yet.
+            return Ok(Target::Later);
+        }
+        let Some(at) = at else {
             // What is no key of the block may be one of its instances.
             let keyed = entries.iter().any(|entry| entry.key == "for_each");
             if keyed && n + 1 < rest.len() {

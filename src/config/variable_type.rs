@@ -109,7 +109,9 @@ impl VariableType {
                         .wrong("a quoted text")
                         .help(format!("write {text} without quotes"))
                         .fix(text.to_string()),
-                    Err(_) => self.wrong("a quoted text"),
+                    Err(_) => self
+                        .wrong(&format!("the text `{}`", scalar::shown(text)))
+                        .help(format!("write {}, or another `type`", self.name())),
                 })
             }
             Self::Boolean => scalar::typed(scalar, &crate::model::schema::Type::Boolean),

@@ -372,12 +372,7 @@ impl<'d> Resolver<'d> {
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
         let program = source.map(|source| self.program(source));
         let (Some(Ok(program)), Some(source)) = (program, source) else {
-            self.problems.push(
-                Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-                    .at(check.span, "")
-                    .detail("`check` is an expression over `self`.")
-                    .help("write, for example, `check: \"${self >= 1}\"`"),
-            );
+            self.problems.push(no_condition(check.span, None));
             return Some(value);
         };
         let mut scope = Scope::default();
@@ -388,7 +383,10 @@ impl<'d> Resolver<'d> {
             Ok(Value::Bool(verdict)) => Some(verdict),
             // A check over a secret gives a secret; only its truth is used here.
             Ok(Value::Secret(secret)) => secret.expose().map(|text| text == "true"),
-            Ok(_) => None,
+            Ok(other) => {
+                self.problems.push(no_condition(check.span, Some(&other)));
+                return Some(value);
+            }
             Err(error) => {
                 self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
                 return None;
@@ -472,4 +470,16 @@ fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
 /// Returns the variable of the process environment that gives a variable its value.
 fn variable(name: &str) -> String {
     format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// Says that a `check` is none; where it has a value, which that is.
+fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
+    let detail = match gives {
+        Some(value) => format!("`check` gives true or false, and this one gives {}.", value.type_name()),
+        None => "`check` is an expression over `self`.".to_owned(),
+    };
+    Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+        .at(span, "")
+        .detail(detail)
+        .help("write, for example, `check: \"${self >= 1}\"`")
 }

@@ -103,6 +103,20 @@ pub(super) fn kdl_quoted(text: &str) -> String {
     escaped(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
 }
 
+/// Returns a number as both syntaxes write it, where that can be done.
+pub(super) fn number(text: &str) -> String {
+    if !text.contains(|c: char| c.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let zero = if digits.starts_with('.') { "0" } else { "" };
+    let number = format!("{sign}{zero}{}", digits.trim_end_matches('.').replace('_', ""));
+    if is_number(&number) { number } else { text.to_owned() }
+}
+
 /// Tells whether both syntaxes write a number this way.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -125,6 +139,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_number_as_both_syntaxes_write_it() {
+        for (text, wanted) in [
+            ("+3", "3"),
+            ("-.5", "-0.5"),
+            ("5.", "5"),
+            ("1_000", "1000"),
+            ("016", "016"),
+            ("x", "x"),
+            (".", "."),
+        ] {
+            assert_eq!(number(text), wanted);
+        }
+    }
+
     use crate::config::document::NodeValue;
     use crate::config::syntax::parse;
     use crate::model::source::{Source, SourceId};

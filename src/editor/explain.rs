@@ -17,8 +17,9 @@ pub use self::function::FunctionPage;
 pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
 pub use self::plan_code::PlanCodePage;
 pub use self::word::WordPage;
+use crate::config::language::{MAP, find};
 use crate::model::diagnostic::nearest;
-use crate::model::schema::{Attribute, Kind, Registry};
+use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What is known of one subject.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,7 +49,7 @@ pub struct Unknown {
 }
 
 /// Returns what is known of a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
-/// `lifecycle.protect`, `cidr_subnet`, `data_loss`.
+/// `lifecycle.protect`, `environments.set`, `cidr_subnet`, `data_loss`.
 ///
 /// # Errors
 /// When nothing has this name.
@@ -61,21 +62,32 @@ pub fn explain(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
     let rest: Vec<&str> = steps.collect();
     match registry.kind(first) {
         Some(kind) => within(registry, kind, &rest),
-        None => other(subject).ok_or_else(|| unknown(registry, subject, first)),
+        None => other(registry, subject).ok_or_else(|| unknown(registry, subject, first)),
     }
 }
 
-/// Returns what is known of a word, a function or a code of plans, in this order.
-fn other(subject: &str) -> Option<Page> {
+/// Returns what is known of a word, a function, a code of plans, or a word that stands in others only, in this
+/// order.
+fn other(registry: &Registry, subject: &str) -> Option<Page> {
     let bare = subject.trim_start_matches('$');
     let word = word::page(bare).map(Page::Word);
     let function = || function::page(bare).map(Page::Function);
-    word.or_else(function).or_else(|| plan_code::page(&bare.to_ascii_lowercase()).map(Page::PlanCode))
+    let code = || plan_code::page(&bare.to_ascii_lowercase()).map(Page::PlanCode);
+    // What an attribute is called, too, may be meant as either.
+    let is_attribute = registry.kinds.iter().any(|kind| kind.attribute(bare).is_some());
+    let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(Page::Word);
+    word.or_else(function).or_else(code).or_else(inner)
 }
 
 fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
     let Some((step, rest)) = steps.split_first() else { return Ok(Page::Kind(kind::page(registry, kind))) };
     if let Some(attribute) = kind.attribute(step).or_else(|| on_the_wire(kind, step)) {
+        // The word of open maps besides their keys.
+        if let (Type::Map(_), [word]) = (attribute.ty, rest)
+            && let Some(page) = find(MAP, word).and_then(|word| word::page(word.name))
+        {
+            return Ok(Page::Word(page));
+        }
         return kind::attribute(kind, attribute, rest)
             .map(Page::Attribute)
             .ok_or_else(|| no_part(kind, attribute, rest));
@@ -143,17 +155,15 @@ fn unknown(registry: &Registry, subject: &str, first: &str) -> Unknown {
         return Unknown { message, help: format!("Did you mean {near}?") };
     }
     // An attribute without its kind.
-    let of: Vec<String> = registry
-        .kinds
-        .iter()
-        .filter(|kind| kind.attribute(first).is_some())
-        .map(|kind| format!("{}.{first}", kind.name))
-        .collect();
+    let kinds = registry.kinds.iter().filter(|kind| kind.attribute(first).is_some());
+    let inner = word::inner().into_iter().map(|(way, _)| way);
+    let inner = inner.filter(|way| way.rsplit('.').next() == Some(first));
+    let of: Vec<String> = kinds.map(|kind| format!("{}.{first}", kind.name)).chain(inner).collect();
     let help = if of.is_empty() {
         "Name a kind, KIND.ATTRIBUTE, a word of the language or a code; stead explain lists them."
             .to_owned()
     } else {
-        format!("Name its kind: {}.", of.join(", "))
+        format!("Say where it stands: {}.", of.join(", "))
     };
     Unknown { message, help }
 }
@@ -169,6 +179,12 @@ pub struct Index {
     pub functions: Vec<(&'static str, &'static str)>,
     /// Codes of diagnostics, each with a sentence.
     pub codes: Vec<(&'static str, &'static str)>,
+}
+
+/// Returns every word that stands in another one, with its way and a sentence.
+#[must_use]
+pub fn inner_words() -> Vec<(String, &'static str)> {
+    word::inner()
 }
 
 /// Returns everything that can be asked for by one word.

@@ -20,6 +20,7 @@ use super::shared;
 #[cfg(feature = "s3")]
 use super::shared::SharedStore;
 use super::store::{Store, StoreError};
+use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
 
 /// What opening a ledger for writing needs to know, wherever it is.
@@ -153,6 +154,41 @@ impl<K: Clock> AnyStore<K> {
             _ => Err(unknown()),
         }
     }
+}
+
+/// Lists the ledgers that are kept in the same shared place as one, that one included: stack and environment. A
+/// directory is listed by whoever knows what it is shared for; a state server cannot say what it has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub async fn beside(
+    place: &Place,
+    (stack, environment): (&str, &str),
+) -> Result<Vec<(String, String)>, StoreError> {
+    let names: Vec<String> = match place {
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            let shelf = postgres_shelf(address, stack, environment)?;
+            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
+            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+        }
+        _ => Vec::new(),
+    };
+    let pair = |name: &String| {
+        let (stack, environment) = name.split_once('/')?;
+        let legal = is_legal_segment(stack) && is_legal_segment(environment);
+        legal.then(|| (stack.to_owned(), environment.to_owned()))
+    };
+    Ok(names.iter().filter_map(pair).collect())
+}
+
+#[cfg(any(feature = "postgres", feature = "s3"))]
+fn unlisted(place: &Place, error: &super::shelf::ShelfError) -> StoreError {
+    StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
 }
 
 /// Whose ledger, and how a lease of it is judged.

@@ -59,6 +59,17 @@ impl PostgresShelf {
         })
     }
 
+    /// Lists the ledgers that are kept beside this one, itself included, as `stack/environment`: one statement.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+        let action = "list the ledgers";
+        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], LARGE).await;
+        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| column(row, "ledger", action)).collect()
+    }
+
     fn ledger(&self) -> Param<'_> {
         (&self.ledger, Type::TEXT)
     }

@@ -119,6 +119,30 @@ impl S3Shelf {
         Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
     }
 
+    /// Lists the ledgers that are kept below the same prefix, this one included, as `stack/environment`: one
+    /// request, and one for each stack.
+    ///
+    /// # Errors
+    /// When the bucket cannot be listed.
+    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+        let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
+        let above = own.get(2).copied().unwrap_or_default();
+        let mut found = Vec::new();
+        for stack in self.folders(&Path::from(above)).await? {
+            let environments = self.folders(&stack).await?;
+            let name = |path: &Path| path.filename().map(str::to_owned);
+            let names =
+                environments.iter().filter_map(|one| Some(format!("{}/{}", name(&stack)?, name(one)?)));
+            found.extend(names);
+        }
+        Ok(found)
+    }
+
+    async fn folders(&self, path: &Path) -> Result<Vec<Path>, ShelfError> {
+        let listed = self.bucket.patient.list_with_delimiter(Some(path)).await;
+        Ok(listed.map_err(|error| failed("list the ledgers", &error))?.common_prefixes)
+    }
+
     fn path(&self, name: &str) -> Path {
         Path::from(format!("{}{name}", self.root))
     }

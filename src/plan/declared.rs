@@ -253,7 +253,7 @@ pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
 /// Adds what stands in the way of moves.
 pub(super) fn block(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     for Impossible { address, text, help, span } in &survey.declared.impossible {
-        blocks.at("moved", address, *span, text.clone(), help.clone());
+        blocks.at("moved", address, *span, text.clone(), survey.spoken(*span, help));
     }
 }
 

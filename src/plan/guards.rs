@@ -21,7 +21,7 @@ const SHARE: usize = 30;
 pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
-            protected(subject, verdict, blocks);
+            protected(survey, subject, verdict, blocks);
             provisional(subject, blocks);
             holds_data(survey, subject, verdict, blocks);
         }
@@ -39,7 +39,12 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
     }
 }
 
-fn protected(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+fn protected(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
     if !subject.is_protected() {
         return;
     }
@@ -53,7 +58,7 @@ fn protected(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'
          apply, and then remove it."
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
-    blocks.about("protected", subject, span, text, help.to_owned());
+    blocks.about("protected", subject, span, text, survey.spoken(span, help));
 }
 
 fn provisional(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {

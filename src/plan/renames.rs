@@ -26,10 +26,11 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
     let told = found.into_iter().take(MOST).map(|(from, to)| {
         let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
         let span = block.and_then(|subject| subject.block).map(|block| block.span);
+        let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
         Note {
             code: NoteCode::Rename,
             text: format!("the deletion of {from} and the creation of {to} look like a rename"),
-            help: format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`"),
+            help: survey.spoken(span, &help),
             source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
         }
     });

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::declared::Declared;
 use super::make::Inputs;
 use super::names::Names;
+use crate::config::corrections;
 use crate::config::stack::Resource;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::resolve;
@@ -89,6 +90,16 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
+    /// Returns a help with what is to be written in the syntax of the file that it is about, else of the stack's
+    /// first.
+    pub fn spoken(&self, about: Option<Span>, help: &str) -> String {
+        let sources = &self.inputs.stack.sources;
+        let source = about.and_then(|span| sources.get(span.source));
+        let source = source.or_else(|| sources.iter().next().map(|(_, source)| source));
+        let file = source.map(|source| source.path.as_str()).unwrap_or_default();
+        corrections::spoken(&self.inputs.registry, file, help)
+    }
+
     /// Joins the inputs.
     pub fn new(inputs: Inputs<'a>, declared: &'a Declared<'a>) -> Self {
         let (mut subjects, strangers) = join(&inputs);

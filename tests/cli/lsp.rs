@@ -134,6 +134,37 @@ fn a_session() {
 }
 
 #[test]
+fn a_large_stack_is_looked_at_in_every_environment() {
+    let mut text = "stead: 1\nstack: shop\nvars: { gb: { type: int, default: 10 } }\nenvironments: { a: {}, b: { vars: { gb: 0 } } }\nvolume:\n  one: { size: $vars.gb }\n".to_owned();
+    text.extend((0..12_000).map(|n| format!("  v-{n}: {{ size: {} }}\n", n % 90 + 10)));
+    let case = Case::new().file("stead.yaml", text.as_str());
+    let mut editor = Editor::start(&case);
+    editor.ask("initialize", &json!({ "capabilities": {} }));
+    let uri = format!("file://{}", case.path("stead.yaml").display());
+    let open = json!({ "uri": uri, "languageId": "yaml", "version": 1, "text": text });
+    editor.tell("textDocument/didOpen", &json!({ "textDocument": open }));
+    // The chosen environment is told at once, the others without being asked for.
+    assert_eq!(editor.diagnostics(), json!([]));
+    let problems = editor.diagnostics();
+    assert!(problems[0]["message"].as_str().unwrap().contains("In the environment b: "), "{problems}");
+}
+
+#[test]
+fn what_a_policy_denies_is_told_as_validate_does() {
+    let text = "stead: 1\nstack: shop\nenvironments: { a: { default: true }, b: {} }\nvolume: { big: { size: 900 } }\npolicy:\n  small: { on: volume, deny: \"${self.size > 500}\", message: Volumes are small here. }\n";
+    let case = Case::new().file("stead.yaml", text);
+    case.fails(1, "validate").says(&["Volumes are small here."]);
+    let mut editor = Editor::start(&case);
+    editor.ask("initialize", &json!({ "capabilities": {} }));
+    let uri = format!("file://{}", case.path("stead.yaml").display());
+    let open = json!({ "uri": uri, "languageId": "yaml", "version": 1, "text": text });
+    editor.tell("textDocument/didOpen", &json!({ "textDocument": open }));
+    let problems = editor.diagnostics();
+    let told = problems[0]["message"].as_str().unwrap();
+    assert!(told.contains("Volumes are small here.") && !told.contains("In the environment"), "{problems}");
+}
+
+#[test]
 fn an_editor_that_vanishes_ends_it() {
     let mut editor = Editor::start(&Case::new());
     editor.ask("initialize", &json!({}));

@@ -60,6 +60,81 @@ fn a_resource_gets_another_name_and_keeps_its_object() {
 }
 
 #[test]
+fn one_instance_gets_another_key_or_a_block_of_its_own() {
+    let yaml = "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\nvm:\n  web:\n    for_each: [a, b, c] # three\n    template: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.main\n    user_data: \"key ${each.key}\"\nvolume: { data: { size: 20, vm: $vm.web.a } }\n";
+    let kdl = "stead 1\nstack story\nvpc main cidr=\"10.1.0.0/16\"\nvm web template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.main user_data=\"key ${each.key}\" {\n  for_each a b c\n}\nvolume data size=20 vm=$vm.web.a\n";
+    for (name, text, moved, removed) in [
+        ("stead.yaml", yaml, "- from: vm.web.a\n    to: vm.api", "- from: vm.web.c"),
+        ("stead.kdl", kdl, "moved from=vm.web.a to=vm.api", "removed from=vm.web.c action=forget"),
+    ] {
+        let case = Case::new().file(name, text).emulator();
+        case.ok("apply --yes");
+        case.fails(64, "mv vm.web.a vpc.a --yes").says(&["vm.web.a is a vm, and cannot become a vpc"]);
+        case.fails(64, "mv vm.web.a vm.web.b --yes").says(&["vm.web.b is declared already"]);
+        let shown = case.ok("mv vm.web.a vm.api --yes");
+        for part in ["$vm.api", "name", "web-a", "key a"] {
+            shown.says(&[part]);
+        }
+        let before = case.cloud().last();
+        case.ok("plan").says(&["was vm.web.a", "0 create", "0 delete", "1 move"]);
+        case.ok("apply --yes");
+        assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "only the ledger moves");
+        no_changes(&case);
+        case.ok("rm vm.web.c --keep --yes");
+        case.ok("apply --yes").says(&["forget"]);
+        case.fails(64, "rm vm.web.b --keep --yes")
+            .says(&["the only instance of vm.web", "stead rm vm.web"]);
+        case.ok("mv vm.web.b vm.web.z --yes");
+        case.ok("plan").says(&["vm.web.z", "was vm.web.b", "0 create"]);
+        let text = fs::read_to_string(case.path(name)).unwrap();
+        assert!(text.contains(moved) && text.contains(removed), "{text}");
+        assert!(text.contains("for_each z\n") || text.contains("for_each: [z] # three\n"), "{text}");
+    }
+    let case = Case::new().file(
+        "stead.kdl",
+        kdl.replace("for_each a b c", "for_each $vars.nodes")
+            + "vars { nodes type=\"set(string)\" { default a b } }\n",
+    );
+    case.fails(64, "mv vm.web.a vm.api --yes").says(&[
+        "the key of vm.web.a comes from `$vars.nodes` at stead.kdl:5:12",
+        "`moved from=vm.web.a to=vm.api`",
+    ]);
+    case.fails(64, "rm vm.web.a --keep --yes").says(&["`removed from=vm.web.a action=forget`"]);
+    case.fails(64, "mv vars.nodes vars.keys --yes").says(&["is no resource", "stead lsp"]);
+}
+
+#[test]
+fn a_child_is_taken_over_into_the_block_of_its_parent() {
+    for (name, text, gone, wanted) in [
+        (
+            "stead.yaml",
+            "stead: 1\nstack: story\napp:\n  web: # serves\n    type: web\n    repo: acme/shop\n    branch: main\n    domains: { one: { domain: a.example.com }, two: { domain: b.example.com } }\n",
+            "removed:\n  - from: app.web.domains.two\n    action: forget\n",
+            "domains: { one: { domain: a.example.com }, two: { domain: b.example.com } }",
+        ),
+        (
+            "stead.kdl",
+            "stead 1\nstack story\napp web type=web repo=\"acme/shop\" branch=main {\n  domains {\n    one domain=a.example.com\n    two domain=b.example.com\n  }\n}\n",
+            "removed from=app.web.domains.two action=forget\n",
+            "    one domain=a.example.com\n    two domain=b.example.com\n",
+        ),
+    ] {
+        let case = Case::new().file(name, text).emulator();
+        case.ok("apply --yes");
+        case.ok("rm app.web.domains.two --keep --yes");
+        case.ok("apply --yes").says(&["forget"]);
+        case.edit(name, gone, "");
+        case.fails(64, "import app.wep.domains.two b.example.com --yes").says(&["neither is app.wep"]);
+        case.fails(1, "import app.web.domains.two c.example.com --yes").says(&["there is no app_domain"]);
+        case.fails(1, "import app.web.domains.three a.example.com --yes").says(&["belongs to"]);
+        case.ok("import app.web.domains.two b.example.com --yes").says(&["1 object taken over"]);
+        let text = fs::read_to_string(case.path(name)).unwrap();
+        assert!(text.contains(wanted), "{text}");
+        no_changes(&case);
+    }
+}
+
+#[test]
 fn what_looks_like_a_rename_is_told() {
     let case = applied();
     case.edit("stead.yaml", "  spare:", "  scratch:");

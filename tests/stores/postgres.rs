@@ -332,3 +332,16 @@ async fn a_standby_and_strangers_are_told_apart() {
     assert!(bad.to_string().contains("sslmode=verify-full") && !bad.to_string().contains("hunter2"));
     assert!(is_conflict(&shelf(&address).put_lease(&lease(1), Some(&Mark("x".to_owned()))).await));
 }
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+async fn the_ledgers_of_a_database_are_listed() {
+    let server = Database::shared();
+    let address = server.database("listed");
+    assert_eq!(shelf(&address).ledgers().await.unwrap(), Vec::<String>::new(), "no table is there");
+    for (stack, environment) in [("shop", "prod"), ("blog", "test")] {
+        let shelf = PostgresShelf::new(&address, stack, environment).unwrap();
+        shelf.put_lease(&lease(1), None).await.unwrap();
+    }
+    assert_eq!(shelf(&address).ledgers().await.unwrap(), ["blog/test", "shop/prod"]);
+}

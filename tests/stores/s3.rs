@@ -379,3 +379,21 @@ async fn settings_that_are_missing_or_unsafe_are_named() {
     let odd = S3Shelf::open("b", "", ("../shop", "prod"), variables("http://127.0.0.1:1")).await;
     assert!(matches!(odd, Err(StoreError::Shared { .. })));
 }
+
+#[tokio::test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
+async fn the_ledgers_of_a_bucket_are_listed() {
+    moto::bucket("listed");
+    assert_eq!(shelf(moto::address(), "listed").await.ledgers().await.unwrap(), Vec::<String>::new());
+    for (prefix, stack, environment) in [
+        ("ledgers", "shop", "prod"),
+        ("ledgers", "blog", "test"),
+        ("others", "x", "y"),
+        ("", "top", "prod"),
+    ] {
+        let variables = variables(moto::address());
+        let shelf = S3Shelf::open("listed", prefix, (stack, environment), variables).await.unwrap();
+        shelf.put_lease(&contract::lease(1), None).await.unwrap();
+    }
+    assert_eq!(shelf(moto::address(), "listed").await.ledgers().await.unwrap(), ["blog/test", "shop/prod"]);
+}

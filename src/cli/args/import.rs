@@ -8,10 +8,10 @@ use crate::model::address::{Address, Name};
 /// `import`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import --all --format kdl\n  stead import --all --project shop --observe\n  stead import --match-names"
+    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --format kdl\n  stead import --all --project shop --observe\n  stead import --match-names"
 )]
 pub struct Import {
-    /// The resource that an object becomes: its block is written, unless it is there
+    /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
     #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = super::address)]
     pub address: Option<Address>,
     /// The object's id, or its name where no other of the kind has it

@@ -7,13 +7,13 @@ use crate::model::address::Address;
 /// `mv`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv database.main.users.old database.main.users.new --yes"
+    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv vm.web.a vm.api\n  stead mv database.main.users.old database.main.users.new --yes"
 )]
 pub struct Mv {
-    /// The resource, or a whole block with `for_each`
+    /// The resource, one instance, or a whole block with `for_each`
     #[arg(value_parser = super::address)]
     pub from: Address,
-    /// Its new address: the same but for the name
+    /// Its new address: the same but for the name; of an instance, another key or a block of its own
     #[arg(value_parser = super::address)]
     pub to: Address,
     /// Do not ask
@@ -26,7 +26,7 @@ pub struct Mv {
 #[command(after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes")]
 #[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
 pub struct Rm {
-    /// The resource, or a whole block with `for_each`
+    /// The resource, one instance, or a whole block with `for_each`
     #[arg(value_parser = super::address)]
     pub address: Address,
     /// The object stays live; stead lets go of it

@@ -53,7 +53,9 @@ fn told(settings: &Settings, place: &Place) -> Vec<(String, String)> {
         }
         Wants::Subject => {
             let index = explain::index(&REGISTRY);
-            pairs(index.kinds.into_iter().chain(index.words).chain(index.functions).chain(index.codes))
+            let all = index.kinds.into_iter().chain(index.words).chain(index.functions).chain(index.codes);
+            let inner = explain::inner_words().into_iter();
+            pairs(all).into_iter().chain(inner.map(|(way, about)| (way, about.to_owned()))).collect()
         }
         Wants::Environment => environments(&named(settings, place)).into_iter().map(plain).collect(),
         Wants::Address => addresses(&named(settings, place), place).into_iter().map(plain).collect(),

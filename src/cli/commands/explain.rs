@@ -216,6 +216,10 @@ fn word_page(page: &mut Page, word: &WordPage) {
         heading(page, "words in it");
         pairs(page, &word.words);
     }
+    if !word.places.is_empty() {
+        let rows: Vec<_> = word.places.iter().map(|(way, text)| (way.as_str(), *text)).collect();
+        return pairs(page, &rows);
+    }
     heading(page, "example");
     snippet(page, &word.example, Role::Good);
 }

@@ -1,5 +1,7 @@
 //! `stead import`: takes over live objects, and writes their configuration.
 
+mod child;
+
 use std::collections::BTreeMap;
 
 use super::recover::look;
@@ -25,11 +27,14 @@ use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
-use crate::model::source::SourceId;
+use crate::model::source::{SourceId, Sources};
 use crate::plan::change::Bookkeeping;
 use crate::plan::make::{Inputs, Options};
-use crate::plan::takeover::{Accepted, Order, Refused, accept};
+use crate::plan::takeover::{Accepted, Order, Refused, accept, accept_child};
 use crate::report::{json, recovery as matches, takeover as page};
+
+/// Puts the entries of a child into the stack's files.
+type Write<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, Refused>;
 
 /// What the ledger is to remember.
 type Adoptions = Vec<(Address, Box<Entry>)>;
@@ -123,23 +128,28 @@ impl Importing<'_> {
         let why = |owner| everything::left_to_its_owner(&world.snapshot, owner);
         kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
         let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
-        let accepted = self.accept(args, &options, &world, &from)?;
-        self.settle(args, accepted, &world, true).await
+        let accepted = self.accept(args, &options, &world, &from, None)?;
+        self.settle(args, accepted, &world, (None, true)).await
     }
 
     /// Takes over one object, whose block is to be written.
     async fn one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
-        let kind = kind_at(&REGISTRY, address).filter(|_| address.segments().count() == 2);
+        let kind = kind_at(&REGISTRY, address);
+        let parent = kind.and_then(|kind| child::parent(self.begun, address, kind)).transpose()?;
+        let kind = kind.filter(|_| parent.is_some() || address.segments().count() == 2);
         let Some(kind) = kind else {
             return Err(Failure::new(
                 Exit::Usage,
                 format!("{address} is not declared, and cannot be added"),
             )
-            .help("An address is KIND.NAME. For a child or an instance, write its block first."));
+            .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
         let world =
             everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
-        let key = everything::object(&world.snapshot, kind, id)?;
+        let key = match &parent {
+            Some(parent) => child::object(&world.snapshot, kind, id, parent.owned(&self.ledger)?)?,
+            None => everything::object(&world.snapshot, kind, id)?,
+        };
         let owner = self.ledger.entries.iter().find(|(_, entry)| {
             entry.kind == key.kind && entry.current.as_ref().is_some_and(|owned| owned.id == key.id)
         });
@@ -162,16 +172,35 @@ impl Importing<'_> {
         let options = Options { foreign, ..self.session.looking() };
         // Who names an object by its id knows what it is.
         let from = Choice { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
-        let accepted = self.accept(args, &options, &world, &from)?;
-        self.settle(args, accepted, &world, false).await
+        let Some(parent) = parent else {
+            let accepted = self.accept(args, &options, &world, &from, None)?;
+            let edits = self.within(&accepted)?;
+            return self.settle(args, accepted, &world, (edits, false)).await;
+        };
+        let write = |entries: &[PrintedEntry]| parent.written(self.begun, address, entries);
+        let accepted = self.accept(
+            args,
+            &options,
+            &world,
+            &from,
+            Some(&|entries| {
+                let edits = write(entries).map_err(child::refused)?;
+                Ok(edits.sources())
+            }),
+        )?;
+        let entries = accepted.blocks.first().map(|block| block.entries.as_slice()).unwrap_or_default();
+        let edits = write(entries)?;
+        self.settle(args, accepted, &world, (Some(edits), false)).await
     }
 
+    /// Drafts what is taken over until its plan is empty: blocks of its own, or by `write` the block of a child.
     fn accept(
         &self,
         args: &Import,
         options: &Options,
         world: &World,
         from: &Choice<'_>,
+        write: Option<Write<'_>>,
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
         // What is written already is planned with the secrets that it has.
@@ -190,7 +219,11 @@ impl Importing<'_> {
             project: from.project,
             kept_out: from.kept_out,
         };
-        accept(&order).map_err(|refused| match refused {
+        let accepted = match write {
+            Some(write) => accept_child(&order, write),
+            None => accept(&order),
+        };
+        accepted.map_err(|refused| match refused {
             Refused::Rejected(rejected) => Failure::from(rejected),
             Refused::Blocked(why) => Failure::new(Exit::Failed, format!("nothing was taken over: {why}")),
         })
@@ -202,10 +235,9 @@ impl Importing<'_> {
         args: &Import,
         accepted: Accepted,
         world: &World,
-        all: bool,
+        (edits, all): (Option<Edits<'_>>, bool),
     ) -> Result<Exit, Failure> {
         let ui = &self.session.ui;
-        let edits = if all { None } else { self.within(&accepted)? };
         if ui.json {
             ui.out(&json::takeover(&accepted));
         } else {
@@ -239,7 +271,7 @@ impl Importing<'_> {
         };
         let pinned = reading::pinned(&self.connection.lock_file)?;
         books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
-        ui.say(&format!("{count} objects are managed now."));
+        ui.say(&managed(count));
         self.session.next("plan", "shows that nothing is left to do");
         Ok(Exit::Done)
     }
@@ -348,9 +380,17 @@ impl Importing<'_> {
         let count = recovery.found.len();
         let entries = recovery.found.into_iter().map(|found| (found.address, found.entry)).collect();
         self.record(entries, &world).await?;
-        ui.say(&format!("{count} objects are managed now."));
+        ui.say(&managed(count));
         self.session.next("plan", "shows what differs");
         Ok(exit)
+    }
+}
+
+fn managed(count: usize) -> String {
+    if count == 1 {
+        "1 object is managed now.".to_owned()
+    } else {
+        format!("{count} objects are managed now.")
     }
 }
 

@@ -20,6 +20,7 @@ use crate::config::text;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
+use crate::plan::offline;
 
 /// Most bytes of a message: a text, twice as long for its escapes.
 const MOST_BYTES: u64 = 2 * text::MAX_BYTES;
@@ -49,12 +50,12 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         ..Request::default()
     };
     let disk = Edge { trust, outside: settings.allow_outside };
-    let mut server = Server::new(REGISTRY, request);
+    let mut server = Server::new(REGISTRY, request).judged_by(offline::denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
         |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
     loop {
-        if server.is_behind() && !more(&input) {
+        while server.is_behind() && !more(&input) {
             send(&server.catch_up(&disk)).map_err(broken)?;
         }
         let Some(message) = read(&mut input).map_err(broken)? else { return Ok(Exit::Failed) };

@@ -1,5 +1,7 @@
 //! `stead mv`: another name for a resource: its block, what refers to it, and the `moved` entry.
 
+pub(super) mod instance;
+
 use std::collections::BTreeSet;
 
 use crate::cli::addresses;
@@ -9,13 +11,19 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::session::Session;
+use crate::config::corrections;
+use crate::config::declarations::kind_at;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::stack::{Resource, Stack};
+use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceId;
 
 /// The attribute that a block's own name stands for.
 const NAME: &str = "name";
+
+/// Most addresses that one message names.
+const MOST_TOLD: usize = 10;
 
 /// Gives a resource another name.
 ///
@@ -24,37 +32,57 @@ const NAME: &str = "name";
 pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Failure> {
     let begun = Project::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);
+    if let Some(one) = instance::of(&begun, from)? {
+        return instance::moved(session, &begun, &one, args).await;
+    }
     let block = block(&begun, from)?;
     if let Some((collection, attribute)) = listed(&begun.project.stack, from) {
-        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says")).help(format!(
-            "To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`."
-        )));
+        let help =
+            format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
+        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says"))
+            .help(spoken(&begun, block.file, &help)));
     }
-    fits(&begun.project.stack, from, to)?;
-    let redirect = Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())]);
-    let mut own = vec![Edit::Rename(Path::of(from.as_str()), to.last().into()), redirect.clone()];
+    fits(&begun, from, to, block.file)?;
+    let mut own = vec![Edit::Rename(Path::of(from.as_str()), to.last().into())];
+    own.push(redirect(from, to));
     if let Some(name) = block.name {
         own.push(Edit::Set(Path::of(to.as_str()).key(NAME), Literal::text(name)));
     }
+    made(session, &begun, (block.file, own), args).await
+}
+
+/// Returns the edit by which every reference leads to the new address.
+fn redirect(from: &Address, to: &Address) -> Edit {
+    Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])
+}
+
+/// Returns the entry by which an object gets another address.
+fn moved(from: &Address, to: &Address) -> Edit {
     let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
-    own.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
-    let mut edits = Edits::new(&begun);
+    Edit::Append(Path::of("moved"), Literal::map(entry))
+}
+
+/// Makes the edits of one file, lets all others refer to the new address, and writes the `moved` entries.
+async fn made(
+    session: &Session,
+    begun: &Begun,
+    (own, mut edits_there): (SourceId, Vec<Edit>),
+    args: &Mv,
+) -> Result<Exit, Failure> {
+    let (from, to) = (&args.from, &args.to);
+    let redirect = redirect(from, to);
+    edits_there.push(moved(from, to));
+    let mut edits = Edits::new(begun);
     for (file, _) in begun.files.iter() {
-        let own = own.as_slice();
-        edits.make(file, if file == block.file { own } else { std::slice::from_ref(&redirect) })?;
+        let edits_here = if file == own { edits_there.as_slice() } else { std::slice::from_ref(&redirect) };
+        edits.make(file, edits_here)?;
     }
     let (before, after) = (&begun.project.stack, edits.read()?);
-    let carried = carried(before, &after, from, to);
-    let (count, kept) = (before.resources.len(), after.resources.len());
-    if count != kept || carried.is_none() {
-        return Err(Failure::new(Exit::Failed, format!("{count} resources would become {kept} others"))
-            .help("Nothing was written. Rename it by hand, and write the `moved` entry."));
-    }
-    let carried = carried.unwrap_or_default().into_iter().map(|(from, to)| {
-        let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
-        Edit::Append(Path::of("moved"), Literal::map(entry))
-    });
-    edits.make(block.file, &carried.collect::<Vec<_>>())?;
+    let Some(carried) = carried(before, &after, from, to) else {
+        return Err(lost(before, &after, from, to));
+    };
+    let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved(from, to)).collect();
+    edits.make(own, &carried)?;
     if !edits.settle(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
@@ -62,14 +90,46 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
-/// `None` when something would be lost.
-fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Option<Vec<(Address, Address)>> {
-    let moved = |address: &Address| match address.as_str().strip_prefix(from.as_str()) {
+/// Says which resources there would no longer be, or which new ones.
+fn lost(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Failure {
+    let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, from, to)).collect();
+    let now: BTreeSet<Address> = after.resources.keys().cloned().collect();
+    let told = |what: &str, some: Vec<&Address>| {
+        let names: Vec<&str> = some.iter().take(MOST_TOLD).map(|one| one.as_str()).collect();
+        let more = if some.len() > MOST_TOLD { ", …" } else { "" };
+        (!names.is_empty()).then(|| format!("{what}: {}{more}.", names.join(", ")))
+    };
+    let gone = told("There would no longer be", moved.difference(&now).collect());
+    let new = told("There would be in addition", now.difference(&moved).collect());
+    let failure = Failure::new(Exit::Failed, format!("other resources than {from} would change"));
+    let told = gone.into_iter().chain(new).fold(failure, Failure::help);
+    told.help(
+        "Nothing was written. Change what goes through it first, or do it by hand with a `moved` entry.",
+    )
+}
+
+/// Returns where an address goes when another one moves.
+fn carried_to(address: &Address, from: &Address, to: &Address) -> Address {
+    match address.as_str().strip_prefix(from.as_str()) {
         Some("") => to.clone(),
         Some(rest) if rest.starts_with('.') => to.join(&rest[1..]),
         _ => address.clone(),
-    };
+    }
+}
+
+/// Returns a help as the syntax of a file has it.
+pub(super) fn spoken(begun: &Begun, file: SourceId, help: &str) -> String {
+    let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
+    corrections::spoken(&REGISTRY, path, help)
+}
+
+/// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
+/// `None` when something would be lost.
+fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Option<Vec<(Address, Address)>> {
+    if before.resources.len() != after.resources.len() {
+        return None;
+    }
+    let moved = |address: &Address| carried_to(address, from, to);
     let known: BTreeSet<Address> = before.resources.keys().map(&moved).collect();
     let mut new: Vec<&Resource> =
         after.resources.values().filter(|one| !known.contains(&one.address)).collect();
@@ -99,7 +159,7 @@ pub(super) struct Found {
 /// Finds the block of an address: of one resource, or of all instances.
 ///
 /// # Errors
-/// When there is none, or the address is an instance's.
+/// When there is none, or it stands in no file of this stack.
 pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> {
     let stack = &begun.project.stack;
     let resource = stack.resources.get(address).or_else(|| {
@@ -110,28 +170,32 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
         stack.resources.values().find(is_instance)
     });
     let Some(resource) = resource else {
+        if ["vars", "locals"].contains(&address.root()) {
+            let text = format!("{address} is no resource: it has no object, and needs no `moved` entry");
+            return Err(Failure::new(Exit::Usage, text)
+                .help("An editor renames it everywhere, with what callers give: stead lsp"));
+        }
         return Err(addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str)));
     };
-    if resource.key.is_some() && resource.address == *address {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("{address} is one instance of a block with `for_each`"),
-        )
-        .help("Change its key where `for_each` takes it from; the plan then tells the entry to write."));
-    }
-    if begun.files.get(resource.span.source).is_none() {
-        let place = stack.sources.place(resource.span).map(|place| place.file).unwrap_or_default();
-        let text = format!("{address} is declared in {place}, which is no file of this stack alone");
-        return Err(Failure::new(Exit::Usage, text).help(
-            "Change it there by hand, and write the `moved` or `removed` entry in a file of this stack.",
-        ));
-    }
+    in_a_file(begun, resource, address)?;
     let own = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);
     let name = own.map(|_| match resource.key {
         Some(_) => Name::new(format!("{}-${{each.key}}", address.last())),
         None => Name::new(address.last()),
     });
     Ok(Found { file: resource.span.source, name })
+}
+
+/// Refuses what is declared outside of the stack's own files.
+fn in_a_file(begun: &Begun, resource: &Resource, address: &Address) -> Result<(), Failure> {
+    if begun.files.get(resource.span.source).is_some() {
+        return Ok(());
+    }
+    let place =
+        begun.project.stack.sources.place(resource.span).map(|place| place.file).unwrap_or_default();
+    let text = format!("{address} is declared in {place}, which is no file of this stack alone");
+    Err(Failure::new(Exit::Usage, text)
+        .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
 
 /// Returns the collection and the attribute of a resource that is a plain entry of a list.
@@ -142,14 +206,32 @@ pub(super) fn listed(stack: &Stack, address: &Address) -> Option<(&'static str, 
     is_plain.then_some((collection, attribute))
 }
 
-fn fits(stack: &Stack, from: &Address, to: &Address) -> Result<(), Failure> {
-    let place = |address: &Address| address.as_str().rsplit_once('.').map(|(place, _)| place.to_owned());
-    if place(from) != place(to) {
-        let text = format!("{to} stands elsewhere than {from}: only a name can be changed");
-        return Err(Failure::new(Exit::Usage, text)
-            .help("Move the block by hand, and write `moved: [{ from: …, to: … }]`."));
+fn fits(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
+    if place(from) == place(to) { free(begun, to) } else { Err(elsewhere(begun, from, to, file)) }
+}
+
+/// Returns an address without its last part.
+fn place(address: &Address) -> Option<&str> {
+    address.as_str().rsplit_once('.').map(|(place, _)| place)
+}
+
+fn elsewhere(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Failure {
+    let kind = |address: &Address| kind_at(&REGISTRY, address).map(|kind| kind.name);
+    if let (Some(was), Some(wanted)) = (kind(from), kind(to))
+        && was != wanted
+    {
+        let text = format!("{from} is a {was}, and cannot become a {wanted}: only a name can be changed");
+        let help = "Write the new block, and let go of the old one: stead rm";
+        return Failure::new(Exit::Usage, text).help(format!("{help} {from}."));
     }
-    match stack.resources.keys().find(|known| known.is_within(to)) {
+    let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");
+    Failure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
+        .help(spoken(begun, file, &help))
+}
+
+/// Refuses an address that is taken.
+fn free(begun: &Begun, to: &Address) -> Result<(), Failure> {
+    match begun.project.stack.resources.keys().find(|known| known.is_within(to)) {
         Some(known) => Err(Failure::new(Exit::Usage, format!("{known} is declared already"))
             .help("Choose another name, or remove that block first.")),
         None => Ok(()),

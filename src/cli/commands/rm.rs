@@ -1,6 +1,6 @@
 //! `stead rm`: takes a block out, and says what becomes of its object.
 
-use super::mv::{block, listed};
+use super::mv::{block, instance, listed};
 use crate::cli::args::Rm;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
@@ -61,7 +61,13 @@ fn place(begun: &Begun, address: &Address, file: SourceId) -> Path {
 pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Failure> {
     let begun = Project::open_begun(&session.settings)?;
     let address = &args.address;
-    let file = block(&begun, address)?.file;
+    let action = if args.keep { "forget" } else { "delete" };
+    let (file, taken_out) = if let Some(one) = instance::of(&begun, address)? {
+        (one.file, one.without(&begun, action)?)
+    } else {
+        let file = block(&begun, address)?.file;
+        (file, Edit::Remove(place(&begun, address, file)))
+    };
     let places = references(&begun.project.stack, address);
     if !places.is_empty() {
         let failure = Failure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
@@ -69,10 +75,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
         return Err(told.help("Nothing was written. Take these references out first."));
     }
     let mut edits = Edits::new(&begun);
-    let action = if args.keep { "forget" } else { "delete" };
     let entry = [("from", Literal::text(address.as_str())), ("action", Literal::text(action))];
     let removed = Edit::Append(Path::of("removed"), Literal::map(entry));
-    edits.make(file, &[Edit::Remove(place(&begun, address, file)), removed])?;
+    edits.make(file, &[taken_out, removed])?;
     // What still refers to it is told as the problem that it would be.
     if let Err(problems) = edits.read() {
         session.ui.say(&format!("{address} stays, and nothing was written: without it there would be"));

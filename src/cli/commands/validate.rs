@@ -11,13 +11,17 @@ use crate::cli::reports;
 use crate::cli::rewriting::{self, Rewrite};
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
-use crate::config::codes;
+use crate::config::everywhere;
 use crate::config::load::{self, Rejected};
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
 use crate::plan::offline;
 use crate::report::json;
+
+/// Environments with their problems.
+type Others = Vec<(Name, Vec<Diagnostic>)>;
 
 /// Most rounds of fixes: mending one problem may show the next.
 const MOST_ROUNDS: usize = 100;
@@ -30,8 +34,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     if args.fix {
         fix(session, args).await?;
     }
-    let opened = session.open().and_then(|project| judged(session, project));
-    let opened = everywhere(session, opened);
+    let opened = whole(session, session.open());
     if let Some(found) = found(&opened) {
         reports::problems(session, &args.reports.wanted, found)?;
     }
@@ -68,78 +71,57 @@ fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)>
     }
 }
 
-/// Asks the policies that need nothing of the live world.
-fn judged(session: &Session, project: Project) -> Result<Project, Failure> {
-    let denials = offline::denials(&project.stack);
-    if denials.is_empty() {
-        return Ok(project);
-    }
-    // Warnings were told when the stack was read, but for the one document of JSON.
-    let warnings = project.warnings.into_iter().filter(|_| session.ui.json);
-    let diagnostics = warnings.chain(denials).collect();
-    Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
-}
-
-/// Adds what is wrong in the other environments: what one of them leaves out, another one has.
-fn everywhere(session: &Session, opened: Result<Project, Failure>) -> Result<Project, Failure> {
-    let own: &[Diagnostic] = match &opened {
-        Ok(project) => &project.warnings,
-        Err(Failure { rejected: Some(rejected), .. }) => &rejected.diagnostics,
+/// Adds what is wrong in the other environments, as what one of them leaves out another one has, and what the
+/// policies say that need nothing of the live world.
+fn whole(session: &Session, opened: Result<Project, Failure>) -> Result<Project, Failure> {
+    let (own, denials) = match &opened {
+        Ok(project) => (project.warnings.clone(), offline::denials(&project.stack)),
+        Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };
-    let found = elsewhere(session, own)?;
-    if found.is_empty() {
+    let (chosen, others) = elsewhere(session)?;
+    let found = everywhere::together(&chosen, own, &others);
+    let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
+    if denials.is_empty() && !found.iter().any(is_error) {
         return opened;
     }
+    let found = found.into_iter().chain(denials);
     match opened {
         Ok(project) => {
-            let warnings = project.warnings.into_iter().filter(|_| session.ui.json);
-            let diagnostics = warnings.chain(found).collect();
+            // Warnings were told when the stack was read, but for the one document of JSON.
+            let diagnostics = found.filter(|problem| session.ui.json || is_error(problem)).collect();
             Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
         }
         Err(mut failure) => {
             if let Some(rejected) = &mut failure.rejected {
-                rejected.diagnostics.extend(found);
+                rejected.diagnostics = found.collect();
             }
             Err(failure)
         }
     }
 }
 
-/// Returns the errors of the environments that are not chosen. A value that is given to a variable for one run
-/// may be missing there.
-fn elsewhere(session: &Session, own: &[Diagnostic]) -> Result<Vec<Diagnostic>, Failure> {
+/// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
+/// when that one is meant.
+fn elsewhere(session: &Session) -> Result<(Name, Others), Failure> {
     let settings = &session.settings;
-    if settings.env.is_some() {
-        return Ok(Vec::new());
+    if let Some(chosen) = &settings.env {
+        return Ok((chosen.clone(), Vec::new()));
     }
     let read = files::read_stack(&settings.dir)?;
     let below = project::below(&settings.dir, Trust::Full, settings.allow_outside);
-    let Some(peek) = load::peek(REGISTRY, &read.sources, &below) else { return Ok(Vec::new()) };
-    let mut found: Vec<Diagnostic> = Vec::new();
-    for environment in peek.environments.iter().filter(|name| **name != peek.default) {
+    let Some(peek) = load::peek(REGISTRY, &read.sources, &below) else { return Ok(Default::default()) };
+    let mut others = Vec::new();
+    for environment in peek.environments.into_iter().filter(|name| *name != peek.default) {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
         let problems = match Project::open(&settings) {
-            // What a policy says of another environment is said when that one is meant.
             Ok(_) => Vec::new(),
             Err(Failure { rejected: Some(rejected), .. }) => rejected.diagnostics,
             Err(failure) => return Err(failure),
         };
-        for mut problem in problems {
-            let known = |other: &Diagnostic| {
-                other.code == problem.code
-                    && other.span() == problem.span()
-                    && (problem.span().is_some() || other.summary == problem.summary)
-            };
-            let told = own.iter().chain(&found).any(known) || problem.code == codes::MISSING_VARIABLE;
-            if problem.severity == Severity::Error && !told {
-                let place = format!("In the environment {environment}: ");
-                let detail = problem.detail.take().unwrap_or_else(|| format!("{}.", problem.summary));
-                found.push(problem.detail(format!("{place}{detail}")));
-            }
-        }
+        others.push((environment, problems));
     }
-    Ok(found)
+    Ok((peek.default, others))
 }
 
 /// Tells the problems and how many there are, then what can be done about them.

@@ -6,7 +6,7 @@ use super::lines::{Lines, Patch};
 use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
 use super::references::{Renames, redirected};
 use super::refusals::{self, Refusal};
-use super::request::{Edit, File, Path, Step};
+use super::request::{Edit, File, Path, Step, is_list_of_texts};
 use super::yaml::is_computed;
 use crate::config::kdl::tree::{Block, Entry, Node, Tree, Value};
 use crate::config::syntax::span;
@@ -15,7 +15,7 @@ use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
 /// Top-level words whose nodes are the items of one list.
-const LISTS: [&str; 3] = ["moved", "import", "removed"];
+pub(super) const LISTS: [&str; 3] = ["moved", "import", "removed"];
 
 /// The longest line that a property is added to.
 const WIDEST: usize = 100;
@@ -370,7 +370,9 @@ impl<'t> Editor<'t> {
         }
         Ok(vec![match self.find(path)? {
             Site::Argument(node, entry)
-                if node.entries.len() == 2 && !self.file.is_list(&path.parent()) =>
+                if node.entries.len() == 2
+                    && !self.file.is_list(&path.parent())
+                    && !Self::stays_a_list(node, entry, path) =>
             {
                 // One value alone would be no list here.
                 let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, entry));
@@ -380,6 +382,13 @@ impl<'t> Editor<'t> {
             Site::Property(node, entry) | Site::Argument(node, entry) => self.without(node, entry),
             Site::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
         }])
+    }
+
+    /// Tells whether the argument that is left is still a list by itself.
+    fn stays_a_list(node: &Node, gone: &Entry, path: &Path) -> bool {
+        let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, gone));
+        let keys = path.parent().keys_from(0).unwrap_or_default();
+        matches!(kept.map(|kept| &kept.value), Some(Value::Text(text)) if is_list_of_texts(&keys, text))
     }
 
     /// Removes an argument or a property with the space before it.

@@ -1,10 +1,12 @@
 //! What a file says, without places: what an edit is judged by.
 
+use super::kdl::LISTS;
 use super::literal::Literal;
 use super::references::{Renames, redirected};
-use super::request::{Edit, Path, Step};
+use super::request::{Edit, Path, Step, is_list_of_texts};
 use crate::config::document::{Document, Entry, Form, Node, NodeValue};
 use crate::config::meaning_class::{Class, plain};
+use crate::config::words;
 use crate::model::address::Name;
 
 /// Tells whether one value alone is a list at a path.
@@ -52,9 +54,11 @@ impl Meaning {
     fn across_at(self, is_list: IsList<'_>, is_kind: IsKind<'_>, path: &mut Vec<Name>) -> Self {
         match self {
             Self::Word { text, .. } if text == "${[]}" => Self::Empty,
-            Self::Word { text, class, sole: true } => {
+            Self::Word { text, class, sole } => {
+                let is_list = sole && (is_list(path) || is_list_of_texts(path, &text));
+                let text = if class == Class::Number { words::number(&text).into() } else { text };
                 let word = Self::Word { text, class, sole: false };
-                if is_list(path) { Self::List(vec![word]) } else { word }
+                if is_list { Self::List(vec![word]) } else { word }
             }
             Self::Empty if matches!(path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
                 Self::Word { text: Name::new_static("true"), class: Class::Boolean, sole: false }
@@ -68,6 +72,10 @@ impl Meaning {
             Self::Map(entries) => {
                 let mut all = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
+                    // A list without entries, which only YAML can write.
+                    if path.is_empty() && LISTS.contains(&key.as_str()) && value == Self::Empty {
+                        continue;
+                    }
                     path.push(key.clone());
                     all.push((key, value.across_at(is_list, is_kind, path)));
                     path.pop();

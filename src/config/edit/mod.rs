@@ -5,6 +5,7 @@
 
 mod apply;
 mod entry;
+mod instance;
 mod kdl;
 mod lines;
 mod literal;
@@ -17,11 +18,12 @@ mod yaml;
 pub use apply::edit;
 pub(in crate::config) use apply::meaning;
 pub use entry::entry_at;
+pub use instance::{Instance, Key, instance};
 pub use literal::Literal;
 pub use refusals::Refusal;
 pub(in crate::config) use refusals::unsure;
-pub(in crate::config) use request::is_list;
 pub use request::{Edit, File, Path, Step};
+pub(in crate::config) use request::{is_list, is_list_of_texts};
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,11 @@ impl<'r> Renames<'r> {
         Self { pairs: pairs.iter().map(|(from, to)| (parts(from), parts(to))).collect() }
     }
 
+    /// Returns paths that an expression says otherwise: each leads to what is written there.
+    pub(super) fn said(pairs: &'r [(Vec<&'r str>, String)]) -> Self {
+        Self { pairs: pairs.iter().map(|(from, to)| (from.clone(), vec![to.as_str()])).collect() }
+    }
+
     /// Returns a dotted path's new text, if it moves.
     pub(super) fn path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();

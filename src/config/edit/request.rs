@@ -120,6 +120,14 @@ impl File<'_> {
     }
 }
 
+/// Tells whether one plain text alone is a list at a path of keys: KDL writes `for_each a` for one instance.
+/// What is computed may be any list.
+pub(in crate::config) fn is_list_of_texts(keys: &[Name], text: &str) -> bool {
+    let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return false };
+    let values = ["locals", "outputs", "vars", "environments"];
+    keys.len() > 2 && last == "for_each" && !values.contains(&first.as_str()) && !text.contains('$')
+}
+
 /// Tells whether the schema wants a list at a path of keys.
 pub(in crate::config) fn is_list(registry: &Registry, keys: &[Name]) -> bool {
     let [kind, _, rest @ ..] = keys else { return false };

@@ -1,8 +1,10 @@
 //! KDL v2 text → `Document`: tokens → nodes → the tree.
 //!
 //! `tokens` gives every word its place and mends the likeliest slips, `read` follows the grammar with
-//! a stack of its own (no recursion), `shape` says what a node means, `slips` words the messages.
+//! a stack of its own (no recursion), `shape` says what a node means, `slips` words the messages. `again` reads the one
+//! block in which a known text has changed.
 
+mod again;
 mod read;
 mod shape;
 mod slips;
@@ -10,4 +12,5 @@ mod text;
 mod tokens;
 pub(in crate::config) mod tree;
 
+pub(in crate::config) use again::again;
 pub use read::parse;

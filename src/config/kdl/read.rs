@@ -1,11 +1,13 @@
 //! The KDL v2 grammar over tokens, with a stack of its own: depth is bounded, recursion is not needed.
 
-use super::shape::{Block, Raw, Root};
+use super::shape::{Block, Raw, Root, Word};
 use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
 use crate::config::budget::Budget;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
-use crate::config::syntax::{MAX_DEPTH, MAX_PROBLEMS, duplicate, too_deep, too_many_values};
+use crate::config::syntax::{
+    MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate, too_deep, too_many_values,
+};
 use crate::config::unique::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -23,18 +25,25 @@ pub fn parse(
     source: &Source,
     is_kind: &dyn Fn(&str) -> bool,
 ) -> Result<Document, Vec<Diagnostic>> {
+    let root = words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
+    Ok(Document { source: id, syntax: Syntax::Kdl, root })
+}
+
+/// Returns the top-level words of a text.
+pub(super) fn words(
+    id: SourceId,
+    text: &str,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Word>, Vec<Diagnostic>> {
     let mut reader = Reader {
-        tokens: Tokens::new(id, &source.text),
+        tokens: Tokens::new(id, text),
         root: Root::new(is_kind),
         open: Vec::new(),
-        budget: Budget::new(source.text.len()),
+        budget: Budget::new(text.len()),
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
-    if ended.is_err() || !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(Document { source: id, syntax: Syntax::Kdl, root: reader.root.finish() })
+    if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.finish()) }
 }
 
 struct Reader<'a> {
@@ -113,6 +122,12 @@ impl Reader<'_> {
             None => Ok(None),
             Some(brace) => {
                 let at = self.tokens.span(brace, brace + 1);
+                // What stands behind it was taken for a part of it.
+                let is_behind = |problem: &Diagnostic| {
+                    problem.code == VALUE_AND_BLOCK
+                        && problem.span().is_some_and(|span| span.start > at.start)
+                };
+                self.tokens.problems.retain(|problem| !is_behind(problem));
                 Err(self.tokens.fatal(slips::unclosed_brace(at)))
             }
         }

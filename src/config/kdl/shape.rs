@@ -48,7 +48,7 @@ pub(super) struct Root<'a> {
 }
 
 /// One top-level word, and all nodes of it.
-struct Word {
+pub(super) struct Word {
     key: Name,
     key_span: Span,
     span: Span,
@@ -264,14 +264,24 @@ impl<'a> Root<'a> {
         self.word(Word { key: word.clone(), key_span: word_span, span, content }, problems);
     }
 
-    /// Returns the whole tree.
-    pub(super) fn finish(self) -> Vec<Entry> {
-        self.words.into_iter().map(Word::into_entry).collect()
+    /// Returns all words.
+    pub(super) fn finish(self) -> Vec<Word> {
+        self.words
     }
 }
 
 impl Word {
-    fn into_entry(self) -> Entry {
+    /// Tells what its nodes add up to: blocks by name, or one value; `None` is items.
+    pub(super) fn names_blocks(&self) -> Option<bool> {
+        match self.content {
+            Content::Names(_) => Some(true),
+            Content::Value(_) => Some(false),
+            Content::List(_) => None,
+        }
+    }
+
+    /// Returns it as the tree has it.
+    pub(super) fn into_entry(self) -> Entry {
         let node = |value| Node { value, span: self.span, through: None };
         let value = match self.content {
             Content::Names(names) => node(NodeValue::Mapping(names.into_entries())),

@@ -169,8 +169,9 @@ fn block(raw: &str) -> Raw {
     let lines: Vec<&str> = all.collect();
     let first = lines.iter().find(|line| !line.trim().is_empty());
     let indent = first.map_or(0, |line| line.len() - line.trim_start_matches(' ').len());
-    if mark.contains(|c: char| c.is_ascii_digit()) || header.contains('#') {
-        // Its indentation depends on its parent's: it stays as it is where that stays.
+    if mark.contains(|c: char| c.is_ascii_digit() || c == '+') || header.contains('#') {
+        // Its indentation depends on its parent's, its end on the blank lines behind it: what it says is written
+        // anew.
         return Raw::Free;
     }
     let cut = |line: &&str| line.get(indent..).unwrap_or_default().to_owned();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::outline::{self, Item, Kind, Note, Outline, Style, Value, Word};
+use super::write_kdl::DECLARATIONS;
 use super::{expand, read_kdl, read_yaml, write_kdl, write_yaml};
 use crate::config::document::Syntax;
-use crate::config::edit::{File, Literal, Refusal, is_list, meaning, unsure};
+use crate::config::edit::{File, Literal, Refusal, is_list, is_list_of_texts, meaning, unsure};
 use crate::config::syntax::syntax_of;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
@@ -75,8 +76,29 @@ fn across(
     if from == Syntax::Kdl {
         outline = gathered(outline);
         spread(&mut outline, &mut Vec::new(), &|path| listed(file.registry, &lists, path));
+    } else {
+        without_empty_lists(&mut outline);
     }
     (written(&outline, to, false, file.registry, &lists), repeated, lists)
+}
+
+/// Takes out the lists of declarations that have no entries, which KDL cannot say; their comments stay.
+fn without_empty_lists(outline: &mut Outline) {
+    let mut left: Vec<Note> = Vec::new();
+    let mut kept = Vec::with_capacity(outline.items.len());
+    for mut item in std::mem::take(&mut outline.items) {
+        let is_empty = matches!(&item.value.kind, Kind::List(list, _) if list.items.is_empty());
+        let word = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or_default();
+        if is_empty && DECLARATIONS.contains(&word) {
+            left.append(&mut item.above);
+            left.extend(item.value.outline().map(|list| list.foot.clone()).unwrap_or_default());
+        } else {
+            item.above.splice(0..0, left.drain(..));
+            kept.push(item);
+        }
+    }
+    outline.items = kept;
+    outline.foot.splice(0..0, left);
 }
 
 /// Tells whether one value alone is a list at a path.
@@ -111,7 +133,11 @@ fn spread(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name])
     for item in &mut outline.items {
         let Some(key) = item.key.as_ref().map(|key| key.text.clone()) else { continue };
         path.push(key);
-        if matches!(item.value.kind, Kind::Scalar { .. }) && !item.property && is_list(path) {
+        let listed = match &item.value.kind {
+            Kind::Scalar { text, .. } => is_list(path) || is_list_of_texts(path, text),
+            _ => false,
+        };
+        if listed && !item.property {
             let value = std::mem::replace(&mut item.value, Value::new(Kind::Bare));
             let items = vec![Item::new(None, value)];
             item.value.kind = Kind::List(Outline { items, foot: Vec::new() }, Style::Inline);

@@ -2,6 +2,7 @@
 
 use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
 use super::write_yaml::IsList;
+use crate::config::edit::is_list_of_texts;
 use crate::config::meaning_class::Class;
 use crate::config::words;
 use crate::model::address::Name;
@@ -10,7 +11,7 @@ use crate::model::address::Name;
 const WIDEST: usize = 100;
 
 /// Top-level words whose nodes are the items of one list.
-const DECLARATIONS: [&str; 3] = ["moved", "import", "removed"];
+pub(super) const DECLARATIONS: [&str; 3] = ["moved", "import", "removed"];
 
 /// Returns a file's text. With `own`, quotes and properties are the file's own, else another syntax's.
 pub(super) fn write(
@@ -209,7 +210,12 @@ impl Writer<'_> {
                 && part.key.is_none()
                 && !part.has_comments()
         });
-        let several = list.items.len() > 1 || (self.is_list)(&self.path);
+        let is_word = |part: &Item| match &part.value.kind {
+            Kind::Scalar { text, .. } => is_list_of_texts(&self.path, text),
+            _ => false,
+        };
+        let several =
+            list.items.len() > 1 || (self.is_list)(&self.path) || list.items.first().is_some_and(is_word);
         let can = plain && list.foot.is_empty() && several && (!self.own || style == Style::Inline);
         if can {
             let words: Vec<_> = list.items.iter().map(|part| self.scalar(&part.value)).collect();
@@ -297,7 +303,9 @@ impl Writer<'_> {
         match &value.kind {
             Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
             Kind::Scalar { text, class: Class::Boolean, .. } => format!("#{text}"),
-            Kind::Scalar { text, class: Class::Number, .. } if words::is_number(text) => text.to_string(),
+            Kind::Scalar { text, class: Class::Number, .. } if words::is_number(&words::number(text)) => {
+                words::number(text)
+            }
             Kind::Scalar { text, .. } => words::kdl(text),
             _ => "#null".to_owned(),
         }

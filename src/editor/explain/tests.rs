@@ -62,6 +62,12 @@ fn what_was_meant_is_guessed() {
     assert!(matches!(explain(&REGISTRY, "vm.lifecycle"), Ok(Page::Word(_))));
     assert!(matches!(explain(&REGISTRY, "vm.lifecycle.protect"), Ok(Page::Word(_))));
     assert!(matches!(explain(&REGISTRY, "$each.key"), Ok(Page::Word(_))));
+    for (subject, word) in
+        [("app.env_vars.exclusive", "exclusive"), ("exclusive", "exclusive"), ("set", "environments.set")]
+    {
+        assert!(matches!(explain(&REGISTRY, subject), Ok(Page::Word(page)) if page.word == word));
+    }
+    assert!(help("type").contains("app.type") && help("type").contains("vars.type"));
     assert!(matches!(explain(&REGISTRY, "cidr_subnet"), Ok(Page::Function(_))));
     assert!(matches!(explain(&REGISTRY, "protected"), Ok(Page::PlanCode(_))));
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::language::{BODY, EACH, LIFECYCLE, ROOTS, TOP, Takes, Word, Words, find};
+use crate::config::language::{BODY, EACH, LIFECYCLE, MAP, ROOTS, TOP, Takes, Word, Words, find};
 use crate::editor::facts;
 
 /// What is known of a word.
@@ -17,6 +17,9 @@ pub struct WordPage {
     /// The words that may stand in it, each with a sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(&'static str, &'static str)>,
+    /// Where it may stand, if in several places, each with what it says there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<(String, &'static str)>,
 }
 
 /// Examples of what a `$` can begin with and no block is called.
@@ -27,7 +30,7 @@ const ROOT_EXAMPLES: &[(&str, &str)] = &[
 
 /// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
 fn words() -> Vec<&'static Word> {
-    let all = TOP.iter().chain(BODY).chain(LIFECYCLE);
+    let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP);
     let mut words: Vec<&Word> = all.filter(|word| !word.example.is_empty()).collect();
     words.extend(ROOTS.iter().filter(|root| root_example(root.name).is_some()));
     words.sort_unstable_by_key(|word| word.name);
@@ -74,7 +77,39 @@ pub(super) fn page(path: &str) -> Option<WordPage> {
         summary: facts::word(word),
         example: example.to_owned(),
         words: words.iter().map(|word| (word.name, word.summary)).collect(),
+        places: Vec::new(),
     })
+}
+
+/// Returns every word that stands in another one, with its way: `environments.set`, `lifecycle.timeouts.create`.
+pub(super) fn inner() -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    for word in TOP.iter().chain(BODY).chain(MAP) {
+        below(word.name, inside(word), &mut found);
+    }
+    below("each", EACH, &mut found);
+    found
+}
+
+fn below(way: &str, words: Words, found: &mut Vec<(String, &'static str)>) {
+    for word in words {
+        let way = format!("{way}.{}", word.name);
+        found.push((way.clone(), word.summary));
+        below(&way, inside(word), found);
+    }
+}
+
+/// Returns what is known of a word by itself that stands in others only: `set`, `create_first`.
+pub(super) fn inner_page(name: &str) -> Option<WordPage> {
+    let mut places = inner();
+    places.retain(|(way, _)| way.rsplit('.').next() == Some(name));
+    let (first, _) = places.first()?;
+    let page = page(first)?;
+    if places.len() == 1 {
+        return Some(page);
+    }
+    let summary = "It stands in several places.".to_owned();
+    Some(WordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
 }
 
 /// Returns every word.
@@ -115,6 +150,8 @@ mod tests {
             "lifecycle.replace.create_first",
             "outputs.url",
             "each.key",
+            "exclusive",
+            "environments.set",
         ] {
             let page = page(path).unwrap_or_else(|| panic!("{path}"));
             assert!(page.word == path && !page.example.is_empty(), "{page:?}");
@@ -122,6 +159,14 @@ mod tests {
         for path in ["lifecycle.protekt", "environments.prod.x", "moved.a.from", "each.x", "nothing"] {
             assert!(page(path).is_none(), "{path}");
         }
+        for (path, summary) in inner() {
+            let page = page(&path).unwrap_or_else(|| panic!("{path}"));
+            assert!(page.word == path && page.summary.starts_with(summary), "{page:?}");
+            assert!(inner_page(path.rsplit('.').next().unwrap()).is_some(), "{path}");
+        }
+        assert_eq!(inner_page("set").unwrap().word, "environments.set");
+        let places = inner_page("source").unwrap().places;
+        assert!(places.iter().any(|(way, _)| way == "use.source") && places.len() > 2, "{places:?}");
         assert!(page("lifecycle").unwrap().words.iter().any(|(word, _)| *word == "protect"));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
+use super::outlook::Outlook;
 use super::overlay::normal;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
@@ -53,28 +54,80 @@ pub(super) struct Checked {
     pub(super) read: BTreeSet<PathBuf>,
 }
 
-/// Checks a directory.
+/// Up to so many bytes all environments are looked at together.
+const SMALL: usize = 200_000;
+
+/// Checks a directory: all environments of a small stack, else the chosen one.
 pub(super) fn check(
     workspace: &Workspace,
     directory: &Path,
-    request: &Request,
+    asked: (&Request, &mut Outlook),
     disk: &dyn Disk,
     trees: &Trees,
 ) -> Checked {
+    let (request, outlook) = asked;
     let texts = workspace.texts(directory, disk);
+    let looked = look(workspace, directory, &texts, request, disk, trees);
+    let denied = workspace.judge.zip(looked.stack.as_deref()).map(|(judge, stack)| judge(stack));
+    let read = outlook.begin(looked, denied.unwrap_or_default());
+    if read.iter().map(|(_, source)| source.text.len()).sum::<usize>() <= SMALL {
+        while let Some(name) = outlook.next() {
+            let request = Request { environment: Some(name.clone()), ..request.clone() };
+            let looked = look(workspace, directory, &texts, &request, disk, trees);
+            outlook.add(&name, looked.diagnostics);
+        }
+    }
+    told(workspace, directory, (&texts, &read), outlook.diagnostics())
+}
+
+/// Checks one more environment of a directory.
+pub(super) fn check_next(
+    workspace: &Workspace,
+    directory: &Path,
+    asked: (&Request, &mut Outlook),
+    disk: &dyn Disk,
+    trees: &Trees,
+) -> Option<Checked> {
+    let (request, outlook) = asked;
+    let name = outlook.next()?;
+    let texts = workspace.texts(directory, disk);
+    let request = Request { environment: Some(name.clone()), ..request.clone() };
+    let looked = look(workspace, directory, &texts, &request, disk, trees);
+    outlook.add(&name, looked.diagnostics);
+    Some(told(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
+}
+
+/// Looks at one environment.
+fn look(
+    workspace: &Workspace,
+    directory: &Path,
+    texts: &[Text],
+    request: &Request,
+    disk: &dyn Disk,
+    trees: &Trees,
+) -> load::Checked {
     let files = workspace.overlay(directory, disk);
     let request = Request { pinned: disk.pinned(directory), ..request.clone() };
     let mut sources = Sources::default();
-    for text in &texts {
+    for text in texts {
         sources.add(text.source());
     }
-    let (diagnostics, read) = load::check(workspace.registry, sources, &request, &files, trees);
+    load::check(workspace.registry, sources, &request, &files, trees)
+}
+
+/// Lays the problems out by files, as the editor gets them.
+fn told(
+    workspace: &Workspace,
+    directory: &Path,
+    (texts, read): (&[Text], &Sources),
+    diagnostics: Vec<Diagnostic>,
+) -> Checked {
     let is_module = !texts.iter().any(|text| says_stack(&text.text));
     let places = Places {
         workspace,
         directory,
-        texts: &texts,
-        read: &read,
+        texts,
+        read,
         lines: texts.iter().map(|text| Lines::of(&text.text)).collect(),
     };
     let mut found: BTreeMap<PathBuf, Vec<Found>> =

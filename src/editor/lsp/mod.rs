@@ -1,6 +1,6 @@
 //! The language server, pure: messages in, messages out. Standard streams are `cli`'s.
 //!
-//! `server` takes messages apart, `workspace` holds the open texts, `check` makes diagnostics. `cursor` says
+//! `server` takes messages apart, `workspace` holds the open texts, `check` makes diagnostics, `outlook` those of all environments. `cursor` says
 //! where in a text a keystroke falls, even when the text cannot be parsed; `place` says what the schema has
 //! there; `names` knows what is declared and who refers to it. The rest is one file an answer.
 
@@ -16,6 +16,7 @@ mod hover;
 mod lines;
 mod names;
 mod navigate;
+mod outlook;
 mod overlay;
 mod place;
 mod protocol;
@@ -25,7 +26,7 @@ mod server;
 mod workspace;
 
 pub use server::Server;
-pub use workspace::Disk;
+pub use workspace::{Disk, Judge};
 
 #[cfg(test)]
 mod tests;

@@ -41,6 +41,19 @@ pub(super) struct Names {
     pub(super) set: Vec<String>,
     /// Paths of the files that it includes, as they are written.
     pub(super) included: Vec<String>,
+    /// The modules that it uses.
+    pub(super) calls: Vec<Call>,
+}
+
+/// A block of `use`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Its name.
+    pub(super) name: String,
+    /// Path of the module's directory, as it is written.
+    pub(super) source: String,
+    /// The variables that it gives.
+    pub(super) gives: Vec<String>,
 }
 
 /// Reads a file's names; `None` when it cannot be parsed.
@@ -79,6 +92,10 @@ impl Reader<'_> {
             match word {
                 "environments" => self.environments(block),
                 "include" => self.names.included.extend(texts(&block.value)),
+                "use" => {
+                    let calls = block.value.entries().unwrap_or_default();
+                    self.names.calls.extend(calls.iter().map(call));
+                }
                 _ => {}
             }
             self.refer(&block.value, PLAIN.contains(&word));
@@ -159,6 +176,17 @@ impl Reader<'_> {
             }
             NodeValue::Null | NodeValue::Bare => {}
         }
+    }
+}
+
+fn call(entry: &Entry) -> Call {
+    let find = |key: &str| entry.value.entries()?.iter().find(|inner| inner.key == key);
+    let source = find("source").and_then(|source| texts(&source.value).pop());
+    let gives = find("with").and_then(|with| with.value.entries()).unwrap_or_default();
+    Call {
+        name: entry.key.to_string(),
+        source: source.unwrap_or_default(),
+        gives: gives.iter().map(|given| given.key.to_string()).collect(),
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path as FilePath;
 
 use super::change;
+use super::names::Call;
 use super::navigate;
 use super::protocol::TextEdit;
 use super::workspace::{Text, Workspace};
@@ -62,7 +64,7 @@ pub(super) fn rename(
     if workspace.find(directory, &to).is_some_and(|taken| taken.path == to) {
         return Err(format!("`{to}` is declared already."));
     }
-    let mut changes = BTreeMap::new();
+    let mut changes: BTreeMap<&FilePath, (&Text, Vec<Edit>)> = BTreeMap::new();
     for file in workspace.around(directory).into_values() {
         let own = file.path == found.file;
         // Nothing there names it.
@@ -82,19 +84,55 @@ pub(super) fn rename(
         if own && found.declared.kind.is_some() && above != "data" && !above.starts_with("data.") {
             edits.extend(kept(&found, old, &to));
         }
-        let source: Source = file.source();
-        let edited = edit::edit(&File { source: &source, registry: &workspace.registry }, &edits);
-        let edited = edited.map_err(|refusal| {
-            let problem = refusal.0;
-            let detail = problem.detail.unwrap_or_default();
-            format!("{}: {}. {detail}", file.name(), problem.summary)
-        })?;
-        let edits = change::edits(&file.text, &edited);
-        if !edits.is_empty() {
-            changes.insert(workspace.uri(&file.path), edits);
+        changes.insert(&file.path, (file, edits));
+    }
+    if above == "vars" {
+        given(workspace, found.file, old, new, &mut changes);
+    }
+    let made = changes.into_values().map(|(file, edits)| Ok((file, made(workspace, file, &edits)?)));
+    let made: Vec<(&Text, Vec<TextEdit>)> = made.collect::<Result<_, String>>()?;
+    let made = made.into_iter().filter(|(_, edits)| !edits.is_empty());
+    Ok(made.map(|(file, edits)| (workspace.uri(&file.path), edits)).collect())
+}
+
+/// Returns the changes that make edits of a file.
+fn made(workspace: &Workspace, file: &Text, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
+    let source: Source = file.source();
+    let edited = edit::edit(&File { source: &source, registry: &workspace.registry }, edits);
+    let edited = edited.map_err(|refusal| {
+        let problem = refusal.0;
+        let detail = problem.detail.unwrap_or_default();
+        format!("{}: {}. {detail}", file.name(), problem.summary)
+    })?;
+    Ok(change::edits(&file.text, &edited))
+}
+
+/// Adds what whoever uses the module of a variable gives it, and what their environments replace of that.
+fn given<'w>(
+    workspace: &'w Workspace,
+    module: &FilePath,
+    old: &str,
+    new: &str,
+    changes: &mut BTreeMap<&'w FilePath, (&'w Text, Vec<Edit>)>,
+) {
+    for (directory, call) in workspace.calls(module) {
+        let place = format!("use.{}.with", call.name);
+        let (from, to) = (format!("{place}.{old}"), format!("{place}.{new}"));
+        for file in workspace.around(directory).into_values() {
+            let gives = |other: &Call| other == call && other.gives.iter().any(|given| given == old);
+            let names = workspace.names(directory).find(|(path, _)| *path == file.path);
+            let is_given = names.is_some_and(|(_, names)| names.calls.iter().any(gives));
+            if !file.text.contains(old) {
+                continue;
+            }
+            let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
+            let mut wanted = vec![Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])];
+            wanted.extend(is_given.then(|| Edit::Rename(Path::of(&from), new.into())));
+            // Several stacks may read the file.
+            wanted.retain(|edit| !edits.contains(edit));
+            edits.extend(wanted);
         }
     }
-    Ok(changes)
 }
 
 /// Returns where a file's environments set a variable.

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::check::{self, Checked};
 use super::lines::Lines;
+use super::outlook::Outlook;
 use super::protocol::{About, Incoming, Markup, Problem};
-use super::workspace::{Disk, Text, Workspace};
+use super::workspace::{Disk, Judge, Text, Workspace};
 use super::{actions, change, complete, hover, navigate, rename};
 use crate::config::discover::is_stack_file;
 use crate::config::edit::File;
@@ -47,6 +48,8 @@ pub struct Server {
     /// Directories whose texts changed since they were checked.
     behind: BTreeSet<PathBuf>,
     checked: BTreeMap<PathBuf, Checked>,
+    /// What each directory's environments have.
+    outlooks: BTreeMap<PathBuf, Outlook>,
     /// What the files of each directory were read as.
     trees: BTreeMap<PathBuf, Trees>,
     /// What the editor was told of each file.
@@ -66,9 +69,17 @@ impl Server {
             stage: Stage::Begun,
             behind: BTreeSet::new(),
             checked: BTreeMap::new(),
+            outlooks: BTreeMap::new(),
             trees: BTreeMap::new(),
             told: BTreeMap::new(),
         }
+    }
+
+    /// Lets policies be asked, too.
+    #[must_use]
+    pub fn judged_by(mut self, judge: Judge) -> Self {
+        self.workspace.judge = Some(judge);
+        self
     }
 
     /// Takes a message in and returns the answers to it.
@@ -83,7 +94,7 @@ impl Server {
             return Vec::new();
         };
         let mut answers = Vec::new();
-        if method == "textDocument/codeAction" {
+        if method == "textDocument/codeAction" && !self.behind.is_empty() {
             // What is mended is what is wrong by now.
             answers.extend(self.catch_up(disk));
         }
@@ -94,18 +105,29 @@ impl Server {
         answers
     }
 
-    /// Tells whether texts changed since they were checked.
+    /// Tells whether something is still to be checked.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        !self.behind.is_empty()
+        !self.behind.is_empty() || self.outlooks.values().any(Outlook::is_behind)
     }
 
-    /// Checks what changed, and returns the diagnostics.
+    /// Checks what changed, else one more environment, and returns the diagnostics.
     pub fn catch_up(&mut self, disk: &dyn Disk) -> Vec<String> {
         let mut touched = BTreeSet::new();
-        for directory in std::mem::take(&mut self.behind) {
+        let behind = std::mem::take(&mut self.behind);
+        let later = self.outlooks.iter().find(|(_, outlook)| behind.is_empty() && outlook.is_behind());
+        let later: Vec<PathBuf> = later.map(|(directory, _)| directory.clone()).into_iter().collect();
+        for (directory, is_new) in
+            behind.into_iter().map(|one| (one, true)).chain(later.into_iter().map(|one| (one, false)))
+        {
             let trees = self.trees.entry(directory.clone()).or_default();
-            let new = check::check(&self.workspace, &directory, &self.request, disk, trees);
+            let asked = (&self.request, self.outlooks.entry(directory.clone()).or_default());
+            let new = if is_new {
+                Some(check::check(&self.workspace, &directory, asked, disk, trees))
+            } else {
+                check::check_next(&self.workspace, &directory, asked, disk, trees)
+            };
+            let Some(new) = new else { continue };
             touched.extend(new.found.keys().cloned());
             let old = self.checked.insert(directory, new);
             touched.extend(old.into_iter().flat_map(|old| old.found.into_keys()));

@@ -356,3 +356,38 @@ fn the_session_keeps_its_order() {
     assert_eq!(say(r#"{"method":"exit"}"#), "");
     assert_eq!(server.ended(), Some(true));
 }
+
+#[test]
+fn every_environment_is_looked_at() {
+    let stack = |many: usize| {
+        let mut text = "stead: 1\nstack: shop\nvars: { gb: { type: int, default: 10 } }\nenvironments:\n  a: {}\n  b: { vars: { gb: 0 } }\n  c: {}\n  d: { vars: { gb: -1 } }\nvolume:\n  one: { size: $vars.gb }\n".to_owned();
+        text.extend((0..many).map(|n| format!("  v{n}: {{ size: 10 }}\n")));
+        text
+    };
+    let (mut session, _) = Session::open("stead.yaml", &stack(0));
+    let problems = session.problems();
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(problem["message"].as_str().unwrap().contains("In the environments b, d: "), "{problem}");
+    assert!(!session.server.is_behind());
+    // A large stack is looked at one environment at a time.
+    let (mut session, _) = Session::open("stead.yaml", &stack(10_000));
+    assert_eq!(session.problems(), Vec::<Value>::new());
+    let mut rounds = 0;
+    let mut last = Vec::new();
+    while session.server.is_behind() {
+        last = session.problems();
+        rounds += 1;
+    }
+    assert_eq!(rounds, 2);
+    let [problem] = last.as_slice() else { panic!("{last:?}") };
+    assert!(problem["message"].as_str().unwrap().contains("In the environments b, d: "), "{problem}");
+    // What only others have stays, where it stands now, until they are looked at again.
+    let range = json!({ "start": { "line": 1, "character": 0 }, "end": { "line": 1, "character": 0 } });
+    let change = json!([{ "range": range, "text": "# a line\n" }]);
+    let document = json!({ "uri": session.uri });
+    session.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": change }));
+    let [moved] = session.problems().try_into().unwrap();
+    assert_eq!(moved["message"], problem["message"]);
+    let line = |problem: &Value| problem["range"]["start"]["line"].as_u64().unwrap();
+    assert_eq!(line(&moved), line(problem) + 1);
+}

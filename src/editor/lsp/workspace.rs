@@ -6,16 +6,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::lines::Lines;
-use super::names::{Declared, Names, names};
+use super::names::{Call, Declared, Names, names};
 use super::overlay::{Overlay, normal};
 use super::protocol::{ContentChange, Location, Range};
 use crate::config::discover::is_stack_file;
 use crate::config::document::Syntax;
 use crate::config::files::Files;
+use crate::config::stack::Stack;
 use crate::config::syntax::syntax_of;
 use crate::model::catalog::Catalog;
+use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
+
+/// Returns what a stack's policies say that needs nothing of the live world.
+pub type Judge = fn(&Stack) -> Vec<Diagnostic>;
 
 /// What is on the disk.
 pub trait Disk {
@@ -74,6 +79,8 @@ struct Known {
 pub(super) struct Workspace {
     /// The kinds.
     pub(super) registry: Registry,
+    /// Asks a stack's policies.
+    pub(super) judge: Option<Judge>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, Known>,
     /// What each directory's stack or module is made of: its own files, then those that they include.
@@ -94,7 +101,8 @@ pub(super) struct Found<'w> {
 impl Workspace {
     /// Returns a workspace without files.
     pub(super) fn new(registry: Registry) -> Self {
-        Self { registry, open: BTreeMap::new(), known: BTreeMap::new(), units: BTreeMap::new() }
+        let (open, known) = (BTreeMap::new(), BTreeMap::new());
+        Self { registry, judge: None, open, known, units: BTreeMap::new() }
     }
 
     /// Opens a text, or takes a new one for it.
@@ -222,6 +230,25 @@ impl Workspace {
         let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
+    }
+
+    /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
+    /// it.
+    pub(super) fn calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
+        let is_in = |unit: &[Text]| unit.iter().any(|text| text.path == file);
+        let modules: BTreeSet<&Path> =
+            self.units.iter().filter(|(_, unit)| is_in(unit)).map(|(of, _)| of.as_path()).collect();
+        let mut found = Vec::new();
+        for (directory, unit) in &self.units {
+            for text in unit {
+                let Some(known) = self.known.get(&text.path) else { continue };
+                let from = text.path.parent().unwrap_or(directory);
+                let leads = |call: &&Call| modules.contains(normal(&from.join(&call.source)).as_path());
+                found
+                    .extend(known.names.calls.iter().filter(leads).map(|call| (directory.as_path(), call)));
+            }
+        }
+        found
     }
 
     /// Returns the names of the files that share them with those of a directory.

@@ -41,6 +41,8 @@ const LEASE: &str = "\
 select epoch, version, lease, extract(epoch from clock_timestamp() - written)::float8 as age
 from {s}stead_leases where ledger = $1";
 
+const LEDGERS: &str = "select ledger from {s}stead_leases order by ledger";
+
 const NEW_LEASE: &str = "\
 with {d}
 insert into {s}stead_leases (ledger, epoch, version, lease, written)
@@ -93,6 +95,8 @@ pub(super) struct Statements {
     pub make: String,
     /// `$1` ledger.
     pub lease: String,
+    /// Every ledger that is kept here.
+    pub ledgers: String,
     /// `$1` ledger, `$2` epoch, `$3` lease.
     pub new_lease: String,
     /// The same, `$4` and `$5` the epoch and version that it had.
@@ -122,6 +126,7 @@ impl Statements {
         Self {
             make: of(MAKE),
             lease: of(LEASE),
+            ledgers: of(LEDGERS),
             new_lease: of(NEW_LEASE),
             next_lease: of(NEXT_LEASE),
             new_line: of(NEW_LINE),

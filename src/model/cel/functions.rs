@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::FILES;
 use super::item::Item;
+use super::reference::FUNCTIONS;
 use super::walk::{Outcome, Walk, failed, together};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
@@ -120,10 +121,16 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
 fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::EvaluationError {
     if NAMES.contains(&name) {
         let types: Vec<_> = args.iter().map(Item::type_name).collect();
-        return failed(format!("`{name}` does not work on {}", types.join(", ")));
+        let on = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
+        let known = FUNCTIONS.iter().find(|function| function.name == name);
+        let usage =
+            known.map(|function| format!("; it is written `{}`", function.usage)).unwrap_or_default();
+        return failed(format!("`{name}` does not work on {on}{usage}"));
     }
-    let hint = nearest(name, NAMES.iter().copied());
-    let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let hint = match nearest(name, NAMES.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => format!("; there are {}", NAMES.join(", ")),
+    };
     failed(format!("there is no function `{name}`{hint}"))
 }
 

@@ -424,6 +424,9 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 }
 
+/// Most keys of a map that one message names.
+const MOST_KEYS: usize = 10;
+
 /// Returns the entry that a path names.
 fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
     if let Some(item) = operand.entry(field) {
@@ -439,8 +442,13 @@ fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
     let Some(entries) = operand.entries() else {
         return Err(failed(format!("{} has no `{field}`", operand.type_name())));
     };
-    let hint = nearest(field, entries.iter().map(|(key, _)| key.as_str()));
-    let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    let hint = match (nearest(field, keys.iter().copied()), keys.as_slice()) {
+        (Some(near), _) => format!("; did you mean `{near}`?"),
+        (None, []) => ", which is empty".to_owned(),
+        (None, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
+        (None, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
+    };
     Err(failed(format!("there is no `{field}` in this map{hint}")))
 }
 
@@ -504,8 +512,13 @@ fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
 
 fn arithmetic<'a>(operator: &str, left: &Item<'a>, right: &Item<'a>) -> Outcome<'a> {
     let sign = operator.trim_matches('_');
-    let wrong =
-        || failed(format!("`{sign}` does not work on {} and {}", left.type_name(), right.type_name()));
+    let wrong = || {
+        // What is put together is a text with something else in it.
+        let helps = operator == operators::ADD && is_text(left) != is_text(right);
+        let hint = if helps { "; `string(…)` makes a text of a number" } else { "" };
+        let (left, right) = (left.type_name(), right.type_name());
+        failed(format!("`{sign}` does not work on {left} and {right}{hint}"))
+    };
     let (Item::Scalar(a), Item::Scalar(b)) = (left, right) else { return Err(wrong()) };
     let too_large = || failed(format!("the result of `{sign}` is too large, or divides by zero"));
     if let (Value::Integer(a), Value::Integer(b)) = (a, b) {

@@ -19,7 +19,7 @@ use crate::plan::change::{Action, Bookkeeping, Change, Plan};
 use crate::plan::make::{Inputs, Options, make};
 
 /// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
-const ROUNDS: usize = 60;
+pub(super) const ROUNDS: usize = 60;
 
 /// The syntax of written files.
 pub type Format = Syntax;
@@ -126,7 +126,11 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
 }
 
 /// Leaves out what was told: attributes that can be missed, else their objects.
-fn leave_out(material: &Material<'_>, omitted: &mut Omitted, told: Vec<Told>) -> Result<(), Refused> {
+pub(super) fn leave_out(
+    material: &Material<'_>,
+    omitted: &mut Omitted,
+    told: Vec<Told>,
+) -> Result<(), Refused> {
     let first = told.first().map(|(_, _, why)| why.clone()).unwrap_or_default();
     let mut more = false;
     for (key, attribute, why) in told {
@@ -148,14 +152,14 @@ fn leave_out(material: &Material<'_>, omitted: &mut Omitted, told: Vec<Told>) ->
     }
 }
 
-fn left(omitted: Omitted) -> Vec<Left> {
+pub(super) fn left(omitted: Omitted) -> Vec<Left> {
     let objects = omitted.objects.into_iter().map(|(key, why)| Left { key, attribute: None, why });
     let attributes = omitted.attributes.into_iter();
     let attributes = attributes.map(|((key, name), why)| Left { key, attribute: Some(name), why });
     objects.chain(attributes).collect()
 }
 
-fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
+pub(super) fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
     let mut found = HashMap::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
@@ -166,7 +170,7 @@ fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
 }
 
 /// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
-fn taken(order: &Order<'_>) -> BTreeSet<Address> {
+pub(super) fn taken(order: &Order<'_>) -> BTreeSet<Address> {
     let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
     let mut taken = BTreeSet::new();
     for address in known {
@@ -183,7 +187,7 @@ fn taken(order: &Order<'_>) -> BTreeSet<Address> {
 }
 
 /// Returns the project of resources that do not say one.
-fn home(order: &Order<'_>) -> Option<Name> {
+pub(super) fn home(order: &Order<'_>) -> Option<Name> {
     let Inputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
         return ledger.entries.get(address)?.current.as_ref().map(|owned| owned.id.clone());
@@ -192,18 +196,23 @@ fn home(order: &Order<'_>) -> Option<Name> {
     named.or_else(|| snapshot.default_project.clone())
 }
 
-enum Judged {
+/// What a round comes to.
+pub(super) enum Judged {
     Fits(Box<Stack>, Vec<(Address, Box<LedgerEntry>)>),
     Leaves(Vec<Told>),
 }
 
-struct Round<'r, 'a> {
-    order: &'r Order<'a>,
-    drafted: &'r Draft,
+/// A draft that is tried.
+pub(super) struct Round<'r, 'a> {
+    /// What is ordered.
+    pub(super) order: &'r Order<'a>,
+    /// What is drafted.
+    pub(super) drafted: &'r Draft,
 }
 
 impl Round<'_, '_> {
-    fn judge(&self) -> Result<Judged, Refused> {
+    /// Reads the draft back and plans it.
+    pub(super) fn judge(&self) -> Result<Judged, Refused> {
         let (stack, _) = match self.load() {
             Ok(read) => read,
             Err((rejected, told)) if told.is_empty() => return Err(Refused::Rejected(rejected)),

@@ -108,6 +108,30 @@ pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
     draft
 }
 
+/// Makes a draft of one child, whose parent is written already: what its block says.
+pub(super) fn draft_child(
+    material: &Material<'_>,
+    omitted: &Omitted,
+    kind: &'static Kind,
+    object: &Object,
+    address: &Address,
+) -> (Vec<Entry>, Draft) {
+    let mut given = material.owned.clone();
+    given.insert(object.key(), address.clone());
+    let mut drafter = Drafter {
+        material,
+        omitted,
+        writer: Writer::new(material.registry, material.catalog),
+        given,
+        children: Children::new(),
+        says_project: false,
+        variables: BTreeSet::new(),
+        draft: Draft::default(),
+    };
+    let entries = drafter.body(kind, object, address);
+    (entries, drafter.draft)
+}
+
 /// Children by their parents' ids.
 type Children<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
 

@@ -2,9 +2,11 @@
 //! has nothing to do.
 
 mod accept;
+mod child;
 mod draft;
 mod names;
 mod value;
 
 pub use accept::{Accepted, Format, Left, Order, Refused, Told, accept};
+pub use child::accept_child;
 pub use draft::SecretVariable;

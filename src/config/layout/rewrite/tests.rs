@@ -57,11 +57,40 @@ fn yaml_has_one_form() {
 }
 
 #[test]
+fn a_text_that_keeps_its_blank_lines_keeps_them() {
+    settles("a.yaml", "o:\n  a: |+\n    k\n\n  b: |+\n    l\n", "o:\n  a: \"k\\n\\n\"\n  b: |\n    l\n");
+}
+
+#[test]
 fn kdl_has_one_form() {
     settles(
         "a.kdl",
         "// head\n\n\nstead   1\nvpc main   cidr=\"10.0.0.0/8\"   // c\nvm web {\n      plan  a;  template b\n   /- dropped { x }\n      tags { - a; - b }\n   // foot\n}\nusers {a;b}\n",
         "// head\n\nstead 1\nvpc main cidr=\"10.0.0.0/8\"     // c\nvm web {\n  plan a\n  template b\n  /- dropped { x }\n  tags { - a; - b }\n  // foot\n}\nusers { a; b }\n",
+    );
+}
+
+#[test]
+fn one_key_alone_an_empty_list_of_declarations_and_any_number_go_across() {
+    for (yaml, kdl) in [
+        ("vm:\n  a: { for_each: [x] }\n", "vm a {\n  for_each x\n}\n"),
+        ("vm:\n  a: { for_each: $vars.x }\n", "vm a for_each=$vars.x\n"),
+        ("use:\n  m: { source: a, for_each: [x] }\n", "use {\n  m source=a {\n    for_each x\n  }\n}\n"),
+        ("outputs:\n  o: [3, -0.5]\n", "outputs {\n  o 3 -0.5\n}\n"),
+    ] {
+        assert_eq!(converted("a.yaml", yaml, Syntax::Kdl), kdl);
+        let back = converted("a.kdl", kdl, Syntax::Yaml);
+        assert_eq!(converted("a.yaml", &back, Syntax::Kdl), kdl, "{back}");
+        assert_eq!(back.contains("[x]"), yaml.contains("[x]"), "{back}");
+    }
+    assert_eq!(
+        converted("a.yaml", "stead: 1\n# none\nremoved: []\noutputs: { o: [+3, -.5] }\n", Syntax::Kdl),
+        "stead 1\n// none\noutputs {\n  o 3 -0.5\n}\n"
+    );
+    // A value of one's own is no instance.
+    assert_eq!(
+        converted("a.kdl", "locals { x { for_each a } }\n", Syntax::Yaml),
+        "locals:\n  x: { for_each: a }\n"
     );
 }
 

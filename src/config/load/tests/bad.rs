@@ -64,7 +64,7 @@ fn references() {
     # crane: { a: { next: $crane.b }, b: { for_each: [x, y] } }
     S0204 3:21 a reference must name one instance [3:33 crane.b is declared here] | crane.b has `for_each`: its keys are x, y. | write `$crane.b.x`
     # crane: { a: { next: $crane.b.z }, b: { for_each: [x, y] } }
-    S0204 3:28 there is no instance with this key [3:35 crane.b is declared here] | crane.b has no key `z`; it has `for_each`: its keys are x, y. | write `$crane.b.x`
+    S0204 3:30 there is no instance with this key [3:35 crane.b is declared here] | crane.b has no key `z`; it has `for_each`: its keys are x, y. | write `$crane.b.x`
     # crane: { a: { next: $crane.b }, b: { when: false } }
     S0205 3:21 this environment leaves the resource out [3:33 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${crane.b.address}' }, b: { when: false } }
@@ -129,7 +129,7 @@ fn expressions() {
     # crane: { a: { note: 'x${[1]}' } }
     S0215 3:21 an expression has no value | The expression fails: a list cannot stand inside a text.
     # crane: { a: { note: '${nope(1)}' } }
-    S0215 3:21 an expression has no value | The expression (`nope(1)`) fails: there is no function `nope`.
+    S0215 3:21 an expression has no value | The expression (`nope(1)`) fails: there is no function `nope`; there are base64, bool, cidr_subnet, contains, double, endsWith, file, format, get, int, join, keys, lowerAscii, matches, replace, sha256, size, split, startsWith, string, trim, upperAscii, values.
     # crane: { a: { note: '${joni(["a"])}' } }
     S0215 3:21 an expression has no value | The expression (`joni(["a"])`) fails: there is no function `joni`; did you mean `join`?
     # crane: { a: { tons: '${"7"}' } }
@@ -140,7 +140,7 @@ fn expressions() {
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a text. | write `${int(…)}` around the expression
     # locals: { m: { a: 1 } }
     # crane: { a: { tons: $locals.m.b } }
-    S0215 4:21 an expression has no value | The expression (`locals.m.b`) fails: there is no `b` in this map.
+    S0215 4:21 an expression has no value | The expression (`locals.m.b`) fails: there is no `b` in this map; it has a.
     # locals: { m: '${locals.n}', n: '${locals.m}' }
     # crane: { a: { tons: $locals.m } }
     S0207 3:14 locals are defined by each other [3:14 locals.m uses locals.n] [3:32 locals.n uses locals.m] | give one of them a value that uses none of the others

@@ -106,3 +106,44 @@ crane: { a: { tons: 1 } }",
     assert!(told.contains("environments.other gives a value to `siz`"), "{told}");
     assert!(told.contains("crane has no `aa`"), "{told}");
 }
+
+#[test]
+fn a_plain_entry_is_called_by_its_value_also_where_that_is_computed() {
+    let with = |set: &str| {
+        yaml(&format!(
+            "locals: {{ host: shop.example.com }}
+environments: {{ e: {{ default: true, set: {{ {set} }} }} }}
+app:
+  web: {{ type: web, repo: a/b, branch: main, domains: [$locals.host, b.example.com] }}
+"
+        ))
+        .registry(crate::kinds::REGISTRY)
+    };
+    let domains = |set: &str| {
+        let stack = with(set).stack();
+        let says = stack.resources.values().filter_map(|resource| {
+            let domain = resource.attributes.get("domain")?.expression.known()?.to_string();
+            Some(format!("{}={domain}", resource.address.last()))
+        });
+        says.collect::<Vec<_>>().join(" ")
+    };
+    for (set, wanted) in [
+        (
+            "app.web.domains.shop-example-com.domain: z.example.com",
+            "b-example-com=b.example.com shop-example-com=z.example.com",
+        ),
+        (
+            "app.web.domains.b-example-com.domain: z.example.com",
+            "b-example-com=z.example.com shop-example-com=shop.example.com",
+        ),
+        ("app.web.domains: [x.example.com]", "x-example-com=x.example.com"),
+        (
+            "app.web.domains: [$locals.host, y.example.com]",
+            "shop-example-com=shop.example.com y-example-com=y.example.com",
+        ),
+    ] {
+        assert_eq!(domains(set), wanted, "{set}");
+    }
+    let problems = with("app.web.domains.locals-host.domain: z.example.com").problems();
+    assert!(problems.contains("No resource of this environment stands there"), "{problems}");
+}

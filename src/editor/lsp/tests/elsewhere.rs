@@ -53,6 +53,19 @@ impl Files for Below {
     }
 }
 
+impl Repository {
+    /// A file with its changes made.
+    fn changed(&self, changes: &Value, path: &str) -> String {
+        let edit = |edit: &Value| TextEdit {
+            range: serde_json::from_value::<Range>(edit["range"].clone()).unwrap(),
+            new_text: edit["newText"].as_str().unwrap().to_owned(),
+        };
+        let edits = &changes[&format!("file://{path}")];
+        let edits: Vec<TextEdit> = edits.as_array().unwrap().iter().map(edit).collect();
+        applied(&self.0[Path::new(path)], &edits)
+    }
+}
+
 impl Disk for Repository {
     fn stack_files(&self, directory: &Path, _: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
         let here = self.0.iter().filter(|(path, _)| path.parent() == Some(directory));
@@ -183,19 +196,33 @@ fn a_rename_reaches_every_stack_that_includes_the_file() {
     let places = session.at("textDocument/references", "/r/shared/net.stead.yaml", 0, column);
     assert_eq!(places.as_array().unwrap().len(), 2, "{places}");
     let answer = session.at("textDocument/rename", "/r/shared/net.stead.yaml", 0, column);
-    let changes = answer["changes"].as_object().unwrap();
-    let new = |path: &str| {
-        let edit = |edit: &Value| TextEdit {
-            range: serde_json::from_value::<Range>(edit["range"].clone()).unwrap(),
-            new_text: edit["newText"].as_str().unwrap().to_owned(),
-        };
-        let edits = &changes[&format!("file://{path}")];
-        let edits: Vec<TextEdit> = edits.as_array().unwrap().iter().map(edit).collect();
-        applied(&session.disk.0[Path::new(path)], &edits)
-    };
-    assert_eq!(changes.len(), 3, "{answer}");
+    let new = |path: &str| session.disk.changed(&answer["changes"], path);
+    assert_eq!(answer["changes"].as_object().map(serde_json::Map::len), Some(3), "{answer}");
     for path in ["/r/shop/stead.yaml", "/r/blog/stead.yaml"] {
         assert!(new(path).contains("vpc: $vpc.hub"), "{path}");
     }
     assert!(new("/r/shared/net.stead.yaml").contains("hub:"));
+}
+
+#[test]
+fn a_variable_of_a_module_is_renamed_in_what_its_callers_give() {
+    let mut session = Session::start();
+    let module = "vars: { main: { type: int, default: 10 } }\nvolume: { v: { size: $vars.main } }\n";
+    let kdl = "stead 1\nstack third\nuse c source=\"../cache\" {\n  with main=20\n}\nvolume main size=10\n";
+    let yaml = STACK
+        .replace("cache: { source: ../cache }", "cache: { source: ../cache, with: { main: 30 } }")
+        + "environments: { prod: { set: { use.cache.with.main: 40 } } }\n";
+    let files = [("cache/stead.yaml", module), ("third/stead.kdl", kdl), ("shop/stead.yaml", &yaml)];
+    for (path, text) in files {
+        session.disk.0.insert(Path::new("/r").join(path), text.to_owned());
+    }
+    session.open("/r/cache/stead.yaml");
+    let column = module.find("main").unwrap();
+    let answer = session.at("textDocument/rename", "/r/cache/stead.yaml", 0, column);
+    let new = |path: &str| session.disk.changed(&answer["changes"], path);
+    assert_eq!(answer["changes"].as_object().map(serde_json::Map::len), Some(3), "{answer}");
+    assert_eq!(new("/r/cache/stead.yaml"), module.replace("main", "hub"));
+    assert_eq!(new("/r/third/stead.kdl"), kdl.replace("with main=20", "with hub=20"));
+    let wanted = yaml.replace("with: { main: 30 }", "with: { hub: 30 }").replace("with.main", "with.hub");
+    assert_eq!(new("/r/shop/stead.yaml"), wanted);
 }

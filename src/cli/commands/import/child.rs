@@ -1,0 +1,133 @@
+//! A child that is taken over: its place in the block of its parent, which is declared and managed.
+
+use super::entry;
+use crate::cli::commands::mv::listed;
+use crate::cli::edits::Edits;
+use crate::cli::everything;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Begun;
+use crate::config::edit::{Edit, Literal, Path};
+use crate::config::print::Entry;
+use crate::config::stack::Resource;
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::schema::Kind;
+use crate::model::snapshot::{ObjectKey, Snapshot};
+use crate::plan::takeover::Refused;
+
+/// The block that a child is written into.
+pub(super) struct Parent<'b> {
+    resource: &'b Resource,
+    collection: &'static str,
+    /// The attribute that its plain entries say, where they are a list.
+    says: Option<&'static str>,
+}
+
+/// Returns the block that a child is to be written into; `None` of what is no child.
+///
+/// # Errors
+/// When it is not declared in a file of this stack, or is one of several instances.
+pub(super) fn parent<'b>(
+    begun: &'b Begun,
+    address: &Address,
+    kind: &'static Kind,
+) -> Option<Result<Parent<'b>, Failure>> {
+    let (_, collection) = kind.child_of()?;
+    let (place, _) = address.as_str().rsplit_once('.')?;
+    let (above, _) = place.rsplit_once('.')?;
+    let stack = &begun.project.stack;
+    let refused = |text: String, help: &str| Some(Err(Failure::new(Exit::Usage, text).help(help)));
+    let Some(resource) = stack.resources.values().find(|one| one.address.as_str() == above) else {
+        let text =
+            format!("{address} is not declared, and neither is {above}, in whose block it is written");
+        return refused(text, "Take that over first: stead import, with its address and id.");
+    };
+    if resource.key.is_some() {
+        let text =
+            format!("{above} is one of several instances, and {address} would be in the block of all");
+        return refused(text, "Write it into the block by hand, with `when`, and take it over then.");
+    }
+    if begun.files.get(resource.span.source).is_none() {
+        let text = format!("the block of {above} stands in no file of this stack alone");
+        return refused(text, "Write the child there by hand, and take it over then.");
+    }
+    let siblings = stack.resources.values().filter(|one| one.parent.as_ref() == Some(&resource.address));
+    let mut siblings = siblings.filter(|one| one.kind.name == kind.name);
+    let says = siblings.find_map(|one| listed(stack, &one.address)).map(|(_, attribute)| attribute);
+    Some(Ok(Parent { resource, collection, says }))
+}
+
+impl Parent<'_> {
+    /// Returns its object's id.
+    ///
+    /// # Errors
+    /// When it is not managed yet.
+    pub(super) fn owned<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, Failure> {
+        let address = &self.resource.address;
+        let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
+        current.map(|owned| &owned.id).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("{address} has no object yet"))
+                .help(format!("Take it over, or apply it, first: stead import {address} ID"))
+        })
+    }
+
+    /// Returns the stack's files with a child in its parent's block.
+    ///
+    /// # Errors
+    /// When the file cannot be edited.
+    pub(super) fn written<'b>(
+        &self,
+        begun: &'b Begun,
+        address: &Address,
+        entries: &[Entry],
+    ) -> Result<Edits<'b>, Failure> {
+        let body = entries.iter().map(entry).collect::<Vec<_>>();
+        let edit = match (self.says, body.as_slice()) {
+            (Some(says), [(key, value)]) if key == says => {
+                Edit::Append(Path::of(self.resource.address.as_str()).key(self.collection), value.clone())
+            }
+            (Some(_), _) => {
+                let collection = format!("{}.{}", self.resource.address, self.collection);
+                let text =
+                    format!("{collection} is a list of plain values, and {address} says more than one");
+                return Err(Failure::new(Exit::Usage, text).help("Give its entries names, and try again."));
+            }
+            (None, _) => Edit::Set(Path::of(address.as_str()), Literal::Map(body)),
+        };
+        let mut edits = Edits::new(begun);
+        edits.make(self.resource.span.source, &[edit])?;
+        Ok(edits)
+    }
+}
+
+/// Returns the child of an id or a name.
+///
+/// # Errors
+/// When its parent has none.
+pub(super) fn object(
+    snapshot: &Snapshot,
+    kind: &Kind,
+    named: &Name,
+    parent: &Name,
+) -> Result<ObjectKey, Failure> {
+    let mut own = Snapshot::default();
+    let objects = snapshot.of_kind(kind.name).filter(|object| object.parent.as_ref() == Some(parent));
+    own.objects.extend(objects.map(|object| (object.key(), object.clone())));
+    let says = |object: &&crate::model::snapshot::Object| {
+        let value = kind.plain_entry.and_then(|attribute| object.attributes.get(attribute));
+        value.and_then(crate::model::value::Value::as_text) == Some(named)
+    };
+    match own.of_kind(kind.name).find(says) {
+        Some(object) => Ok(object.key()),
+        None => everything::object(&own, kind, named),
+    }
+}
+
+/// Returns why a draft is not written.
+pub(super) fn refused(failure: Failure) -> Refused {
+    match failure.rejected {
+        Some(rejected) => Refused::Rejected(rejected),
+        None => Refused::Blocked(failure.message),
+    }
+}

@@ -1,0 +1,140 @@
+//! One instance of a block with `for_each`: another key for it, or a block of its own.
+
+use super::{NAME, elsewhere, free, in_a_file, made, place, redirect, spoken};
+use crate::cli::args::Mv;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Begun;
+use crate::cli::session::Session;
+use crate::config::edit::{self, Edit, File, Key, Literal, Path};
+use crate::config::stack::Resource;
+use crate::kinds::REGISTRY;
+use crate::model::address::{Address, Name};
+use crate::model::source::{SourceId, Span};
+
+/// An instance that is to be edited.
+pub(in crate::cli::commands) struct Found<'b> {
+    /// Its file.
+    pub(in crate::cli::commands) file: SourceId,
+    /// Its block's address.
+    block: Address,
+    resource: &'b Resource,
+    written: edit::Instance,
+}
+
+/// Returns what an address stands for that is one instance of a block; `None` of everything else.
+///
+/// # Errors
+/// When it is declared outside of the stack's own files.
+pub(in crate::cli::commands) fn of<'b>(
+    begun: &'b Begun,
+    address: &Address,
+) -> Result<Option<Found<'b>>, Failure> {
+    let Some(resource) = begun.project.stack.resources.get(address) else { return Ok(None) };
+    let (Some(key), Some(block)) = (&resource.key, place(address)) else { return Ok(None) };
+    // A child of an instance has that one's key, and its own name.
+    if address.last() != key.as_str() {
+        return Ok(None);
+    }
+    in_a_file(begun, resource, address)?;
+    let file = resource.span.source;
+    let written = begun
+        .files
+        .get(file)
+        .and_then(|source| edit::instance(&File { source, registry: &REGISTRY }, block, key));
+    let block = Address::parse(block).ok();
+    Ok(written.zip(block).map(|(written, block)| Found { file, block, resource, written }))
+}
+
+impl Found<'_> {
+    /// Returns where its key is written.
+    ///
+    /// # Errors
+    /// When it is computed: `help` says what to do then.
+    pub(in crate::cli::commands) fn key(&self, begun: &Begun, help: &str) -> Result<&Key, Failure> {
+        self.written.key.as_ref().map_err(|span| {
+            let (text, place) = self.shown(begun, *span);
+            let address = &self.resource.address;
+            Failure::new(Exit::Usage, format!("the key of {address} comes from `{text}` at {place}"))
+                .help(spoken(begun, self.file, help))
+        })
+    }
+
+    /// Returns the edit that takes it out.
+    ///
+    /// # Errors
+    /// When its key is computed, or it is the only one.
+    pub(in crate::cli::commands) fn without(&self, begun: &Begun, action: &str) -> Result<Edit, Failure> {
+        let (address, block) = (&self.resource.address, &self.block);
+        let help = format!(
+            "Take the key out there, and write `removed: [{{ from: {address}, action: {action} }}]`."
+        );
+        let key = self.key(begun, &help)?;
+        if self.written.is_only {
+            let text = format!("{address} is the only instance of {block}");
+            return Err(
+                Failure::new(Exit::Usage, text).help(format!("Remove the whole block: stead rm {block}"))
+            );
+        }
+        Ok(Edit::Remove(key.path().clone()))
+    }
+
+    fn shown(&self, begun: &Begun, span: Span) -> (String, String) {
+        let span = Span { source: self.file, ..span };
+        let text = begun.files.get(self.file).map(|source| &*source.text).unwrap_or_default();
+        let text = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let place = begun.project.stack.sources.place(span);
+        let place = place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
+        (text.trim_matches('"').to_owned(), place.unwrap_or_default())
+    }
+
+    /// Returns its block as one of its own.
+    fn body(&self, begun: &Begun) -> Result<Literal, Failure> {
+        let mut body = self.written.body.clone().map_err(|span| {
+            let (text, place) = self.shown(begun, span);
+            let text = format!("`{text}` at {place} cannot be written out for one instance");
+            Failure::new(Exit::Usage, text).help(
+                "Write the block by hand, take the key out of `for_each`, and write the `moved` entry.",
+            )
+        })?;
+        let resource = self.resource;
+        let own_name = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);
+        if let (Some(_), Some(key)) = (own_name, &resource.key) {
+            let name = Name::new(format!("{}-{key}", self.block.last()));
+            body.push((Name::new_static(NAME), Literal::text(name)));
+        }
+        Ok(Literal::Map(body))
+    }
+}
+
+/// Gives an instance another key, or a block of its own.
+///
+/// # Errors
+/// When neither is meant, the key is computed, or something else would change.
+pub(super) async fn moved(
+    session: &Session,
+    begun: &Begun,
+    one: &Found<'_>,
+    args: &Mv,
+) -> Result<Exit, Failure> {
+    let (from, to) = (&args.from, &args.to);
+    let is_key = place(to) == Some(one.block.as_str());
+    if !is_key && place(to) != place(&one.block) {
+        return Err(elsewhere(begun, from, to, one.file));
+    }
+    free(begun, to)?;
+    let what =
+        if is_key { "Change the key there" } else { "Write the new block by hand, take the key out there" };
+    let key = one.key(begun, &format!("{what}, and write `moved: [{{ from: {from}, to: {to} }}]`."))?;
+    let mut edits = vec![redirect(from, to)];
+    match key {
+        Key::Item(path) if is_key => edits.push(Edit::Set(path.clone(), Literal::text(to.last()))),
+        Key::Entry(path) if is_key => edits.push(Edit::Rename(path.clone(), to.last().into())),
+        key => {
+            edits.push(Edit::Set(Path::of(to.as_str()), one.body(begun)?));
+            let whole = one.written.is_only;
+            edits.push(Edit::Remove(if whole { Path::of(one.block.as_str()) } else { key.path().clone() }));
+        }
+    }
+    made(session, begun, (one.file, edits), args).await
+}

@@ -1,0 +1,250 @@
+//! One instance of a block with `for_each`: where its key is written, and its block as one of its own.
+
+use super::literal::Literal;
+use super::references::{Renames, redirected};
+use super::request::{File, Path};
+use crate::config::document::{Entry, Form, Node, NodeValue};
+use crate::config::meaning_class::{Class, plain};
+use crate::config::syntax::parse;
+use crate::model::address::Name;
+use crate::model::source::{SourceId, Span};
+
+/// What makes several of a block.
+const FOR_EACH: &str = "for_each";
+/// How a block names what differs from one instance to the next.
+const EACH: &str = "each";
+
+/// What is written of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instance {
+    /// Where its key stands; else what it is computed from.
+    pub key: Result<Key, Span>,
+    /// It is the only one of its block.
+    pub is_only: bool,
+    /// What its block says of it, without `for_each`; else the place of what cannot be written out.
+    pub body: Result<Vec<(Name, Literal)>, Span>,
+}
+
+/// Where an instance's key stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// It is the item of a list.
+    Item(Path),
+    /// It is the key of a map.
+    Entry(Path),
+}
+
+impl Key {
+    /// Returns its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Item(path) | Self::Entry(path) => path,
+        }
+    }
+}
+
+/// Returns what a file says of an instance of a block that is declared there; `None` when none is.
+#[must_use]
+pub fn instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
+    let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
+    let mut steps = block.split('.');
+    let first = steps.next()?;
+    let top = document.root.iter().find(|entry| entry.key == first)?;
+    let found = steps.try_fold(&top.value, |node, step| {
+        Some(&node.entries()?.iter().find(|entry| entry.key == step)?.value)
+    })?;
+    let entries = found.entries()?;
+    let each = &entries.iter().find(|entry| entry.key == FOR_EACH)?.value;
+    let way = Path::of(block).key(FOR_EACH);
+    let is_it = |node: &Node| node.scalar().is_some_and(|scalar| scalar.text == key);
+    let (place, value, count) = match &each.value {
+        NodeValue::Sequence(items) => {
+            let at = items.iter().position(is_it);
+            (at.map(|at| Key::Item(way.item(at))), at.and_then(|at| items.get(at)), items.len())
+        }
+        NodeValue::Scalar(scalar) if scalar.sole_argument && is_it(each) => {
+            (Some(Key::Item(way.item(0))), Some(each), 1)
+        }
+        NodeValue::Mapping(keys) => {
+            let entry = keys.iter().find(|entry| entry.key == key);
+            (entry.map(|_| Key::Entry(way.key(key))), entry.map(|entry| &entry.value), keys.len())
+        }
+        _ => (None, None, 0),
+    };
+    // What is shared is written somewhere else.
+    let (Some(place), Some(value), None) = (place, value, each.through) else {
+        return Some(Instance { key: Err(each.span), is_only: false, body: Err(each.span) });
+    };
+    let own = Own { key: Literal::text(key), value: literal(value) };
+    let body = entries.iter().filter(|entry| entry.key != FOR_EACH).map(|entry| own.entry(entry)).collect();
+    Some(Instance { key: Ok(place), is_only: count == 1, body })
+}
+
+/// What `each` stands for in one instance.
+struct Own {
+    key: Literal,
+    value: Literal,
+}
+
+impl Own {
+    fn entry(&self, entry: &Entry) -> Result<(Name, Literal), Span> {
+        Ok((entry.key.clone(), self.node(&entry.value)?))
+    }
+
+    fn node(&self, node: &Node) -> Result<Literal, Span> {
+        Ok(match &node.value {
+            NodeValue::Sequence(items) => {
+                Literal::List(items.iter().map(|item| self.node(item)).collect::<Result<_, _>>()?)
+            }
+            NodeValue::Mapping(entries) => {
+                Literal::Map(entries.iter().map(|entry| self.entry(entry)).collect::<Result<_, _>>()?)
+            }
+            NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
+                let text = self.text(&scalar.text).ok_or(node.span)?;
+                if scalar.sole_argument { Literal::List(vec![text]) } else { text }
+            }
+            _ => literal(node),
+        })
+    }
+
+    /// Returns a text with what `each` stands for in its place.
+    fn text(&self, text: &str) -> Option<Literal> {
+        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
+        let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();
+        let names = |path: &str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+        if let Some(path) = whole.strip_prefix(EACH).and_then(|rest| rest.strip_prefix('.'))
+            && names(path)
+        {
+            return self.at(path).cloned();
+        }
+        let mut leaves = vec![(vec![EACH, "key"], &self.key)];
+        below(&mut vec![EACH, "value"], &self.value, &mut leaves);
+        let mut text = text.to_owned();
+        for (path, leaf) in &leaves {
+            if let Literal::Text(said) | Literal::Number(said) = leaf
+                && !said.contains('$')
+            {
+                text = text.replace(&format!("${{{}}}", path.join(".")), said);
+            }
+        }
+        let said: Vec<(Vec<&str>, String)> =
+            leaves.into_iter().filter_map(|(path, leaf)| Some((path, cel(leaf)?))).collect();
+        let new = redirected(&text, &Renames::said(&said), false).ok()?.unwrap_or(text);
+        let rest = [(vec![EACH], String::new())];
+        let is_left = redirected(&new, &Renames::said(&rest), false);
+        matches!(is_left, Ok(None)).then(|| Literal::text(new))
+    }
+
+    fn at(&self, path: &str) -> Option<&Literal> {
+        let mut steps = path.split('.');
+        let first = match steps.next()? {
+            "key" => &self.key,
+            "value" => &self.value,
+            _ => return None,
+        };
+        steps.try_fold(first, |literal, step| match literal {
+            Literal::Map(entries) => entries.iter().find(|(key, _)| key == step).map(|(_, inner)| inner),
+            _ => None,
+        })
+    }
+}
+
+/// Collects the plain values of a literal with their paths.
+fn below<'l>(path: &mut Vec<&'l str>, literal: &'l Literal, leaves: &mut Vec<(Vec<&'l str>, &'l Literal)>) {
+    match literal {
+        Literal::Map(entries) => {
+            for (key, inner) in entries {
+                path.push(key);
+                below(path, inner, leaves);
+                path.pop();
+            }
+        }
+        leaf => leaves.push((path.clone(), leaf)),
+    }
+}
+
+/// Returns a plain value as an expression says it.
+fn cel(literal: &Literal) -> Option<String> {
+    match literal {
+        Literal::Null => Some("null".to_owned()),
+        Literal::Boolean(value) => Some(value.to_string()),
+        Literal::Number(number) => Some(number.to_string()),
+        Literal::Text(text) if !text.contains(['\'', '\\', '$', '\n']) => Some(format!("'{text}'")),
+        _ => None,
+    }
+}
+
+/// Returns what stands in a file as something to write.
+fn literal(node: &Node) -> Literal {
+    match &node.value {
+        NodeValue::Null => Literal::Null,
+        NodeValue::Bare => Literal::Map(Vec::new()),
+        NodeValue::Sequence(items) => Literal::List(items.iter().map(literal).collect()),
+        NodeValue::Mapping(entries) => {
+            Literal::Map(entries.iter().map(|entry| (entry.key.clone(), literal(&entry.value))).collect())
+        }
+        NodeValue::Scalar(scalar) => {
+            let class = match scalar.form {
+                Form::Text => Class::Text,
+                Form::Number => Class::Number,
+                Form::Boolean => Class::Boolean,
+                Form::Plain => plain(&scalar.text),
+            };
+            match class {
+                Class::Text => Literal::Text(scalar.text.clone()),
+                Class::Number => Literal::Number(scalar.text.clone()),
+                Class::Boolean => Literal::Boolean(scalar.text == "true"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+    use crate::model::source::Source;
+
+    fn of(path: &str, text: &str, key: &str) -> Instance {
+        let source = Source::new(path, text);
+        instance(&File { source: &source, registry: &REGISTRY }, "vm.web", key).unwrap()
+    }
+
+    #[test]
+    fn a_key_and_the_block_that_it_stands_for() {
+        let yaml = "vm:\n  web:\n    for_each: [a, b]\n    plan: p\n    size: 2\n    x: ${each.key}\n    y: [\"n-${each.value}\", \"${each.key + '-x'}\", $vpc.m]\n";
+        let kdl = "vm web plan=p size=2 x=\"${each.key}\" {\n  for_each a b\n  y \"n-${each.value}\" \"${each.key + '-x'}\" $vpc.m\n}\n";
+        for (path, text) in [("a.yaml", yaml), ("a.kdl", kdl)] {
+            let found = of(path, text, "b");
+            assert_eq!(found.key, Ok(Key::Item(Path::of("vm.web.for_each").item(1))));
+            assert!(!found.is_only);
+            let texts = ["n-b", "${'b' + '-x'}", "$vpc.m"].map(Literal::text);
+            let body = [
+                ("plan", Literal::text("p")),
+                ("size", Literal::Number("2".into())),
+                ("x", Literal::text("b")),
+                ("y", Literal::List(texts.into())),
+            ];
+            assert_eq!(found.body.map(Literal::Map), Ok(Literal::map(body)), "{path}");
+        }
+        let mapped = "vm:\n  web:\n    for_each: { a: { n: 1, p: $vars.x } }\n    size: $each.value.n\n    plan: ${each.value.p}\n    z: \"${each.value.n + 1}\"\n";
+        let found = of("a.yaml", mapped, "a");
+        assert!(found.is_only && matches!(found.key, Ok(Key::Entry(_))));
+        let body = [
+            ("size", Literal::Number("1".into())),
+            ("plan", Literal::text("$vars.x")),
+            ("z", Literal::text("${1 + 1}")),
+        ];
+        assert_eq!(found.body.map(Literal::Map), Ok(Literal::map(body)));
+    }
+
+    #[test]
+    fn what_is_computed_cannot_be_written_out() {
+        let found = of("a.yaml", "vm: { web: { for_each: $vars.nodes, plan: p } }\n", "a");
+        assert!(found.key.is_err() && found.body.is_err());
+        let found =
+            of("a.yaml", "vm: { web: { for_each: { a: [x] }, plan: \"${each.value[0]}\" } }\n", "a");
+        assert!(found.key.is_ok() && found.body.is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! `Outlook`: what is wrong with a stack in each of its environments. The chosen one is looked at first; the
+//! others follow, one at a time where the stack is large, so that a keystroke never waits for all of them.
+
+use std::sync::Arc;
+
+use crate::config::everywhere::{only_there, together};
+use crate::config::load::Checked;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{SourceId, Sources, Span};
+
+/// What was found in each environment.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// The chosen environment.
+    chosen: Name,
+    own: Vec<Diagnostic>,
+    /// What policies say of the chosen one. What they say of another is said when that one is meant.
+    denied: Vec<Diagnostic>,
+    others: Vec<(Name, Vec<Diagnostic>)>,
+    /// Those that are like another one.
+    alike: Vec<(Name, Name)>,
+    /// Those that are still to be looked at.
+    left: Vec<Name>,
+    /// The texts that were looked at.
+    texts: Vec<Arc<str>>,
+}
+
+impl Outlook {
+    /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
+    /// it is moved to where it stands now.
+    pub(super) fn begin(&mut self, checked: Checked, denied: Vec<Diagnostic>) -> Sources {
+        let texts: Vec<Arc<str>> = checked.sources.iter().map(|(_, source)| source.text.clone()).collect();
+        let moves: Vec<Option<Move>> =
+            self.texts.iter().zip(&texts).map(|(old, new)| Move::between(old, new)).collect();
+        let before = std::mem::take(self);
+        let known = |name: &Name| {
+            let there = before.others.iter().find(|(other, _)| other == name)?;
+            Some(only_there(&before.own, there.1.clone()))
+        };
+        let was = |name: Name| {
+            let mut found = checked.diagnostics.clone();
+            let mut old = known(&name).unwrap_or_default();
+            for problem in &mut old {
+                carry(problem, &moves);
+            }
+            found.extend(old);
+            (name, found)
+        };
+        *self = Self {
+            chosen: checked.environment,
+            others: checked.others.iter().cloned().map(was).collect(),
+            own: checked.diagnostics,
+            denied,
+            alike: checked.alike,
+            left: checked.others,
+            texts,
+        };
+        checked.sources
+    }
+
+    /// Returns the environment that is to be looked at next.
+    pub(super) fn next(&mut self) -> Option<Name> {
+        self.left.pop()
+    }
+
+    /// Tells whether an environment is still to be looked at.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Takes in what an environment has.
+    pub(super) fn add(&mut self, name: &Name, found: Vec<Diagnostic>) {
+        if let Some((_, known)) = self.others.iter_mut().find(|(other, _)| other == name) {
+            *known = found;
+        }
+    }
+
+    /// Returns each problem once.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let of = |name: &Name| {
+            let other = self.others.iter().find(|(other, _)| other == name);
+            other.map_or_else(|| self.own.clone(), |(_, found)| found.clone())
+        };
+        let mut others = self.others.clone();
+        others.extend(self.alike.iter().map(|(name, like)| (name.clone(), of(like))));
+        let mut found = together(&self.chosen, self.own.clone(), &others);
+        found.extend(self.denied.iter().cloned());
+        found
+    }
+}
+
+/// How far what stands behind a change has moved.
+struct Move {
+    from: u32,
+    delta: i64,
+}
+
+impl Move {
+    fn between(old: &str, new: &str) -> Option<Self> {
+        if old == new {
+            return None;
+        }
+        let most = old.len().min(new.len());
+        let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+        let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
+        Some(Self { from: u32::try_from(old.len() - tail).ok()?, delta })
+    }
+}
+
+fn carry(problem: &mut Diagnostic, moves: &[Option<Move>]) {
+    let fix = problem.fix.iter_mut().map(|fix| &mut fix.span);
+    for span in problem.labels.iter_mut().map(|label| &mut label.span).chain(fix) {
+        let Span { source: SourceId(id), .. } = *span;
+        let Some(Some(Move { from, delta })) = moves.get(id as usize) else { continue };
+        let moved = |at: u32| u32::try_from(i64::from(at) + delta).unwrap_or(at);
+        if span.start >= *from {
+            (span.start, span.end) = (moved(span.start), moved(span.end));
+        }
+    }
+}
