@@ -18,6 +18,7 @@ pub mod ndjson;
 pub mod outcome;
 pub mod page;
 pub mod progress;
+pub mod ran;
 pub mod recovery;
 pub mod resolved;
 pub mod review;

@@ -9,6 +9,7 @@ use crate::cli::files;
 use crate::cli::reports::{self, About};
 use crate::cli::said;
 use crate::cli::session::Session;
+use crate::report::review::Told;
 use crate::report::terminal::Facts;
 
 /// Shows the plan of a file.
@@ -17,9 +18,9 @@ use crate::report::terminal::Facts;
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
     let saved = books::saved_plan(&args.file)?;
-    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
     let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
-    let about = About { command: Some(&command), ..About::default() };
+    let about = About { stack: None, command: Some(&command), told: Told::Plan };
     reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
+    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
     Ok(Exit::Done)
 }

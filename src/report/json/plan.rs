@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+use super::ran::RanEntry;
 use super::shown::{Number, Shown};
 use super::write::{SCHEMA_VERSION, pretty, pretty_to};
 use crate::model::address::{Address, Name};
@@ -19,18 +20,21 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
     Ruling, RulingVerdict, Step,
 };
+use crate::report::ran::Ran;
 use crate::report::words;
 
 /// What a plan's document holds besides.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlanOptions {
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanOptions<'a> {
     /// Places in files, and facts of this run only.
     pub details: bool,
+    /// What became of it, where it was applied.
+    pub ran: Option<&'a Ran<'a>>,
 }
 
 /// Returns the document of a plan.
 #[must_use]
-pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions) -> String {
+pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
     pretty(&Document::of(plan, registry, options))
 }
 
@@ -42,7 +46,7 @@ pub fn plan_to(
     out: &mut impl io::Write,
     plan: &Plan,
     registry: Registry,
-    options: PlanOptions,
+    options: PlanOptions<'_>,
 ) -> io::Result<()> {
     pretty_to(out, &Document::of(plan, registry, options))
 }
@@ -67,11 +71,13 @@ struct Document<'a> {
     critical_path: PathEntry<'a>,
     requests: Requests,
     #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<RanEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
 }
 
 impl<'a> Document<'a> {
-    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions) -> Self {
+    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
         let base = &plan.base;
         Self {
             schema_version: SCHEMA_VERSION,
@@ -79,12 +85,7 @@ impl<'a> Document<'a> {
             stack: &base.stack,
             env: &base.environment,
             account: &base.account,
-            base: BaseEntry {
-                config: &base.config,
-                serial: base.serial,
-                project: base.project.as_ref(),
-                destroy: base.destroy,
-            },
+            base: BaseEntry::of(plan),
             fingerprint: &plan.fingerprint,
             summary: Summary::of(plan),
             changes: Changes(&plan.changes, options),
@@ -94,22 +95,32 @@ impl<'a> Document<'a> {
             notes: plan.notes.iter().map(|note| NoteEntry::of(note, options)).collect(),
             cost: CostEntry::of(plan),
             order: Order(&plan.steps, registry),
-            critical_path: PathEntry {
-                steps: &plan.critical_path.steps,
-                seconds: plan.critical_path.seconds,
-            },
-            requests: Requests { sent: plan.requests.sent, pages: plan.requests.pages },
+            critical_path: PathEntry::of(plan),
+            requests: Requests::of(plan),
+            outcome: options.ran.map(RanEntry::of),
             details: options.details.then(|| Details::of(plan)),
         }
     }
 }
 
 #[derive(Serialize)]
-struct BaseEntry<'a> {
+pub(super) struct BaseEntry<'a> {
     config: &'a str,
     serial: u64,
     project: Option<&'a Name>,
     destroy: bool,
+}
+
+impl<'a> BaseEntry<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        let base = &plan.base;
+        Self {
+            config: &base.config,
+            serial: base.serial,
+            project: base.project.as_ref(),
+            destroy: base.destroy,
+        }
+    }
 }
 
 /// Facts of one run only.
@@ -137,7 +148,7 @@ impl Details {
 }
 
 #[derive(Serialize, Default)]
-struct Summary {
+pub(super) struct Summary {
     create: usize,
     update: usize,
     replace: usize,
@@ -149,7 +160,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(plan: &Plan) -> Self {
+    pub(super) fn of(plan: &Plan) -> Self {
         let mut summary = Self { unchanged: plan.unchanged, ..Self::default() };
         for change in &plan.changes {
             match change.action {
@@ -168,7 +179,7 @@ impl Summary {
 }
 
 /// Changes, each made into its entry when it is written.
-struct Changes<'a>(&'a [Change], PlanOptions);
+struct Changes<'a>(&'a [Change], PlanOptions<'a>);
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -177,7 +188,7 @@ impl Serialize for Changes<'_> {
 }
 
 #[derive(Serialize)]
-struct ChangeEntry<'a> {
+pub(super) struct ChangeEntry<'a> {
     address: &'a Address,
     kind: &'a Name,
     id: Option<&'a Name>,
@@ -198,7 +209,7 @@ struct ChangeEntry<'a> {
 }
 
 impl<'a> ChangeEntry<'a> {
-    fn of(change: &'a Change, options: PlanOptions) -> Self {
+    pub(super) fn of(change: &'a Change, options: PlanOptions<'_>) -> Self {
         Self {
             address: &change.address,
             kind: &change.kind,
@@ -235,7 +246,7 @@ struct AttributeEntry<'a> {
 }
 
 impl<'a> AttributeEntry<'a> {
-    fn of(attribute: &'a AttributeChange, options: PlanOptions) -> Self {
+    fn of(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
         Self {
             path: &attribute.path,
             before: Shown(&attribute.before),
@@ -311,7 +322,7 @@ impl<'a> DriftEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct BlockEntry<'a> {
+pub(super) struct BlockEntry<'a> {
     code: &'a Name,
     address: Option<&'a Address>,
     text: &'a str,
@@ -321,7 +332,7 @@ struct BlockEntry<'a> {
 }
 
 impl<'a> BlockEntry<'a> {
-    fn of(block: &'a Block, options: PlanOptions) -> Self {
+    pub(super) fn of(block: &'a Block, options: PlanOptions<'_>) -> Self {
         Self {
             code: &block.code,
             address: block.address.as_ref(),
@@ -333,7 +344,7 @@ impl<'a> BlockEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct RulingEntry<'a> {
+pub(super) struct RulingEntry<'a> {
     name: &'a Name,
     address: Option<&'a Address>,
     verdict: RulingVerdict,
@@ -343,7 +354,7 @@ struct RulingEntry<'a> {
 }
 
 impl<'a> RulingEntry<'a> {
-    fn of(ruling: &'a Ruling, options: PlanOptions) -> Self {
+    pub(super) fn of(ruling: &'a Ruling, options: PlanOptions<'_>) -> Self {
         Self {
             name: &ruling.name,
             address: ruling.address.as_ref(),
@@ -355,7 +366,7 @@ impl<'a> RulingEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct NoteEntry<'a> {
+pub(super) struct NoteEntry<'a> {
     code: NoteCode,
     text: &'a str,
     help: &'a str,
@@ -364,7 +375,7 @@ struct NoteEntry<'a> {
 }
 
 impl<'a> NoteEntry<'a> {
-    fn of(note: &'a Note, options: PlanOptions) -> Self {
+    pub(super) fn of(note: &'a Note, options: PlanOptions<'_>) -> Self {
         Self {
             code: note.code,
             text: &note.text,
@@ -375,7 +386,7 @@ impl<'a> NoteEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct CostEntry<'a> {
+pub(super) struct CostEntry<'a> {
     monthly_before: Number,
     monthly_after: Number,
     delta: Number,
@@ -391,7 +402,7 @@ struct MovedPrice<'a> {
 }
 
 impl<'a> CostEntry<'a> {
-    fn of(plan: &'a Plan) -> Self {
+    pub(super) fn of(plan: &'a Plan) -> Self {
         let cost = &plan.cost;
         let moved = cost
             .moved
@@ -418,7 +429,7 @@ impl Serialize for Order<'_> {
 }
 
 #[derive(Serialize)]
-struct StepEntry<'a> {
+pub(super) struct StepEntry<'a> {
     step: usize,
     address: &'a Address,
     operation: &'static str,
@@ -430,7 +441,7 @@ struct StepEntry<'a> {
 }
 
 impl<'a> StepEntry<'a> {
-    fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
+    pub(super) fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
         let mut requests = requests(step, registry).into_iter();
         Self {
             step: number,
@@ -461,13 +472,25 @@ pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct PathEntry<'a> {
+pub(super) struct PathEntry<'a> {
     steps: &'a [usize],
     seconds: u32,
 }
 
 #[derive(Serialize)]
-struct Requests {
+pub(super) struct Requests {
     sent: u32,
     pages: u32,
+}
+
+impl<'a> PathEntry<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
+    }
+}
+
+impl Requests {
+    pub(super) const fn of(plan: &Plan) -> Self {
+        Self { sent: plan.requests.sent, pages: plan.requests.pages }
+    }
 }
