@@ -306,9 +306,9 @@ pub struct Scope {
     /// Not this resource or module, nor what needs it; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub exclude: Vec<Address>,
-    /// Take over a live object by id; repeatable
-    #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
-    pub adopt: Vec<(Address, Name)>,
+    /// Take over a live object by id; one that an apply let go of is taken back without; repeatable
+    #[arg(long, value_name = "ADDRESS[=ID]", value_parser = adoption)]
+    pub adopt: Vec<(Address, Option<Name>)>,
     /// Let this object that holds data be replaced by an empty one; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub replace: Vec<Address>,
@@ -541,12 +541,12 @@ fn place(text: &str) -> Result<Address, String> {
     Address::place(text).map_err(|error| error.to_string())
 }
 
-fn adoption(text: &str) -> Result<(Address, Name), String> {
-    let (path, id) = text.split_once('=').ok_or("it has the form ADDRESS=ID")?;
-    if id.is_empty() {
-        return Err("the id is missing".to_owned());
+fn adoption(text: &str) -> Result<(Address, Option<Name>), String> {
+    match text.split_once('=') {
+        None => Ok((place(text)?, None)),
+        Some((_, "")) => Err("the id is missing behind the =".to_owned()),
+        Some((path, id)) => Ok((address(path)?, Some(Name::new(id)))),
     }
-    Ok((address(path)?, Name::new(id)))
 }
 
 fn consent(text: &str) -> Result<Consent, String> {

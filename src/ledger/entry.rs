@@ -57,9 +57,24 @@ pub struct Ledger {
     /// Objects that were deleted and proven gone, by id: whatever a list still shows of them is a ghost.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tombstones: BTreeMap<Name, Tombstone>,
+    /// Objects that were let go of and stayed live, by the addresses that they had: they can be taken back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<Address, Kept>,
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+}
+
+/// An object that was let go of and stayed live.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The kind's name.
+    pub kind: Name,
+    /// The object.
+    pub id: Name,
+    /// When the apply began that let go of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
 }
 
 /// What is remembered of a generated secret.
@@ -253,6 +268,7 @@ impl Ledger {
             moved_to: None,
             epoch: 0,
             tombstones: BTreeMap::new(),
+            kept: BTreeMap::new(),
             holder: None,
         }
     }

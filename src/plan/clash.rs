@@ -49,8 +49,13 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
     }
     // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
     let is_lost = survey.inputs.ledger.entries.is_empty()
+        && survey.inputs.ledger.kept.is_empty()
         && found.len() + inside(survey, verdicts, &found, &there) >= SEVERAL;
     for (subject, want, object) in found {
+        if let Some((text, help)) = let_go(survey, subject, object) {
+            blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+            continue;
+        }
         let text = format!(
             "A {} named `{}` exists already ({}), and this stack's ledger does not have it.",
             subject.kind.name, want.value, object.id
@@ -66,6 +71,18 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
         };
         blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
     }
+}
+
+/// Says of an object that it was this resource's until an apply let go of it, and how it is taken back.
+fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option<(String, String)> {
+    let kept = survey.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
+    let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
+    let address = subject.address;
+    let text =
+        format!("{address} is live already ({}): an apply let go of it{when}, and it stayed.", kept.id);
+    let help =
+        format!("Take it back, and what is part of it: apply --adopt {address}. Or choose another name.");
+    Some((text, help))
 }
 
 /// Returns how many of the wanted are there in projects that are there themselves.

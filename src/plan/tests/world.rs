@@ -100,6 +100,7 @@ impl World {
                 moved_to: None,
                 epoch: 0,
                 tombstones: BTreeMap::new(),
+                kept: BTreeMap::new(),
                 holder: None,
             },
             live: BTreeMap::new(),
@@ -312,13 +313,7 @@ impl World {
                     self.ledger.entries.insert(address, *entry);
                 }
                 Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
-                Bookkeeping::Forget(address) => {
-                    let entry = self.ledger.entries.get_mut(&address).unwrap();
-                    entry.current = None;
-                    if entry.deposed.is_empty() {
-                        self.ledger.entries.remove(&address);
-                    }
-                }
+                Bookkeeping::Forget(address) => self.ledger.record(&Record::Forgotten { address }).unwrap(),
             }
         }
         for step in &plan.steps {
