@@ -37,6 +37,7 @@ mod reports;
 mod reuse;
 mod rules;
 mod saved;
+mod schemas;
 mod secrets;
 mod shared;
 mod sources;
