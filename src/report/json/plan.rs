@@ -20,6 +20,7 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
     Ruling, RulingVerdict, Step,
 };
+use crate::report::counts::Counts;
 use crate::report::ran::Ran;
 use crate::report::words;
 
@@ -147,7 +148,7 @@ impl Details {
     }
 }
 
-#[derive(Serialize, Default)]
+#[derive(Serialize)]
 pub(super) struct Summary {
     create: usize,
     update: usize,
@@ -161,20 +162,17 @@ pub(super) struct Summary {
 
 impl Summary {
     pub(super) fn of(plan: &Plan) -> Self {
-        let mut summary = Self { unchanged: plan.unchanged, ..Self::default() };
-        for change in &plan.changes {
-            match change.action {
-                Action::Create => summary.create += 1,
-                Action::Update => summary.update += 1,
-                Action::Replace => summary.replace += 1,
-                Action::Delete => summary.delete += 1,
-                Action::Adopt => summary.adopt += 1,
-                Action::Move => summary.r#move += 1,
-                Action::Forget => summary.forget += 1,
-                Action::Read => {}
-            }
+        let counts = Counts::of(plan);
+        Self {
+            create: counts.get(Action::Create),
+            update: counts.get(Action::Update),
+            replace: counts.get(Action::Replace),
+            delete: counts.get(Action::Delete),
+            adopt: counts.get(Action::Adopt),
+            r#move: counts.get(Action::Move),
+            forget: counts.get(Action::Forget),
+            unchanged: plan.unchanged,
         }
-        summary
     }
 }
 

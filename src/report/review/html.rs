@@ -6,8 +6,10 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::view::{self, Reviewed};
+use crate::model::page::LOOKS;
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
+use crate::report::counts::Counts;
 use crate::report::drift::{key, key_of_object, meaning, name, since};
 use crate::report::escape;
 use crate::report::json::{self, PlanOptions};
@@ -36,7 +38,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { (line(&of.title())) " · " (facts.join(" · ")) }
-                style { (PreEscaped(CSS)) }
+                style { (PreEscaped(LOOKS)) (PreEscaped(CSS)) }
             }
             body {
                 (head(of, &facts))
@@ -98,7 +100,7 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
         nav aria-label="Filter" {
             button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
-            @for (action, count) in view::counts(of.plan).into_iter().filter(|(_, count)| *count > 0) {
+            @for (action, count) in Counts::of(of.plan).iter().filter(|(_, count)| *count > 0) {
                 button type="button" data-filter=(words::action(action)) aria-pressed="false" {
                     (sign(action)) " " (words::action(action)) " " (count)
                 }

@@ -4,9 +4,10 @@ use std::fmt::{Display, Write as _};
 
 use rust_decimal::Decimal;
 
-use super::view::{Reviewed, Told, counts};
+use super::view::{Reviewed, Told};
 use crate::apply::event::Outcome;
 use crate::plan::change::DriftClass;
+use crate::report::counts::Counts;
 use crate::report::drift::{self, Found, is_settled};
 use crate::report::ran::Ran;
 use crate::report::words;
@@ -94,7 +95,7 @@ fn applied(page: &mut Page, ran: &Ran<'_>) {
 fn intended(page: &mut Page, of: &Reviewed<'_>) {
     let plan = of.plan;
     page.about("stead_changes", "Changes that an apply would make, by action.");
-    for (action, count) in counts(plan) {
+    for (action, count) in Counts::of(plan).iter() {
         page.one("stead_changes", &[("action", words::action(action))], count);
     }
     page.about("stead_unchanged_resources", "Resources that are as configured.");

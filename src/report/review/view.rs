@@ -8,6 +8,7 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan,
     RulingVerdict,
 };
+use crate::report::counts::Counts;
 use crate::report::drift::{Found, is_settled};
 use crate::report::ran::Ran;
 use crate::report::words;
@@ -149,7 +150,7 @@ impl<'a> Reviewed<'a> {
         if let Some(ran) = self.ran() {
             return ran.facts();
         }
-        let counts: Vec<_> = counts(self.plan).into_iter().filter(|(_, count)| *count > 0).collect();
+        let counts: Vec<_> = Counts::of(self.plan).iter().filter(|(_, count)| *count > 0).collect();
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
@@ -221,22 +222,6 @@ pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
         RulingVerdict::Unknown => "is not decided yet",
         RulingVerdict::Pass => "has nothing against it",
     }
-}
-
-/// Returns how many changes there are of each action, the dangerous first.
-pub(super) fn counts(plan: &Plan) -> Vec<(Action, usize)> {
-    const ORDER: [Action; 8] = [
-        Action::Replace,
-        Action::Delete,
-        Action::Update,
-        Action::Create,
-        Action::Adopt,
-        Action::Move,
-        Action::Forget,
-        Action::Read,
-    ];
-    let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
-    ORDER.into_iter().map(|action| (action, of(action))).collect()
 }
 
 /// Tells whether a reviewer must look: something goes away, or is felt by whoever uses it.
