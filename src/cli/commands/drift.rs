@@ -35,6 +35,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let claimed = everything::claimed(&connection, &world.snapshot).await?;
     let mut strangers = ls::unmanaged(&ledger, &world, &Reach::of(&plan, &ledger));
+    strangers.leave_out_keys_in_use(&connection, &world);
     // What runs in a managed object made it: nobody is to manage it, or to wonder about it.
     strangers.here.retain(|row| !claimed.contains_key(&row.key()));
     let found = Found {

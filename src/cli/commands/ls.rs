@@ -57,7 +57,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         widen(session, &connection, of, &args.kinds, &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
         let claimed = everything::claimed(&connection, &world.snapshot).await?;
-        let found = unmanaged(&ledger, &world, &reach);
+        let mut found = unmanaged(&ledger, &world, &reach);
+        found.leave_out_keys_in_use(&connection, &world);
         others = if args.all_projects { 0 } else { found.projects };
         let mut rows = found.rows(args.all_projects);
         let owners = owners(&ledger);
@@ -226,6 +227,13 @@ pub(in crate::cli) struct Strangers {
 }
 
 impl Strangers {
+    /// Leaves out the key in use: nobody may manage it, so that it is no news that nobody does.
+    pub(in crate::cli) fn leave_out_keys_in_use(&mut self, connection: &Connection, world: &World) {
+        let opens = |beginning: &str| connection.client.cloud().opens_with(beginning);
+        let in_use = everything::in_use(&world.snapshot, opens);
+        self.account.retain(|row| !in_use.contains_key(&row.key()));
+    }
+
     /// Returns those that may be this stack's business, or all, in order.
     fn rows(self, all: bool) -> Vec<Listed> {
         let elsewhere = self.elsewhere.into_iter().filter(|_| all);
@@ -246,12 +254,12 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, reach: &Reach) -
     let (mut found, mut projects) = (Strangers::default(), BTreeSet::new());
     for object in world.snapshot.objects.values() {
         let side = reach.side(REGISTRY, &world.snapshot, object);
-        if let Side::Elsewhere(Some(project)) = &side {
-            projects.insert(project.clone());
-        }
         let given = REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
         if given || owned.contains(&object.key()) {
             continue;
+        }
+        if let Side::Elsewhere(Some(project)) = &side {
+            projects.insert(project.clone());
         }
         let rows = match side {
             Side::Here => &mut found.here,
