@@ -408,7 +408,7 @@ pub struct Running {
     /// Steps at the same time, at most; requests are paced to the service's limiter anyway
     #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parallel)]
     pub parallel: usize,
-    /// What it leaves of its plan in files besides.
+    /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: PlanReports,
     /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]

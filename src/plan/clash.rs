@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use super::blocks::Blocks;
 use super::change::ProjectOf;
+use super::project::PROJECT;
 use super::replace::network;
 use super::survey::{Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
 use crate::model::address::Name;
 use crate::model::schema::{Check, Kind, Rule, Scope};
-use crate::model::snapshot::Object;
+use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
@@ -146,14 +147,33 @@ fn repeats(
         let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
         let key = taken(kind, at(home(survey, subject, verdict)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
-            broken(
-                subject,
-                rule,
-                &format!("{} has the same {}", object.id, attributes.join(" and ")),
-                blocks,
-            );
+            let (address, same) = (subject.address, attributes.join(" and "));
+            let text = format!("{} ({address}: {} has the same {same})", rule.says, whose(survey, object));
+            let help = format!("Take that one away first, or write another {same} ({}).", rule.code);
+            let setting = attributes.first().and_then(|name| verdict.want(name)?.setting);
+            blocks.about("rule", subject, setting.map(|setting| setting.span), text, help);
         }
     }
+}
+
+/// Says which object it is: of a child also whose, and where that is.
+fn whose(survey: &Survey<'_>, object: &Object) -> String {
+    let snapshot = survey.inputs.snapshot;
+    let parent =
+        survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
+    let parent = parent.and_then(|((of, _), id)| {
+        snapshot.objects.get(&ObjectKey { kind: Name::new_static(of), parent: None, id })
+    });
+    let Some(parent) = parent else { return object.id.to_string() };
+    let name = |object: &Object| {
+        object.attributes.get("name").and_then(Value::as_text).unwrap_or(&object.id).to_owned()
+    };
+    let project = parent.project.as_ref().map(|id| {
+        let key = ObjectKey { kind: Name::new_static(PROJECT), parent: None, id: id.clone() };
+        snapshot.objects.get(&key).map_or_else(|| id.to_string(), name)
+    });
+    let place = project.map(|project| format!(" in the project {project}")).unwrap_or_default();
+    format!("{} of the {} {}{place}", object.id, parent.kind, name(parent))
 }
 
 /// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
