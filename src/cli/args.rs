@@ -4,6 +4,7 @@ mod access;
 mod actions;
 mod books;
 mod catalog;
+mod cost;
 mod import;
 mod list;
 mod refactor;
@@ -27,6 +28,7 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::cost::Cost;
 pub use self::import::Import;
 pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
@@ -232,6 +234,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Show plans, templates and prices; pin their names anew
     Catalog(Catalog),
+    /// Tell what the stack costs a month, resource by resource
+    Cost(Cost),
     /// Do something once: reboot, restore, rotate, look closer
     Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects
@@ -451,7 +455,9 @@ pub struct Destroy {
 /// `drift`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb"
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
+    What a look saw is kept in .stead/drift, names and times only: keep that directory between the runs of a cron, \
+    and each tells what is new, since when the rest is there, and what is resolved."
 )]
 pub struct DriftArgs {
     /// Exit with 3 when there is drift

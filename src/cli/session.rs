@@ -77,7 +77,15 @@ impl Session {
     /// # Errors
     /// All its problems together.
     pub(super) fn open(&self) -> Result<Project, Failure> {
-        let project = Project::open(&self.settings)?;
+        self.open_of(&self.settings)
+    }
+
+    /// Does the same for other settings: another environment of the stack.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub(super) fn open_of(&self, settings: &Settings) -> Result<Project, Failure> {
+        let project = Project::open(settings)?;
         if !project.warnings.is_empty() && !self.ui.json {
             let text = diagnostics::page(&project.warnings, &project.stack.sources, self.ui.message_style);
             self.ui.say(text.trim_end());

@@ -5,6 +5,7 @@ pub mod board;
 pub mod catalog;
 pub mod check;
 pub mod contract;
+pub mod cost;
 pub mod counts;
 pub mod diagnostics;
 pub mod diff;

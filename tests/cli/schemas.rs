@@ -47,6 +47,9 @@ fn what_commands_print_fits_its_schema() {
     for args in ["catalog", "catalog vm", "catalog ip", "catalog update --check"] {
         fits(&case, "catalog", &print(&format!("{args} --output json")));
     }
+    for args in ["cost", "cost --vs prod", "cost --offline", "cost --offline --vs prod"] {
+        fits(&case, "cost", &print(&format!("{args} --output json")));
+    }
     for args in [
         "do reboot vm.web.a --yes",
         "do backup vm.web.a --name once",

@@ -36,6 +36,8 @@ pub enum Document {
     Do,
     /// What `catalog` prints.
     Catalog,
+    /// What `cost` prints.
+    Cost,
     /// What `test` prints.
     Test,
     /// What `validate` prints.

@@ -44,6 +44,7 @@ impl Command {
             | Self::Whoami
             | Self::Doctor(_)
             | Self::Catalog(_)
+            | Self::Cost(_)
             | Self::Recover(_)
             | Self::History(_)
             | Self::Lock(_)

@@ -29,6 +29,7 @@ const fn of_what_is_printed(document: Document) -> &'static str {
         Document::Drift => include_str!("../../../schemas/drift.schema.json"),
         Document::Ls => include_str!("../../../schemas/ls.schema.json"),
         Document::Do => include_str!("../../../schemas/do.schema.json"),
+        Document::Cost => include_str!("../../../schemas/cost.schema.json"),
         Document::Catalog => include_str!("../../../schemas/catalog.schema.json"),
         Document::Test => include_str!("../../../schemas/test.schema.json"),
         Document::Validate => include_str!("../../../schemas/validate.schema.json"),

@@ -328,7 +328,16 @@ fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_
     );
     assert!(plan.blocks[0].help.contains("apply --adopt database.main."), "{}", plan.blocks[0].help);
     world.options.taken_back = [Address::new("database", "main")].into();
-    insta::assert_snapshot!(show(&world.settle()), @"");
+    insta::assert_snapshot!(show(&world.settle()), @"
+    + backup_schedule.nightly config
+    + vm.web config
+    + volume.media config
+    < database.main config: it exists already and is taken over
+    < database.main.users.reporting config: it exists already and is taken over
+    0 vm.web create after []
+    1 volume.media create after [0]
+    2 backup_schedule.nightly create after [0]
+    ");
 }
 
 #[test]

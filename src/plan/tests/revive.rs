@@ -95,7 +95,7 @@ fn what_sleeps_holds_its_data_and_is_not_replaced_without_a_word() {
     its address changes
     ");
     world.options.destroy = true;
-    insta::assert_snapshot!(effects(&world.plan()).join("\n"), @"");
+    insta::assert_snapshot!(effects(&world.plan()).join("\n"), @"it is suspended, not empty: its data is lost for good");
 }
 
 fn app() -> World {
