@@ -86,7 +86,7 @@ pub(super) fn effects(
             found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
         }
         Act::Forget => {
-            found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))))
+            found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))));
         }
         Act::Create | Act::Keep | Act::Frozen => {}
     }

@@ -53,9 +53,9 @@ impl Reach {
     /// Returns where an object is. One that names no project is taken for one of this stack's.
     #[must_use]
     pub fn side(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> Side {
-        let inside = |project: &Name| match self.projects.contains(project) {
-            true => Side::Here,
-            false => Side::Elsewhere(Some(project.clone())),
+        let inside = |project: &Name| {
+            let here = self.projects.contains(project);
+            if here { Side::Here } else { Side::Elsewhere(Some(project.clone())) }
         };
         let Some(kind) = registry.kind(&object.kind) else { return Side::Here };
         match (kind.scope, &object.project, kind.child_of().zip(object.parent.as_ref())) {

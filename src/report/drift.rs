@@ -154,10 +154,8 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
 /// Says since when something is known; nothing where the look before is not remembered.
 pub(super) fn since(memory: &Memory, key: &str) -> Option<String> {
     let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
-    Some(match memory.is_new(key) {
-        true => "NEW".to_owned(),
-        false => format!("first seen {}", words::ago(first, memory.now)),
-    })
+    let is_new = memory.is_new(key);
+    Some(if is_new { "NEW".to_owned() } else { format!("first seen {}", words::ago(first, memory.now)) })
 }
 
 fn unmanaged(object: &Listed, memory: &Memory, style: Style) -> Line {

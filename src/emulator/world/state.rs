@@ -196,7 +196,9 @@ impl World {
         // Ids are never used twice, a reset in between or not.
         empty.account.counter = self.account.counter;
         let first = self.api_keys.get(self.first_key()).cloned();
-        first.into_iter().for_each(|key| empty.record_key(key));
+        if let Some(first) = first {
+            empty.record_key(first);
+        }
         self.replace(empty);
     }
 
@@ -213,7 +215,9 @@ impl World {
         // Whoever has the other's first key is not let in here.
         other.api_keys.remove(other.first_key());
         let mine = self.api_keys.get(self.first_key()).cloned();
-        mine.into_iter().for_each(|key| other.record_key(key));
+        if let Some(mine) = mine {
+            other.record_key(mine);
+        }
         other.account.latest = other.account.latest.max(self.account.latest);
         self.replace(other);
         Ok(())
