@@ -6,15 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::entry::{Entry, Identity, Intent, IntentAction, Kept, Ledger, Owned, Tombstone, key_as_hex};
+use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Tombstone, key_as_hex};
 use super::history::{End, Happening, Incident, REMEMBERED, Run};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::store::StoreError;
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
-
-/// Objects that were let go of and are remembered.
-const MOST_KEPT: usize = 256;
 
 /// How long a deleted object is remembered: longer than any list could show its ghost.
 const BURIED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -430,18 +427,6 @@ impl Ledger {
             {
                 baseline.push(object.id.clone());
             }
-        }
-    }
-
-    /// Remembers an object that stays live, so that it can be taken back; of very many, the last ones.
-    fn remember_kept(&mut self, address: &Address, kind: &Name, object: &Owned) {
-        let at = self.history.back().map(|run| run.at);
-        let kept = Kept { kind: kind.clone(), id: object.id.clone(), at };
-        self.kept.insert(address.clone(), kept);
-        if self.kept.len() > MOST_KEPT {
-            let oldest =
-                self.kept.iter().min_by_key(|(_, kept)| kept.at).map(|(address, _)| address.clone());
-            oldest.and_then(|address| self.kept.remove(&address));
         }
     }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::entry::{Entry, Question};
+use crate::ledger::entry::{Entry, MOST_KEPT, Question};
 use crate::ledger::fixture::*;
 use crate::ledger::history::{Origin, Tally};
 use crate::ledger::lease::Holder;
