@@ -128,8 +128,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let now = self.clock().elapsed();
             let is_new =
                 |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
-            // The newest come first, and take the place of those before them.
-            let newest = match records.iter().find(is_new) {
+            // The newest come first, and take the place of those before them. Of two that were begun at once the
+            // one that lost its place may stand first.
+            let stands = |record: &&Running| !run.replaced.contains(&record.status.as_str());
+            let new = || records.iter().filter(is_new);
+            let newest = match new().find(stands).or_else(|| new().next()) {
                 None if rollout.known.is_none() => return Ok(()),
                 // It began none, or an earlier apply made the same call.
                 None if now >= begun + self.context.bounds.listing => {

@@ -149,7 +149,10 @@ fn repeats(
         if let Some(object) = key.and_then(|key| there.get(&key)) {
             let (address, same) = (subject.address, attributes.join(" and "));
             let text = format!("{} ({address}: {} has the same {same})", rule.says, whose(survey, object));
-            let help = format!("Take that one away first, or write another {same} ({}).", rule.code);
+            let help = format!(
+                "Rule {}: {}. Take that one away first, or write another {same}.",
+                rule.code, rule.place
+            );
             let setting = attributes.first().and_then(|name| verdict.want(name)?.setting);
             blocks.about("rule", subject, setting.map(|setting| setting.span), text, help);
         }

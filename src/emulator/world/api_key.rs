@@ -134,8 +134,9 @@ impl World {
         chance::id(!self.account.seed, 0)
     }
 
-    /// Takes down the account's first key, in place of an earlier one: its owner made it with the account.
-    pub(super) fn record_first_key(&mut self, secret: &str, tier: Tier) {
+    /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
+    /// the account.
+    pub fn record_first_key(&mut self, secret: &str, tier: Tier) {
         let (id, digest) = (self.first_key(), digest(secret));
         if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
             return;

@@ -131,10 +131,8 @@ impl World {
     }
 
     /// Lets this key in, beside those that were made by requests, and no other.
-    /// It has a record as every other key has.
     pub fn set_key(&mut self, api_key: &str, tier: Tier) {
         self.account.keys = vec![Key { digest: digest(api_key), tier }];
-        self.record_first_key(api_key, tier);
     }
 
     /// Returns the rate that a key may use; `None` for a key that is not the account's.
