@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::event::StepError;
 use super::resolve::Found;
+use super::rollout::Rollout;
 use super::run::Undelivered;
 use super::session::{Job, Scope, Session, Target, read_failed};
 use super::wire;
@@ -60,11 +61,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Makes an object and waits until it can be used. Returns its id.
     pub(super) async fn create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Name, StepError> {
         let birth = self.prepare(job, wish).await?;
+        let rollout = Box::pin(self.foresee_at_parent(job, wish.parent)).await?;
         let (owned, object) = {
             let _alone = self.baselines.alone(job.kind, &birth.scope, &birth.expected).await;
             self.attempt_until_bound(job, &birth).await?
         };
-        self.raise(job, &birth, &owned, object).await?;
+        self.raise(job, &birth, (&owned, rollout.as_ref()), object).await?;
         Ok(owned.id)
     }
 
@@ -337,7 +339,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         &self,
         job: &Job<'_>,
         birth: &Birth,
-        owned: &Owned,
+        (owned, rollout): (&Owned, Option<&Rollout>),
         object: Object,
     ) -> Result<(), StepError> {
         let target = Target::of(job.kind, owned);
@@ -353,6 +355,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             )));
         }
         let object = self.set_after_creation(job, &target, &birth.values, object).await?;
+        if let Some(rollout) = rollout {
+            // Until it has ended the ledger says that the creation is not finished: the next run asks.
+            Box::pin(self.roll_out_parent(job, rollout)).await?;
+        }
         let applied = self.sealed(job.kind, &birth.values);
         let secret_lost = self.still_lacks_secret(job, &target).await?;
         let entry = Entry { applied, unfinished: false, secret_lost, ..birth.entry.clone() };

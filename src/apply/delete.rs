@@ -20,15 +20,26 @@ const ATTEMPTS: u32 = 3;
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Deletes an object that the ledger owns.
-    pub(super) async fn delete(&self, job: &Job<'_>, object: &Owned) -> Result<(), StepError> {
+    /// What that begins at its parent is waited for, where this one stays.
+    pub(super) async fn delete(
+        &self,
+        job: &Job<'_>,
+        object: &Owned,
+        stays: Option<&Address>,
+    ) -> Result<(), StepError> {
         if !self.owns(job.address, object) {
             // It went along with another one in this run.
             return Ok(());
         }
         let target = Target::of(job.kind, object);
+        let rollout = Box::pin(self.foresee_at_parent(job, stays)).await?;
         let intent = self.send_until_leaving(job, &target, object).await?;
         self.gone(job, &target).await?;
-        self.record_gone(job, intent.as_ref(), object).await
+        self.record_gone(job, intent.as_ref(), object).await?;
+        match rollout {
+            Some(rollout) => Box::pin(self.roll_out_parent(job, &rollout)).await,
+            None => Ok(()),
+        }
     }
 
     fn owns(&self, address: &Address, object: &Owned) -> bool {

@@ -68,7 +68,7 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
             let Some(number) = schedule.next_step() else { break };
             let step = &plan.steps[number];
             let turn = turns.get(&step.address);
-            running.push(session.run_step(number, step, turn, Entrance::new(&entering)));
+            running.push(session.run_step((plan, number), step, turn, Entrance::new(&entering)));
         }
         let crowded = entering.get() >= ENTERING;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
@@ -171,7 +171,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     async fn run_step(
         &self,
-        number: usize,
+        (plan, number): (&Plan, usize),
         step: &Step,
         turn: Option<&Mutex<()>>,
         entrance: Entrance<'_>,
@@ -186,7 +186,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let until = begun + Duration::from_secs(step.timeout_seconds.into());
         let result = match self.frozen(&step.address) {
             Some(question) => Err(StepError::Question(question)),
-            None => self.operate(number, step, until, &entrance).await,
+            None => self.operate(number, step, (until, plan), &entrance).await,
         };
         Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
     }
@@ -202,7 +202,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         &self,
         number: usize,
         step: &Step,
-        until: Duration,
+        (until, plan): (Duration, &Plan),
         entrance: &Entrance<'_>,
     ) -> Result<Option<Name>, StepError> {
         let (address, kind) = (&step.address, self.kind(&step.kind)?);
@@ -229,9 +229,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.update(&job, &change).await.map(Some)
             }
             Operation::Delete { object, deposed: _ } => {
-                self.delete(&job, object).await.map(|()| Some(object.id.clone()))
+                let parent = self.parent_that_stays(&job, plan);
+                self.delete(&job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
             }
         }
+    }
+
+    /// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
+    fn parent_that_stays(&self, job: &Job<'_>, plan: &Plan) -> Option<Address> {
+        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
+        let parent = entry.filter(|_| job.kind.rolls_out_parent)?.parent?;
+        let goes =
+            |step: &Step| step.address == parent && matches!(step.operation, Operation::Delete { .. });
+        (!plan.steps.iter().any(goes)).then_some(parent)
     }
 
     /// Returns what an object stands under or was built on: while that changes, the object cannot go.

@@ -12,7 +12,7 @@ use crate::cloud::run::Running;
 use crate::ledger::entry::Entry;
 use crate::ledger::record::Record;
 use crate::ledger::store::Store;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Action, Effect, Kind, Run, Until};
 use crate::model::snapshot::Object;
@@ -23,12 +23,60 @@ const RARELY: Duration = Duration::from_secs(15);
 
 /// What is waited for once the calls are made.
 pub(super) struct Rollout {
+    /// Whose it is: the object that changes, or the parent of one that comes or goes.
+    of: Whose,
     run: &'static Run,
     /// Records that were there before; `None`: an earlier apply made the calls, and the newest counts.
     known: Option<BTreeSet<Name>>,
 }
 
+/// An object that is rolled out.
+struct Whose {
+    address: Address,
+    kind: &'static Kind,
+    target: Target,
+}
+
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Prepares for what the coming or going of a child begins at its parent.
+    pub(super) async fn foresee_at_parent(
+        &self,
+        job: &Job<'_>,
+        parent: Option<&Address>,
+    ) -> Result<Option<Rollout>, StepError> {
+        let Some((of, run)) = self.rolled_out_parent(job, parent)? else { return Ok(None) };
+        let before = self.runs(&of, run).await?;
+        let known = Some(before.into_iter().map(|record| record.id).collect());
+        Ok(Some(Rollout { of, run, known }))
+    }
+
+    /// Returns the parent that a child rolls out by coming or going.
+    fn rolled_out_parent(
+        &self,
+        job: &Job<'_>,
+        parent: Option<&Address>,
+    ) -> Result<Option<(Whose, &'static Run)>, StepError> {
+        let Some(address) = parent.filter(|_| job.kind.rolls_out_parent) else { return Ok(None) };
+        let entry = self.context.journal.ledger().entries.get(address).cloned();
+        let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
+            return Ok(None);
+        };
+        let kind = self.kind(&name)?;
+        let target = Target::of(kind, &owned);
+        Ok(kind.rollout.map(|run| (Whose { address: address.clone(), kind, target }, run)))
+    }
+
+    /// Waits until what a child began at its parent has ended. A parent that is not in use begins nothing.
+    ///
+    /// # Errors
+    /// As `roll_out`.
+    pub(super) async fn roll_out_parent(&self, job: &Job<'_>, rollout: &Rollout) -> Result<(), StepError> {
+        match self.get(&rollout.of.target.key).await? {
+            Some(object) => self.roll_out(job, &object, rollout).await,
+            None => Ok(()),
+        }
+    }
+
     /// Prepares for what a change will begin. From here on the ledger says that the resource is not
     /// finished: whatever ends this apply, the next one asks how it ended.
     pub(super) async fn foresee_rollout(
@@ -38,20 +86,25 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         calls: &[PlannedCall],
     ) -> Result<Option<Rollout>, StepError> {
         let entry = self.context.journal.ledger().entries.get(job.address).cloned();
-        let (Some(run), Some(entry)) = (job.kind.rollout, entry) else { return Ok(None) };
+        let Some(entry) = entry else { return Ok(None) };
+        if let Some((of, run)) = self.rolled_out_parent(job, entry.parent.as_ref())? {
+            return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
+        }
+        let Some(run) = job.kind.rollout else { return Ok(None) };
+        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
         if calls.is_empty() {
-            return Ok(entry.unfinished.then_some(Rollout { run, known: None }));
+            return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
         }
         if !calls.iter().any(|call| rolls_out(job.kind, call)) {
             return Ok(None);
         }
-        let before = self.runs(job, target, run).await?;
+        let before = self.runs(&of, run).await?;
         let known = before.into_iter().map(|record| record.id).collect();
         if !entry.unfinished {
             let entry = Entry { current: None, deposed: Vec::new(), unfinished: true, ..entry };
             self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         }
-        Ok(Some(Rollout { run, known: Some(known) }))
+        Ok(Some(Rollout { of, run, known: Some(known) }))
     }
 
     /// Waits until what a change began has ended.
@@ -61,23 +114,25 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     pub(super) async fn roll_out(
         &self,
         job: &Job<'_>,
-        target: &Target,
         object: &Object,
         rollout: &Rollout,
     ) -> Result<(), StepError> {
-        if !is_in_use(job.kind, object) {
+        if !is_in_use(rollout.of.kind, object) {
             // What rests begins nothing before it is in use again.
             return Ok(());
         }
         let (run, begun) = (rollout.run, self.clock().elapsed());
         let mut told = None;
         loop {
-            let records = self.runs(job, target, run).await?;
+            let records = self.runs(&rollout.of, run).await?;
             let now = self.clock().elapsed();
             let is_new =
                 |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
-            // The newest come first, and take the place of those before them.
-            let newest = match records.iter().find(is_new) {
+            // The newest come first, and take the place of those before them. Of two that were begun at once the
+            // one that lost its place may stand first.
+            let stands = |record: &&Running| !run.replaced.contains(&record.status.as_str());
+            let new = || records.iter().filter(is_new);
+            let newest = match new().find(stands).or_else(|| new().next()) {
                 None if rollout.known.is_none() => return Ok(()),
                 // It began none, or an earlier apply made the same call.
                 None if now >= begun + self.context.bounds.listing => {
@@ -90,7 +145,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 None => {}
                 Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
                 Some(record) if run.failed.contains(&record.status.as_str()) => {
-                    return Err(StepError::Unsettled(self.why(job, target, run, record).await));
+                    return Err(StepError::Unsettled(self.why(&rollout.of, run, record).await));
                 }
                 Some(record) if now >= job.until => {
                     let (what, id, status) = (one(run), &record.id, &record.status);
@@ -111,38 +166,39 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     pub(super) async fn explained(&self, job: &Job<'_>, target: &Target, error: StepError) -> StepError {
         let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
         // What cannot be read explains nothing; the error stands.
-        let Ok(records) = self.runs(job, target, run).await else { return error };
+        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+        let Ok(records) = self.runs(&of, run).await else { return error };
         match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
             Some(record) => {
-                let why = self.why(job, target, run, record).await;
+                let why = self.why(&of, run, record).await;
                 StepError::Unsettled(format!("{text}; {why}"))
             }
             None => error,
         }
     }
 
-    async fn why(&self, job: &Job<'_>, target: &Target, run: &Run, record: &Running) -> String {
+    async fn why(&self, of: &Whose, run: &Run, record: &Running) -> String {
         let mut text = format!("{} {} is {}", one(run), record.id, record.status);
         if let Some(error) = &record.error {
             text = format!("{text}: {error}");
         } else {
-            let tail = self.context.client.run_tail(job.kind, &target.key, run).await.unwrap_or_default();
+            let tail = self.context.client.run_tail(of.kind, &of.target.key, run).await.unwrap_or_default();
             if !tail.is_empty() {
                 text = format!("{text}; the last that was told: {}", tail.join(" · "));
             }
         }
-        let address = job.address;
+        let address = &of.address;
         if let Some((feed, _)) = run.told_by {
             text = format!("{text}; `stead do {feed} {address}` shows what happened");
         }
-        match again(job.kind, run) {
+        match again(of.kind, run) {
             Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
             None => text,
         }
     }
 
-    async fn runs(&self, job: &Job<'_>, target: &Target, run: &Run) -> Result<Vec<Running>, StepError> {
-        self.context.client.runs(job.kind, &target.key, run).await.map_err(read_failed)
+    async fn runs(&self, of: &Whose, run: &Run) -> Result<Vec<Running>, StepError> {
+        self.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
     }
 }
 

@@ -130,8 +130,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let text = format!("{} {} has failed", job.kind.name, target.key.id);
             return Err(Box::pin(self.explained(job, &target, StepError::Unsettled(text))).await);
         }
-        if let Some(rollout) = rollout {
-            Box::pin(self.roll_out(job, &target, &object, &rollout)).await?;
+        match rollout {
+            Some(rollout) if job.kind.rolls_out_parent => {
+                Box::pin(self.roll_out_parent(job, &rollout)).await?;
+            }
+            Some(rollout) => Box::pin(self.roll_out(job, &object, &rollout)).await?,
+            None => {}
         }
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());

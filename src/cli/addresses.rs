@@ -39,6 +39,19 @@ pub(super) fn check(project: &Project, ledger: &Ledger, options: &Options) -> Re
             return Err(unknown(address.as_str(), known()));
         }
     }
+    for address in &options.taken_back {
+        if !resources().any(|known| known.is_within(address)) {
+            return Err(unknown(address.as_str(), known()));
+        }
+        let is_there =
+            ledger.kept.keys().chain(ledger.entries.keys()).any(|known| known.is_within(address));
+        if !is_there {
+            let text = format!("the ledger remembers no object of {address} that was let go of");
+            let help =
+                format!("Say which one: --adopt {address}=ID. stead ls --unmanaged lists what there is.");
+            return Err(Failure::new(Exit::Usage, text).help(help));
+        }
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod access;
 mod actions;
 mod books;
 mod catalog;
+mod cost;
 mod import;
 mod list;
 mod refactor;
@@ -27,6 +28,7 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::cost::Cost;
 pub use self::import::Import;
 pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
@@ -232,6 +234,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Show plans, templates and prices; pin their names anew
     Catalog(Catalog),
+    /// Tell what the stack costs a month, resource by resource
+    Cost(Cost),
     /// Do something once: reboot, restore, rotate, look closer
     Do(Do),
     /// Rebuild a lost ledger from the configuration and the live objects
@@ -306,9 +310,9 @@ pub struct Scope {
     /// Not this resource or module, nor what needs it; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub exclude: Vec<Address>,
-    /// Take over a live object by id; repeatable
-    #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
-    pub adopt: Vec<(Address, Name)>,
+    /// Take over a live object by id; one that an apply let go of is taken back without; repeatable
+    #[arg(long, value_name = "ADDRESS[=ID]", value_parser = adoption)]
+    pub adopt: Vec<(Address, Option<Name>)>,
     /// Let this object that holds data be replaced by an empty one; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub replace: Vec<Address>,
@@ -418,7 +422,7 @@ pub struct Running {
     /// Steps at the same time, at most; requests are paced to the service's limiter anyway
     #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parallel)]
     pub parallel: usize,
-    /// What it leaves of its plan in files besides.
+    /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: PlanReports,
     /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
@@ -461,7 +465,9 @@ pub struct Destroy {
 /// `drift`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb"
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
+    What a look saw is kept in .stead/drift, names and times only: keep that directory between the runs of a cron, \
+    and each tells what is new, since when the rest is there, and what is resolved."
 )]
 pub struct DriftArgs {
     /// Exit with 3 when there is drift
@@ -551,12 +557,12 @@ fn place(text: &str) -> Result<Address, String> {
     Address::place(text).map_err(|error| error.to_string())
 }
 
-fn adoption(text: &str) -> Result<(Address, Name), String> {
-    let (path, id) = text.split_once('=').ok_or("it has the form ADDRESS=ID")?;
-    if id.is_empty() {
-        return Err("the id is missing".to_owned());
+fn adoption(text: &str) -> Result<(Address, Option<Name>), String> {
+    match text.split_once('=') {
+        None => Ok((place(text)?, None)),
+        Some((_, "")) => Err("the id is missing behind the =".to_owned()),
+        Some((path, id)) => Ok((address(path)?, Some(Name::new(id)))),
     }
-    Ok((address(path)?, Name::new(id)))
 }
 
 fn consent(text: &str) -> Result<Consent, String> {

@@ -184,6 +184,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Doctor(args) => commands::doctor::run(session, args).await,
             Command::Catalog(args) => commands::catalog::run(session, args).await,
+            Command::Cost(args) => commands::cost::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
             Command::Test(args) => commands::test::watch(session, args).await,
             Command::Init(_)

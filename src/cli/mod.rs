@@ -13,6 +13,7 @@ mod connect;
 pub mod consent;
 mod credentials;
 mod delivery;
+mod diary;
 mod edits;
 mod elsewhere;
 pub mod entry;

@@ -80,7 +80,9 @@ pub(super) async fn plan(
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
     addresses::check(project, ledger, options)?;
-    let adopts = !options.adopt.is_empty() || !project.stack.declarations.imports.is_empty();
+    let adopts = !options.adopt.is_empty()
+        || !options.taken_back.is_empty()
+        || !project.stack.declarations.imports.is_empty();
     let undelivered = delivery::undelivered(project, ledger);
     let options = &if adopts {
         let foreign = books::foreign(project, &connection.place).await?;

@@ -16,17 +16,24 @@ use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::change::Plan;
-use crate::report::review::{Problems, Reviewed, Root};
+use crate::report::review::{Problems, Reviewed, Root, Told};
 
 /// What is known of a plan besides, for its reports.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct About<'a> {
     /// The stack that it was made of; a saved plan comes without.
     pub(super) stack: Option<&'a Stack>,
     /// The command that applies just this plan, without the flags that this one had.
     pub(super) command: Option<&'a str>,
-    /// Nothing is to be applied.
-    pub(super) looks: bool,
+    /// What is told of it.
+    pub(super) told: Told<'a>,
+}
+
+impl<'a> About<'a> {
+    /// Returns what is known of the plan of a stack.
+    pub(super) const fn stack(stack: &'a Stack) -> Self {
+        Self { stack: Some(stack), command: None, told: Told::Plan }
+    }
 }
 
 /// Writes reports of a plan.
@@ -34,6 +41,23 @@ pub(super) struct About<'a> {
 /// # Errors
 /// When a file cannot be written.
 pub(super) fn plan(
+    session: &Session,
+    wanted: &[Wanted],
+    plan: &Plan,
+    about: About<'_>,
+) -> Result<(), Failure> {
+    again(session, wanted, plan, about)?;
+    for (format, path) in wanted {
+        session.ui.say(&format!("{format} is written to {}", files::shown(path)));
+    }
+    Ok(())
+}
+
+/// Does the same and says nothing: they were told of already, and now hold how it ended.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(super) fn again(
     session: &Session,
     wanted: &[Wanted],
     plan: &Plan,
@@ -52,11 +76,10 @@ pub(super) fn plan(
         commit: commit.as_deref(),
         home: first.map_or("", |(_, source)| source.path.as_str()),
         command: command.as_deref(),
-        looks: about.looks,
+        told: about.told,
     };
     for (format, path) in wanted {
         files::write_report(path, format.plan(&reviewed).as_bytes())?;
-        session.ui.say(&format!("{format} is written to {}", files::shown(path)));
     }
     Ok(())
 }

@@ -129,7 +129,13 @@ impl Session {
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
             replace: scope.replace.iter().cloned().collect(),
-            adopt: scope.adopt.iter().cloned().collect(),
+            adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
+            taken_back: scope
+                .adopt
+                .iter()
+                .filter(|(_, id)| id.is_none())
+                .map(|(to, _)| to.clone())
+                .collect(),
             project: self.settings.project.clone(),
             ..Options::default()
         }

@@ -16,6 +16,7 @@ use crate::plan::change::Plan;
 use crate::report::board::Board;
 use crate::report::ndjson;
 use crate::report::progress::Live;
+use crate::report::ran::Steps;
 use crate::report::transitions::Transitions;
 use crate::report::words;
 
@@ -55,6 +56,8 @@ pub(super) struct Telling<'a, K> {
     clock: &'a K,
     start: Duration,
     form: RefCell<Form>,
+    /// What was heard, for the reports.
+    steps: RefCell<Steps>,
 }
 
 enum Form {
@@ -76,11 +79,12 @@ impl<'a, K: Clock> Telling<'a, K> {
                 Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
             }
         };
-        Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form) }
+        Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form), steps: RefCell::default() }
     }
 
     /// Takes an event.
     pub(super) fn tell(&self, event: &Event) {
+        self.steps.borrow_mut().on(event);
         match &mut *self.form.borrow_mut() {
             Form::Silent => {}
             Form::Ndjson => self.ui.out(&(ndjson::event(self.clock.now(), event) + "\n")),
@@ -95,8 +99,13 @@ impl<'a, K: Clock> Telling<'a, K> {
         }
     }
 
+    /// Returns what was heard of the steps so far.
+    pub(super) fn heard(&self) -> Steps {
+        self.steps.borrow().clone()
+    }
+
     /// Returns the time since the apply began.
-    fn since(&self) -> Duration {
+    pub(super) fn since(&self) -> Duration {
         self.clock.elapsed().saturating_sub(self.start)
     }
 

@@ -2,6 +2,10 @@
 
 use super::shell::CONTROL;
 use super::world::Response;
+use crate::model::page::LOOKS;
+
+/// The page's style sheet, without what all pages share.
+const CSS: &str = include_str!("console/console.css");
 
 /// What the page may load and run: its own two files, and nothing that stands in its markup. Its script
 /// cannot turn text into markup either.
@@ -18,7 +22,7 @@ pub(super) fn is_own(path: &str) -> bool {
 pub(super) fn file(path: &str) -> Option<Response> {
     let (kind, text) = match path {
         "/" => ("text/html; charset=utf-8", include_str!("console/index.html")),
-        "/_emulator/console.css" => ("text/css; charset=utf-8", include_str!("console/console.css")),
+        "/_emulator/console.css" => ("text/css; charset=utf-8", CSS),
         "/_emulator/console.js" => ("text/javascript; charset=utf-8", include_str!("console/console.js")),
         _ => return None,
     };
@@ -33,7 +37,8 @@ pub(super) fn file(path: &str) -> Option<Response> {
         ("cache-control", "no-store"),
     ];
     let headers = headers.map(|(name, value)| (name, value.to_owned())).to_vec();
-    Some(Response { status: 200, headers, body: text.as_bytes().to_vec() })
+    let looks = if text == CSS { LOOKS } else { "" };
+    Some(Response { status: 200, headers, body: [looks, text].concat().into_bytes() })
 }
 
 #[cfg(test)]

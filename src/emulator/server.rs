@@ -205,6 +205,7 @@ fn open(options: Options) -> Result<(Shell, String), ServeError> {
         World::from_rows(stored.rows).map_err(|reason| StoreError::Corrupt { path, reason })?
     };
     world.set_key(&api_key, options.tier);
+    world.record_first_key(&api_key, options.tier);
     if let Some(seed) = &options.seed {
         plant(&mut world, seed, fresh, &api_key, clock.now(real))?;
     }

@@ -1,7 +1,9 @@
 //! `app_database_link`: gives an app a login of a database, written in its `databases`.
 
 use super::shared::{CREATED_AT, SHORT_TEXT, TEXT};
-use crate::model::schema::{Action, Answer, Api, Attribute, Check, Effect, Kind, Rule, Scope, Type};
+use crate::model::schema::{
+    Action, Answer, Api, Attribute, Check, Effect, Estimate, Kind, Rule, Scope, Type,
+};
 
 /// The table.
 pub(super) static APP_DATABASE_LINK: Kind = Kind {
@@ -33,7 +35,9 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
         says: "An app is linked to a database once.",
         place: "contract, 3, app_database_link",
     }],
+    estimate: Estimate { create: 25, update: 1, delete: 25 },
     on_delete: &[Effect::Deploys],
+    rolls_out_parent: true,
     other_fields: &["service_id"],
     actions: &[Action::post(
         "rotate-password",

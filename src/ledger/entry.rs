@@ -16,6 +16,9 @@ use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 
+/// Objects that were let go of and are remembered.
+pub(super) const MOST_KEPT: usize = 256;
+
 /// Everything that stead remembers of one stack in one environment. Built by replaying records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
@@ -60,9 +63,24 @@ pub struct Ledger {
     /// Objects that were deleted and proven gone, by id: whatever a list still shows of them is a ghost.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tombstones: BTreeMap<Name, Tombstone>,
+    /// Objects that were let go of and stayed live, by the addresses that they had: they can be taken back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<Address, Kept>,
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+}
+
+/// An object that was let go of and stayed live.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The kind's name.
+    pub kind: Name,
+    /// The object.
+    pub id: Name,
+    /// When the apply began that let go of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
 }
 
 /// What is remembered of a generated secret.
@@ -266,6 +284,7 @@ impl Ledger {
             moved_to: None,
             epoch: 0,
             tombstones: BTreeMap::new(),
+            kept: BTreeMap::new(),
             holder: None,
         }
     }
@@ -276,6 +295,18 @@ impl Ledger {
     #[must_use]
     pub fn is_buried(&self, kind: &str, id: &str) -> bool {
         self.tombstones.get(id).is_some_and(|stone| stone.kind == kind)
+    }
+
+    /// Remembers an object that stays live, so that it can be taken back; of very many, the last ones.
+    pub(super) fn remember_kept(&mut self, address: &Address, kind: &Name, object: &Owned) {
+        let at = self.history.back().map(|run| run.at);
+        let kept = Kept { kind: kind.clone(), id: object.id.clone(), at };
+        self.kept.insert(address.clone(), kept);
+        if self.kept.len() > MOST_KEPT {
+            let oldest =
+                self.kept.iter().min_by_key(|(_, kept)| kept.at).map(|(address, _)| address.clone());
+            oldest.and_then(|address| self.kept.remove(&address));
+        }
     }
 
     /// Returns the ledger as plans see it. One that owns nothing yet is like one that was never begun:

@@ -429,6 +429,9 @@ impl Ledger {
         if entry.deposed.is_empty() {
             self.entries.remove(address);
         }
+        if let Some(object) = &current {
+            self.remember_kept(address, &kind, object);
+        }
         let Some(object) = current.filter(|object| !object.provisional) else { return };
         for intent in self.watched.values_mut().filter(|intent| intent.kind == kind) {
             if let IntentAction::Create { baseline, .. } = &mut intent.action
@@ -529,6 +532,7 @@ impl Ledger {
             entry.deposed = known.deposed;
             entry.deposed.extend(known.current);
         }
+        self.kept.remove(address);
         self.entries.insert(address.clone(), entry);
     }
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use super::blocks::Blocks;
 use super::change::ProjectOf;
+use super::project::PROJECT;
 use super::replace::network;
 use super::survey::{Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
 use crate::model::address::Name;
 use crate::model::schema::{Check, Kind, Rule, Scope};
-use crate::model::snapshot::Object;
+use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
@@ -49,8 +50,13 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
     }
     // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
     let is_lost = survey.inputs.ledger.entries.is_empty()
+        && survey.inputs.ledger.kept.is_empty()
         && found.len() + inside(survey, verdicts, &found, &there) >= SEVERAL;
     for (subject, want, object) in found {
+        if let Some((text, help)) = let_go(survey, subject, object) {
+            blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+            continue;
+        }
         let text = format!(
             "A {} named `{}` exists already ({}), and this stack's ledger does not have it.",
             subject.kind.name, want.value, object.id
@@ -66,6 +72,18 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
         };
         blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
     }
+}
+
+/// Says of an object that it was this resource's until an apply let go of it, and how it is taken back.
+fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option<(String, String)> {
+    let kept = survey.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
+    let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
+    let address = subject.address;
+    let text =
+        format!("{address} is live already ({}): an apply let go of it{when}, and it stayed.", kept.id);
+    let help =
+        format!("Take it back, and what is part of it: apply --adopt {address}. Or choose another name.");
+    Some((text, help))
 }
 
 /// Returns how many of the wanted are there in projects that are there themselves.
@@ -129,14 +147,36 @@ fn repeats(
         let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
         let key = taken(kind, at(home(survey, subject, verdict)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
-            broken(
-                subject,
-                rule,
-                &format!("{} has the same {}", object.id, attributes.join(" and ")),
-                blocks,
+            let (address, same) = (subject.address, attributes.join(" and "));
+            let text = format!("{} ({address}: {} has the same {same})", rule.says, whose(survey, object));
+            let help = format!(
+                "Rule {}: {}. Take that one away first, or write another {same}.",
+                rule.code, rule.place
             );
+            let setting = attributes.first().and_then(|name| verdict.want(name)?.setting);
+            blocks.about("rule", subject, setting.map(|setting| setting.span), text, help);
         }
     }
+}
+
+/// Says which object it is: of a child also whose, and where that is.
+fn whose(survey: &Survey<'_>, object: &Object) -> String {
+    let snapshot = survey.inputs.snapshot;
+    let parent =
+        survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
+    let parent = parent.and_then(|((of, _), id)| {
+        snapshot.objects.get(&ObjectKey { kind: Name::new_static(of), parent: None, id })
+    });
+    let Some(parent) = parent else { return object.id.to_string() };
+    let name = |object: &Object| {
+        object.attributes.get("name").and_then(Value::as_text).unwrap_or(&object.id).to_owned()
+    };
+    let project = parent.project.as_ref().map(|id| {
+        let key = ObjectKey { kind: Name::new_static(PROJECT), parent: None, id: id.clone() };
+        snapshot.objects.get(&key).map_or_else(|| id.to_string(), name)
+    });
+    let place = project.map(|project| format!(" in the project {project}")).unwrap_or_default();
+    format!("{} of the {} {}{place}", object.id, parent.kind, name(parent))
 }
 
 /// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.

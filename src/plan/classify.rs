@@ -1,6 +1,6 @@
 //! Classification: one `Verdict` for each subject, dependencies first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::change::{Cause, Note, NoteCode};
@@ -21,7 +21,9 @@ use crate::config::declarations::RemovedAction;
 use crate::config::stack::{OnRemove, Resource};
 use crate::model::address::Address;
 use crate::model::graph::Graph;
-use crate::model::schema::Revival;
+use crate::model::schema::{Check, Revival};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
 
 /// Decides for every subject.
 pub(super) fn classify<'a>(
@@ -95,6 +97,7 @@ impl<'a> Judge<'_, 'a> {
         let verdicts = self.verdicts.drain(..);
         let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
         revive::bring_back_what_is_needed(survey, &mut verdicts);
+        keep_what_is_part_of_the_kept(survey, &mut verdicts);
         finals::leave_their_projects(survey, &mut verdicts);
         keep_what_is_held(survey, &mut verdicts);
         leave_what_holds_the_kept(survey, &mut verdicts);
@@ -358,25 +361,76 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
     .collect()
 }
 
-/// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. A link is
-/// undone by itself.
+/// What is part of an object that stays live stays with it.
+fn keep_what_is_part_of_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    // A parent's address is the beginning of its children's, so it comes before them.
+    for n in 0..verdicts.len() {
+        let parent = survey.subjects[n].parent().and_then(|parent| survey.index.get(parent));
+        let Some(parent) = parent.filter(|parent| verdicts[**parent].act == Act::Forget) else { continue };
+        if verdicts[n].act == Act::Delete {
+            verdicts[n].act = Act::Forget;
+            verdicts[n].reason =
+                Some(format!("{} stays, with what is part of it", survey.subjects[*parent].address));
+        }
+    }
+}
+
+/// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. While its block is
+/// there, it stays this stack's, and the next apply finds it. A link is undone by itself, unless the service
+/// refuses the end of what it leads to.
 fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
     let stays = |n: &usize| verdicts[*n].act == Act::Forget;
     let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
+    queue.extend(leave_what_holds_the_kept_before(survey, verdicts));
     while let Some(n) = queue.pop() {
         let kept = &survey.subjects[n];
         for held in &kept.held {
             let other = &survey.subjects[*held];
             let is_inside = kept.object().and_then(|object| object.project.as_ref())
                 == other.owned().map(|owned| &owned.id);
-            let needed = is_inside || guards::refers(kept, other).is_some();
+            let is_refused = kept.object().is_some_and(|object| is_refused(object, other));
+            let needed = is_inside || guards::refers(kept, other).is_some() || is_refused;
             if needed && verdicts[*held].act == Act::Delete {
-                verdicts[*held].act = Act::Forget;
+                verdicts[*held].act = if other.block.is_some() { Act::Keep } else { Act::Forget };
                 verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
                 queue.push(*held);
             }
         }
     }
+}
+
+/// Does the same for what earlier applies let go of and is still there. Returns what stays.
+fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) -> Vec<usize> {
+    let kept = survey.inputs.ledger.kept.iter();
+    let kept: HashMap<(&str, &str), &Address> =
+        kept.map(|(address, kept)| ((kept.kind.as_str(), kept.id.as_str()), address)).collect();
+    let mut stays = Vec::new();
+    for object in survey.unowned.iter().filter(|_| !kept.is_empty()) {
+        let Some(address) = kept.get(&(object.kind.as_str(), object.id.as_str())) else { continue };
+        for (n, verdict) in
+            verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == Act::Delete)
+        {
+            let other = &survey.subjects[n];
+            let is_inside = other.owned().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
+            if other.block.is_some() && (is_inside || is_refused(object, other)) {
+                verdict.act = Act::Keep;
+                verdict.reason = Some(format!("{address} stayed, and needs it"));
+                stays.push(n);
+            }
+        }
+    }
+    stays
+}
+
+/// Tells whether the service refuses the end of an object because of one that uses it.
+fn is_refused(user: &Object, used: &Subject<'_>) -> bool {
+    let Some(id) = used.owned().map(|owned| owned.id.as_str()) else { return false };
+    used.kind.rules.iter().any(|rule| match rule.check {
+        Check::NotUsed { by } => by.iter().any(|(kind, attribute)| {
+            *kind == user.kind && user.attributes.get(*attribute).and_then(Value::as_text) == Some(id)
+        }),
+        _ => false,
+    })
 }
 
 fn has_lost_secret(subject: &Subject<'_>) -> bool {

@@ -90,13 +90,24 @@ impl<'a> Declared<'a> {
 pub(super) fn options<'o>(stack: &Stack, ledger: &Ledger, options: &'o Options) -> Cow<'o, Options> {
     let open = |import: &&Import| !is_imported(ledger, import) && !options.adopt.contains_key(&import.to);
     let imports = stack.declarations.imports.iter().filter(open);
-    let mut imports = imports.map(|import| (import.to.clone(), import.id.clone())).peekable();
+    let imports = imports.map(|import| (import.to.clone(), import.id.clone()));
+    let mut imports = imports.chain(taken_back(ledger, options)).peekable();
     if options.destroy || imports.peek().is_none() {
         return Cow::Borrowed(options);
     }
     let mut all = options.clone();
     all.adopt.extend(imports);
     Cow::Owned(all)
+}
+
+/// Returns what was let go of, stayed live and is to be taken back: with a resource, what is part of it.
+fn taken_back(ledger: &Ledger, options: &Options) -> impl Iterator<Item = (Address, Name)> {
+    let is_meant = |address: &Address| {
+        let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));
+        within && !ledger.entries.contains_key(address) && !options.adopt.contains_key(address)
+    };
+    let kept = ledger.kept.iter().filter(move |(address, _)| is_meant(address));
+    kept.map(|(address, kept)| (address.clone(), kept.id.clone()))
 }
 
 fn is_imported(ledger: &Ledger, import: &Import) -> bool {

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use rust_decimal::Decimal;
+
 use super::change::{Consequence, LineCost};
+use super::cost::Prices;
 use super::finals;
+use super::revive;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::address::Name;
-use crate::model::schema::{Effect, OnChange, Revival, Type};
+use crate::model::schema::{Effect, Kind, OnChange, Price, Revival, Type};
 
 /// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
 pub(super) struct Linked<'a> {
@@ -21,6 +25,7 @@ impl<'a> Linked<'a> {
         if !verdicts.iter().any(Verdict::removes) {
             return Self { by_id };
         }
+        let prices = Prices::new(survey.inputs.catalog);
         for object in &survey.unowned {
             let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
             for attribute in kind.attributes.iter().filter(|a| matches!(a.change, OnChange::Link { .. })) {
@@ -33,7 +38,9 @@ impl<'a> Linked<'a> {
                     .attributes
                     .get("name")
                     .map_or_else(|| object.id.to_string(), ToString::to_string);
-                let text = format!("{} {name}", object.kind);
+                let price = prices.monthly(kind, &object.attributes);
+                let text = format!("{} {name} is detached and stays,", object.kind);
+                let text = left_behind(&text, is_billed(kind, price));
                 if let Some(id) = value.as_text().filter(|id| !id.is_empty()) {
                     by_id.entry(id).or_default().push((of.into(), text));
                 }
@@ -78,13 +85,17 @@ pub(super) fn effects(
         Act::Delete => {
             found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
         }
-        Act::Forget => found.push((Effect::LeftBehind, Effect::LeftBehind.text().to_owned())),
+        Act::Forget => {
+            found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))));
+        }
         Act::Create | Act::Keep | Act::Frozen => {}
     }
     if verdict.removes() {
-        found.extend(linked.of(subject).map(|other| {
-            (Effect::LeftBehind, format!("{other} is detached and stays, live and billed, unmanaged"))
-        }));
+        found.extend(linked.of(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
+    }
+    if verdict.removes() && revive::asleep(subject).is_some() {
+        let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
+        data.for_each(|(_, text)| text.insert_str(0, "it is suspended, not empty: "));
     }
     if let Some(kept) = finals::told(survey, subject, verdict) {
         found.retain(|(effect, _)| *effect != Effect::DataLoss);
@@ -103,6 +114,17 @@ fn brought_back(revival: &Revival, cost: &LineCost) -> String {
         }
         _ => revival.says.to_owned(),
     }
+}
+
+/// Says of something that it stays, and whether it is paid for.
+fn left_behind(what: &str, billed: bool) -> String {
+    let paid = if billed { " and billed" } else { "" };
+    format!("{what} live{paid}, unmanaged")
+}
+
+/// Tells whether an object costs something: what is not known to cost nothing of a kind that has prices does.
+fn is_billed(kind: &Kind, monthly: Option<Decimal>) -> bool {
+    matches!(kind.price, Price::Sum(_)) && monthly.is_none_or(|price| !price.is_zero())
 }
 
 fn with_the_old(effect: Effect) -> String {

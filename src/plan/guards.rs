@@ -4,6 +4,7 @@ use super::adoptions;
 use super::blocks::Blocks;
 use super::change::Cause;
 use super::drift;
+use super::revive;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
 use crate::ledger::{question, resolve};
@@ -91,13 +92,17 @@ fn holds_data(
         return;
     }
     let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let address = subject.address;
+    let asleep = revive::asleep(subject);
+    let still = asleep.map(|_| " It is suspended, and its data is still in it.").unwrap_or_default();
     let text = format!(
-        "{} holds data and would be replaced by an empty {}{reason}.",
-        subject.address, subject.kind.name
+        "{address} holds data and would be replaced by an empty {}{reason}.{still}",
+        subject.kind.name
     );
+    let wake = asleep.map(|revival| format!("wake it (stead do {} {address}), ", revival.call.name));
     let help = format!(
-        "Take the change back; or copy the data elsewhere and say that it may go: --replace {}.",
-        subject.address
+        "Take the change back; or {}copy the data elsewhere and say that it may go: --replace {address}.",
+        wake.unwrap_or_default()
     );
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.about("holds_data", subject, span.map(|setting| setting.span), text, help);

@@ -75,6 +75,8 @@ pub struct Options {
     pub replace: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
+    /// Resources, or modules, whose objects were let go of and are to be taken back: the ledger knows which.
+    pub taken_back: BTreeSet<Address>,
     /// Objects that another ledger owns, and whose: nobody takes them over.
     pub foreign: BTreeMap<ObjectKey, Name>,
     /// Policies whose no does not count.

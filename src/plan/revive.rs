@@ -7,13 +7,18 @@ use super::compare::is_unset;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::model::expression::Expression;
-use crate::model::schema::{Check, Revival};
+use crate::model::schema::{Check, Effect, Revival};
 use crate::model::value::Value;
 
 /// Returns what brings an object back, where its status asks for it.
 pub(super) fn revival(subject: &Subject<'_>) -> Option<&'static Revival> {
     let revival = subject.kind.revival.as_ref()?;
     subject.status().is_some_and(|status| revival.from.contains(&status)).then_some(revival)
+}
+
+/// Returns what wakes an object that rests, with everything that is in it.
+pub(super) fn asleep(subject: &Subject<'_>) -> Option<&'static Revival> {
+    revival(subject).filter(|revival| revival.effect == Effect::Resumes)
 }
 
 /// Returns what brings an object back before these differences go away; `None` where they need nothing,

@@ -7,6 +7,7 @@ use super::words;
 use crate::model::address::Name;
 use crate::model::value::Value;
 use crate::plan::change::{Drift, DriftClass, Leave};
+use crate::plan::sightings::Memory;
 
 /// The widest column of attributes.
 const WIDEST: usize = 40;
@@ -23,13 +24,77 @@ pub struct Found<'a> {
     pub environment: &'a Name,
     /// Differences of managed objects.
     pub drift: &'a [Drift],
-    /// Live objects that no address owns.
+    /// Live objects that no address owns, in the projects that the stack is about.
     pub unmanaged: &'a [Listed],
     /// Number of managed objects.
     pub managed: usize,
+    /// What else there is in the account.
+    pub elsewhere: Elsewhere,
+    /// What the look before this one saw.
+    pub memory: &'a Memory,
+}
+
+/// What is in the account and not in the projects that a stack is about: only counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Other projects.
+    pub projects: usize,
+    /// Objects of the account that are in no project, and that no address owns.
+    pub account: usize,
+}
+
+impl Elsewhere {
+    /// Says what was not looked at; `None` where there is nothing else.
+    #[must_use]
+    pub fn told(self) -> Option<String> {
+        let mut said = Vec::new();
+        if self.projects > 0 {
+            said.push(words::counted(self.projects, "other project"));
+        }
+        if self.account > 0 {
+            said.push(format!("{} in no project", words::counted(self.account, "object")));
+        }
+        (!said.is_empty()).then(|| format!("also in this account: {}", said.join(", ")))
+    }
+}
+
+/// Returns what names a difference from one look to the next.
+#[must_use]
+pub fn key(drift: &Drift) -> String {
+    name(drift)
+}
+
+/// Returns what names an unmanaged object from one look to the next: never what names a difference, which
+/// has no blank in its first part.
+#[must_use]
+pub fn key_of_object(object: &Listed) -> String {
+    let parent = object.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
+    format!("unmanaged {}:{parent}{}", object.kind, object.id)
+}
+
+/// Returns how an unmanaged object is told: kind, name and id.
+#[must_use]
+pub fn object_name(object: &Listed) -> String {
+    let name = object.name.as_deref().unwrap_or_default();
+    format!("{} {name} {}", object.kind, object.id).replace("  ", " ")
 }
 
 impl Found<'_> {
+    /// Returns all that a look saw: what names each thing, and how it is told to people.
+    pub fn seen(&self) -> impl Iterator<Item = (String, String)> {
+        let drift = self.drift.iter().map(|drift| (key(drift), name(drift)));
+        drift.chain(self.unmanaged.iter().map(|object| (key_of_object(object), object_name(object))))
+    }
+
+    /// Returns how many things are new, were known, and are gone since the look before; `None` where nobody
+    /// remembers one.
+    #[must_use]
+    pub fn since_last_look(&self) -> Option<(usize, usize, usize)> {
+        self.memory.last_look?;
+        let new = self.seen().filter(|(key, _)| self.memory.is_new(key)).count();
+        Some((new, self.drift.len() + self.unmanaged.len() - new, self.memory.resolved.len()))
+    }
+
     /// Returns the number of differences that need a decision or an apply.
     #[must_use]
     pub fn to_decide(&self) -> usize {
@@ -64,24 +129,48 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
     if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
     }
+    if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
+        line = line.say(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
+    }
     page.line(line);
     let all: Vec<&Drift> = found.drift.iter().collect();
-    page.lines(lines(&all, page.style()));
-    page.lines(found.unmanaged.iter().map(|object| unmanaged(object, style)));
+    page.lines(lines_with(&all, page.style(), |drift| since(found.memory, &key(drift))));
+    page.lines(found.unmanaged.iter().map(|object| unmanaged(object, found.memory, style)));
+    page.lines(found.memory.resolved.iter().map(|gone| {
+        Line::indent(2).put(Role::Good, style.sign(Sign::Tick)).to_column(4).say(&gone.name).put(
+            Role::Faint,
+            format!("  resolved, was first seen {}", words::ago(gone.first_seen, found.memory.now)),
+        )
+    }));
+    if let Some(told) = found.elsewhere.told() {
+        let text = format!("{told}: stead ls --unmanaged --all-projects");
+        page.line(
+            Line::indent(2).put(Role::Faint, style.sign(Sign::Dot)).to_column(4).put(Role::Faint, text),
+        );
+    }
     page.finish()
 }
 
-fn unmanaged(object: &Listed, style: Style) -> Line {
-    let name = object.name.as_deref().unwrap_or_default();
+/// Says since when something is known; nothing where the look before is not remembered.
+pub(super) fn since(memory: &Memory, key: &str) -> Option<String> {
+    let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
+    let is_new = memory.is_new(key);
+    Some(if is_new { "NEW".to_owned() } else { format!("first seen {}", words::ago(first, memory.now)) })
+}
+
+fn unmanaged(object: &Listed, memory: &Memory, style: Style) -> Line {
     let mut line = Line::indent(2)
         .put(Role::Warn, style.sign(Sign::Question))
         .to_column(4)
-        .say(format!("{} {name} {}", object.kind, object.id).replace("  ", " "))
+        .say(object_name(object))
         .put(Role::Faint, "  unmanaged");
     if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
         line = line.put(Role::Faint, format!(", {} a month", words::money(price)));
     }
-    line
+    match since(memory, &key_of_object(object)) {
+        Some(since) => line.put(Role::Faint, format!(" {} {since}", style.sign(Sign::Dot))),
+        None => line,
+    }
 }
 
 /// Returns what a difference is in: `database.main.storage_gb`, or a whole resource.
@@ -95,13 +184,19 @@ pub(super) fn name(drift: &Drift) -> String {
 /// Returns one line for each difference, aligned.
 #[must_use]
 pub fn lines(drift: &[&Drift], style: Style) -> Vec<Line> {
+    lines_with(drift, style, |_| None)
+}
+
+/// Returns the lines, each with what else there is to say of it.
+fn lines_with(drift: &[&Drift], style: Style, more: impl Fn(&Drift) -> Option<String>) -> Vec<Line> {
     let names: Vec<String> = drift.iter().copied().map(name).collect();
     let column = if style.unicode { 6 } else { 7 };
     let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
-    drift.iter().zip(&names).map(|(drift, name)| one(drift, name, column, style)).collect()
+    let line = |(drift, name): (&&Drift, &String)| one(drift, name, (column, more(drift)), style);
+    drift.iter().zip(&names).map(line).collect()
 }
 
-fn one(drift: &Drift, name: &str, column: usize, style: Style) -> Line {
+fn one(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style: Style) -> Line {
     let (role, sign) = match drift.class {
         DriftClass::Unmanaged => (Role::Warn, Sign::Question),
         class if is_settled(class) => (Role::Faint, Sign::Dot),
@@ -113,6 +208,9 @@ fn one(drift: &Drift, name: &str, column: usize, style: Style) -> Line {
         line = line.put(role, values(drift, style)).say("  ");
     }
     line = line.say(meaning(drift, style));
+    if let Some(more) = more {
+        line = line.put(Role::Faint, format!(" {} {more}", style.sign(Sign::Dot)));
+    }
     let said = drift.leave.as_ref().filter(|_| drift.class == DriftClass::Ignored);
     match said.and_then(|leave| leave.source.as_ref()).or(drift.source.as_ref()) {
         Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),

@@ -38,7 +38,7 @@ struct Line<'a> {
 
 /// Why a step failed.
 #[derive(Serialize)]
-struct ErrorEntry {
+pub(super) struct ErrorEntry {
     kind: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,8 @@ struct ErrorEntry {
 }
 
 impl ErrorEntry {
-    fn of(error: &StepError) -> Self {
+    /// Returns the entry of a failure.
+    pub(super) fn of(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
             StepError::Refused(refusal) => ("refused", Some(refusal.status), refusal.reason.clone()),
             StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
@@ -120,10 +121,19 @@ struct OutcomeLine<'a> {
     exit: u8,
 }
 
+/// A resource with a failed step.
 #[derive(Serialize)]
-struct FailedEntry<'a> {
+pub(super) struct FailedEntry<'a> {
     address: &'a Address,
     error: ErrorEntry,
+}
+
+impl<'a> FailedEntry<'a> {
+    /// Returns those of an outcome.
+    pub(super) fn all(outcome: &'a Outcome) -> Vec<Self> {
+        let all = outcome.failed.iter();
+        all.map(|(address, error)| Self { address, error: ErrorEntry::of(error) }).collect()
+    }
 }
 
 /// Returns the last line: how it ended, and with which exit code.
@@ -133,11 +143,7 @@ pub fn outcome(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
         time,
         event: "outcome",
         done: &outcome.done,
-        failed: outcome
-            .failed
-            .iter()
-            .map(|(address, error)| FailedEntry { address, error: ErrorEntry::of(error) })
-            .collect(),
+        failed: FailedEntry::all(outcome),
         skipped: &outcome.skipped,
         questions: &outcome.questions,
         notes: &outcome.notes,

@@ -52,7 +52,7 @@ pub fn in_words(error: &StepError) -> InWords {
 }
 
 /// Returns a failure of a step in plain words.
-fn failed(error: &StepError, occasion: Occasion) -> InWords {
+pub(super) fn failed(error: &StepError, occasion: Occasion) -> InWords {
     let (means, next) = match error {
         StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
         StepError::Moved(_) => (

@@ -141,6 +141,7 @@ fn case(test: &Tested) -> Case {
         place: test.place.as_ref().map(|place| (test.file.clone(), place.line)),
         seconds: Some(test.took.as_secs_f64()),
         failures: test.missed.iter().map(|miss| (miss.text.clone(), shown(miss.place.as_ref()))).collect(),
+        skipped: None,
     }
 }
 

@@ -22,13 +22,15 @@ pub struct Case {
     pub seconds: Option<f64>,
     /// Why it failed: what was wrong, and where, if that is known. None: it passed.
     pub failures: Vec<(String, String)>,
+    /// Why it was not run at all. None: it was.
+    pub skipped: Option<String>,
 }
 
 impl Case {
     /// Returns a test that passed.
     #[must_use]
     pub fn passed(name: &str) -> Self {
-        Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new() }
+        Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new(), skipped: None }
     }
 
     const fn failed(&self) -> bool {
@@ -50,8 +52,9 @@ pub fn junit(suites: &[Suite]) -> String {
         let took = time(took);
         let _ = writeln!(
             text,
-            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\"{took}>",
-            failed(suite)
+            "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\"{}{took}>",
+            failed(suite),
+            skips(suite)
         );
         for case in &suite.cases {
             one(&mut text, &name, case);
@@ -62,12 +65,22 @@ pub fn junit(suites: &[Suite]) -> String {
     text
 }
 
+/// Says how many tests were not run; nothing where all were.
+fn skips(suite: &Suite) -> String {
+    let count = suite.cases.iter().filter(|case| case.skipped.is_some()).count();
+    if count > 0 { format!(" skipped=\"{count}\"") } else { String::new() }
+}
+
 fn one(text: &mut String, suite: &str, case: &Case) {
     let name = escaped(&case.name);
     let place = case.place.as_ref();
     let place = place.map(|(file, line)| format!(" file=\"{}\" line=\"{line}\"", escaped(file)));
     let (place, took) = (place.unwrap_or_default(), time(case.seconds));
     let _ = write!(text, "    <testcase name=\"{name}\" classname=\"{suite}\"{place}{took}");
+    if let Some(why) = &case.skipped {
+        let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", escaped(why));
+        return;
+    }
     if !case.failed() {
         text.push_str("/>\n");
         return;

@@ -44,3 +44,41 @@ fn pins_are_renewed_when_they_are_told_to() {
     case.ok("catalog update").says(&["~ vm", "monthly_price", "Written to stead.lock"]);
     case.ok("catalog update --check").says(&["up to date"]);
 }
+
+#[test]
+fn a_stack_is_priced_now_afterwards_beside_another_and_by_nobodys_leave() {
+    let case = Case::example("shop").emulator();
+    case.ok("cost").says(&[
+        "shop/staging",
+        "after against now: +$171.00",
+        "RESOURCE",
+        "NOW",
+        "AFTER",
+        "total",
+        "$171.00",
+    ]);
+    let plan = case.ok("plan -o shop.plan --output json").json();
+    let total = |args: &str| case.ok(&format!("cost {args} --output json")).json()["total"][0].clone();
+    assert_eq!(total("")["after"], plan["cost"]["monthly_after"]);
+    assert_eq!(total("shop.plan")["after"], plan["cost"]["monthly_after"]);
+    case.ok("apply --yes");
+    // Once it is there, the service tells prices that no table does.
+    let plan = case.ok("plan --output json").json();
+    assert_eq!(total("")["now"], plan["cost"]["monthly_before"]);
+    assert_eq!(total("")["after"], plan["cost"]["monthly_after"]);
+    let rows = case.ok("cost --output json").json();
+    let rows: f64 =
+        rows["resources"].as_array().unwrap().iter().map(|row| row["after"].as_f64().unwrap()).sum();
+    assert!(
+        (rows - plan["cost"]["monthly_after"].as_f64().unwrap()).abs() < 0.005,
+        "the rows add up: {rows}"
+    );
+    let beside = total("--vs prod");
+    assert!(beside["prod"].as_f64().unwrap() > beside["staging"].as_f64().unwrap(), "{beside}");
+    // Nobody is asked, and nothing but the files counts.
+    let mut offline = case.command("cost --offline");
+    let output = offline.env_remove("STEAD_API_URL").env_remove("STEAD_API_KEY").output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("prices of the built-in cloud, not of your account"), "{told}");
+    assert!(told.contains("$171.00"), "{told}");
+}

@@ -38,6 +38,7 @@ mod reuse;
 mod rules;
 mod saved;
 mod sealed;
+mod schemas;
 mod secrets;
 mod shared;
 mod signed;

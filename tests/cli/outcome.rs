@@ -1,6 +1,7 @@
 //! How things end, and what is said of it: refusals, roll-outs, secrets on their way, lines to copy.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -85,14 +86,15 @@ fn begun(case: &Case, args: &str) -> Child {
     case.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for a second deployment.
+/// Waits for a change of an app, and returns the deployment that it begins at once.
 fn second(case: &Case) -> String {
-    loop {
-        if let [newest, _, ..] = &*deployments(case) {
-            return newest["id"].as_str().unwrap().to_owned();
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+    let changes = |line: &String| line.starts_with("PATCH /api/v1/apps/services/");
+    while !case.cloud().mutations_since(0).iter().any(changes) {
+        std::thread::yield_now();
     }
+    let all = deployments(case);
+    assert!(all.len() > 1, "{all:?}");
+    all[0]["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -210,16 +212,21 @@ fn a_program_that_asks_gets_a_document_whatever_happens() {
 fn whoever_stops_at_once_is_told_what_becomes_of_it() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     case.cloud().faults(&["POST /volumes=delay-20s:1"]);
-    let apply = begun(&case, "apply --yes --output json");
+    let mut apply = begun(&case, "apply --yes --output json");
     let pid = apply.id().to_string();
     while case.cloud().mutations_since(0).is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::yield_now();
     }
-    for _ in 0..2 {
-        Command::new("kill").args(["-INT", &pid]).status().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(300));
+    let stop = || Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let mut told = BufReader::new(apply.stderr.take().unwrap());
+    let mut said = String::new();
+    stop();
+    while !said.contains("Again to stop at once") {
+        assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
     }
-    let run = Run::of(&apply.wait_with_output().unwrap());
+    stop();
+    told.read_to_string(&mut said).unwrap();
+    let run = Run { stderr: said, ..Run::of(&apply.wait_with_output().unwrap()) };
     assert_eq!(run.code, 130, "{}", run.all());
     assert_eq!(run.json()["error"]["exit"], 130);
     run.says(&["the next run finds out", "Go on with: stead apply"]);

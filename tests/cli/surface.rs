@@ -49,6 +49,8 @@ const COMMANDS: &[(i32, &str)] = &[
     (0, "get vm.web --cloud local"),
     (0, "resolve --cloud local"),
     (0, "catalog"),
+    (0, "cost --cloud local"),
+    (0, "cost --offline"),
     (0, "catalog vm --cloud local"),
     (0, "catalog update --check --cloud local"),
     (0, "do engines --cloud local"),

@@ -288,6 +288,7 @@ mod tests {
         status: "status",
         done: &["succeeded"],
         failed: &["failed", "canceled"],
+        replaced: &[],
         exit_code: Some("exit_code"),
         error: Some("error"),
         told_by: None,

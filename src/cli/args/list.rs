@@ -11,9 +11,12 @@ pub struct Ls {
     /// Which columns
     #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
     pub columns: Columns,
-    /// Live objects of every kind that no address owns
+    /// Live objects of every kind that no address owns, in the stack's projects and in no project
     #[arg(long)]
     pub unmanaged: bool,
+    /// Those of every other project of the account, too
+    #[arg(long, requires = "unmanaged")]
+    pub all_projects: bool,
     /// Only this kind; repeatable
     #[arg(long = "kind", value_name = "KIND")]
     pub kinds: Vec<Name>,

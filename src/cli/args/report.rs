@@ -14,7 +14,8 @@ pub type Wanted = (Format, PathBuf);
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct PlanReports {
     /// Write a report too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality,
-    /// prom or mermaid; repeatable
+    /// prom or mermaid; repeatable. Once an apply has run they tell how it ended, but for tfjson, gitlab and
+    /// mermaid, which are forms of a plan
     #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan)]
     pub wanted: Vec<Wanted>,
 }

@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 /// `schema`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead schema stack > stack.schema.json\n  stead schema openapi > cloud.openapi.json\n\n\
+    after_help = "Examples:\n  stead schema stack > stack.schema.json\n  stead schema openapi > cloud.openapi.json\n  \
+    stead schema plan > plan.schema.json\n\n\
     An editor checks and completes a YAML file whose first line is\n  \
     # yaml-language-server: $schema=./stack.schema.json"
 )]
@@ -21,4 +22,30 @@ pub enum Document {
     Stack,
     /// The service's API, as OpenAPI 3.1.
     Openapi,
+    /// What `plan` and `show` print with --output json.
+    Plan,
+    /// A line of what they print with --output ndjson.
+    PlanEvent,
+    /// A line of what `apply` and `destroy` print with --output ndjson.
+    ApplyEvent,
+    /// What `drift` prints.
+    Drift,
+    /// What `ls` prints.
+    Ls,
+    /// What `do` prints, and a line of it with --output ndjson.
+    Do,
+    /// What `catalog` prints.
+    Catalog,
+    /// What `cost` prints.
+    Cost,
+    /// What `test` prints.
+    Test,
+    /// What `validate` prints.
+    Validate,
+    /// What `history` prints.
+    History,
+    /// What `lock status` prints.
+    Lock,
+    /// What `recover` prints.
+    Recover,
 }

@@ -18,7 +18,9 @@ impl Command {
     #[must_use]
     pub const fn tells(&self) -> Tells {
         match self {
-            Self::Apply(_) | Self::Destroy(_) | Self::Do(_) => Tells::Events,
+            Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
+                Tells::Events
+            }
             Self::Complete(_) | Self::Completions(_) | Self::Schema(_) | Self::Lsp => Tells::Text,
             Self::Init(_)
             | Self::Validate(_)
@@ -30,8 +32,6 @@ impl Command {
             | Self::Graph(_)
             | Self::Why(_)
             | Self::Test(_)
-            | Self::Plan(_)
-            | Self::Show(_)
             | Self::Drift(_)
             | Self::Import(_)
             | Self::Mv(_)
@@ -44,6 +44,7 @@ impl Command {
             | Self::Whoami
             | Self::Doctor(_)
             | Self::Catalog(_)
+            | Self::Cost(_)
             | Self::Recover(_)
             | Self::History(_)
             | Self::Lock(_)

@@ -79,7 +79,7 @@ fn scope_and_saving() {
     assert!(plan.exit_code && plan.destroy && plan.scope.allow_deletes);
     assert_eq!(plan.scope.targets.len(), 2);
     assert_eq!(plan.scope.exclude[0].as_str(), "vm.web.b");
-    assert_eq!(plan.scope.adopt[0].1, "db-1");
+    assert_eq!(plan.scope.adopt[0].1.as_deref(), Some("db-1"));
 }
 
 #[test]

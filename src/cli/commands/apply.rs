@@ -36,6 +36,8 @@ use crate::plan::change::{Action, Plan};
 use crate::plan::generated;
 use crate::plan::saved::{Facts, SavedPlan};
 use crate::report::outcome::{self, Ending};
+use crate::report::ran::Ran;
+use crate::report::review::Told;
 use crate::report::{ndjson, words};
 
 /// Time to give the ledger back in, when someone wants the process to end at once.
@@ -269,11 +271,10 @@ impl<'a> Apply<'a> {
         let (plan, world) = books::while_kept(journal, reading).await?;
         let facts = planning::facts(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
+        reports::plan(session, &self.running.reports.wanted, &plan, About::stack(&project.stack))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
-            planning::show(session, &plan, &facts);
+            planning::show(session, &plan, &facts, Exit::Blocked);
         }
-        let about = About { stack: Some(&project.stack), ..About::default() };
-        reports::plan(session, &self.running.reports.wanted, &plan, about)?;
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
@@ -295,7 +296,7 @@ impl<'a> Apply<'a> {
 
     /// Checks a saved plan against the live world and runs it, under the open ledger.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
-        let about = About { stack: Some(&self.project.stack), ..About::default() };
+        let about = About::stack(&self.project.stack);
         reports::plan(self.session, &self.running.reports.wanted, &saved.plan, about)?;
         self.recover().await?;
         let ledger = self.journal.ledger().clone().for_plans();
@@ -416,8 +417,6 @@ impl<'a> Apply<'a> {
 
     /// Runs a plan and tells how it ended.
     async fn run(&self, plan: &Plan) -> Result<Exit, Failure> {
-        let clock = self.connection.client.clock();
-        let start = clock.elapsed();
         let telling = self.session.telling(self.connection, Some(plan));
         let mut origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
         if let Some(overriding) = self.overriding {
@@ -429,7 +428,17 @@ impl<'a> Apply<'a> {
             .watched(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
             .await?;
         let now = telling.finish();
-        let Ended::Finished(mut outcome) = ended else { return Err(self.leave().await) };
+        let took = telling.since();
+        let Ended::Finished(mut outcome) = ended else {
+            let failure = self.leave().await;
+            let heard = telling.heard();
+            let outcome = heard.cut_off(plan);
+            self.report(
+                plan,
+                Ran { outcome: &outcome, steps: &heard, at: now, took, exit: failure.exit.code() },
+            );
+            return Err(failure);
+        };
         self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done {
@@ -437,11 +446,13 @@ impl<'a> Apply<'a> {
             let without = plan.changes.iter().filter(|change| change.steps.is_empty());
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
+        let heard = telling.heard();
+        self.report(plan, Ran { outcome: &outcome, steps: &heard, at: now, took, exit: exit.code() });
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
             ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
         } else if !plan.changes.is_empty() || exit != Exit::Done {
-            let took = words::took(clock.elapsed().saturating_sub(start));
+            let took = words::took(took);
             let destroys = plan.base.destroy;
             let stead = self.session.line("");
             let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
@@ -449,6 +460,16 @@ impl<'a> Apply<'a> {
             ui.out(&outcome::page(&outcome, ending, ui.style));
         }
         Ok(exit)
+    }
+
+    /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
+    fn report(&self, plan: &Plan, ran: Ran<'_>) {
+        let about = About { told: Told::Run(&ran), ..About::stack(&self.project.stack) };
+        if let Err(failure) = reports::again(self.session, &self.running.reports.wanted, plan, about) {
+            self.session
+                .ui
+                .say(&format!("warning: the reports tell of the plan only: {}", failure.message));
+        }
     }
 
     fn remember_waterline(&self) {

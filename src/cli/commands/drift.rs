@@ -5,6 +5,7 @@ use crate::cli::books;
 use crate::cli::commands::accept;
 use crate::cli::commands::ls;
 use crate::cli::commands::plan as planning;
+use crate::cli::diary::Diary;
 use crate::cli::everything;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -12,9 +13,13 @@ use crate::cli::questions;
 use crate::cli::reading;
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
+use crate::model::clock::Clock;
 use crate::plan::change::{Cost, CriticalPath, Plan};
-use crate::report::drift::{self, Found};
+use crate::plan::reach::Reach;
+use crate::plan::sightings::Memory;
+use crate::report::drift::{self, Elsewhere, Found};
 use crate::report::json;
+use crate::report::review::Told;
 
 /// Looks for drift.
 ///
@@ -28,23 +33,30 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let about = About { stack: Some(&project.stack), looks: true, ..About::default() };
+    let claimed = everything::claimed(&connection, &world.snapshot).await?;
+    let mut strangers = ls::unmanaged(&ledger, &world, &Reach::of(&plan, &ledger));
+    strangers.leave_out_keys_in_use(&connection, &world);
+    // What runs in a managed object made it: nobody is to manage it, or to wonder about it.
+    strangers.here.retain(|row| !claimed.contains_key(&row.key()));
+    let found = Found {
+        stack: &project.stack.name,
+        environment: &project.stack.environment.name,
+        drift: &plan.drift,
+        unmanaged: &strangers.here,
+        managed: ledger.entries.len(),
+        elsewhere: Elsewhere { projects: strangers.projects, account: strangers.account.len() },
+        memory: &Memory::default(),
+    };
+    let diary = Diary::of(&project, &ledger);
+    let now = connection.client.clock().now();
+    let (memory, sightings) = Memory::of(diary.read(), found.seen(), now);
+    let found = Found { memory: &memory, ..found };
+    let about = About { told: Told::Look(&found), ..About::stack(&project.stack) };
     reports::plan(session, &args.reports.wanted, &looked_at(&plan), about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
     }
-    let claimed = everything::claimed(&connection, &world.snapshot).await?;
-    let mut unmanaged = ls::unmanaged(&ledger, &world, plan.base.project.as_ref());
-    // What runs in a managed object made it: nobody is to manage it, or to wonder about it.
-    unmanaged.retain(|row| !claimed.contains_key(&row.key()));
-    let found = Found {
-        stack: &project.stack.name,
-        environment: &project.stack.environment.name,
-        drift: &plan.drift,
-        unmanaged: &unmanaged,
-        managed: ledger.entries.len(),
-    };
     if session.ui.json {
         session.ui.out(&json::drift(&found));
     } else {
@@ -53,6 +65,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
             session.next("plan", "shows what an apply would put back");
         }
     }
+    // What was not told may not count as told: it is remembered last.
+    diary.write(session, &sightings);
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
 

@@ -22,9 +22,10 @@ use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::cost::Prices;
-use crate::report::escape;
-use crate::report::json;
+use crate::plan::make;
+use crate::plan::reach::{Reach, Side};
 use crate::report::list::{self, Listed};
+use crate::report::{escape, json, words};
 
 /// Parents whose children are read without being asked for, of one kind.
 const MOST_PARENTS: usize = 50;
@@ -44,13 +45,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let (plan, mut world) =
         reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
-    let mut strangers = 0;
+    let (mut strangers, mut others) = (0, 0);
     let (key, table, nothing) = if args.unmanaged {
-        let of = plan.base.project.as_ref();
+        let reach = Reach::of(&plan, &ledger);
+        if args.all_projects {
+            let (mut wanted, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &options);
+            wanted.projects = None;
+            world = reading::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
+        }
+        let of = (!args.all_projects).then_some(&reach);
         widen(session, &connection, of, &args.kinds, &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
         let claimed = everything::claimed(&connection, &world.snapshot).await?;
-        let mut rows = unmanaged(&ledger, &world, plan.base.project.as_ref());
+        let mut found = unmanaged(&ledger, &world, &reach);
+        found.leave_out_keys_in_use(&connection, &world);
+        others = if args.all_projects { 0 } else { found.projects };
+        let mut rows = found.rows(args.all_projects);
         let owners = owners(&ledger);
         for row in &mut rows {
             row.of = belongs_to(&owners, &claimed, row);
@@ -69,6 +79,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     } else {
         table.text(nothing, session.ui.style)
     });
+    if others > 0 {
+        let others = words::counted(others, "other project");
+        session.ui.hint(&format!("note: {others} of the account left out: --all-projects lists them, too"));
+    }
     if strangers > 0 {
         session.next("plan --adopt KIND.NAME=ID", "takes one over that the configuration describes");
     }
@@ -89,7 +103,7 @@ fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
 async fn widen(
     session: &Session,
     connection: &Connection,
-    project: Option<&Name>,
+    reach: Option<&Reach>,
     wanted: &[Name],
     world: &mut World,
 ) -> Result<(), Failure> {
@@ -102,7 +116,7 @@ async fn widen(
     let more: Vec<&'static Kind> = more.collect();
     let client = &connection.client;
     let lists = join_all(more.iter().map(async |kind| {
-        let project = project.filter(|_| kind.scope == Scope::Project);
+        let project = reach.filter(|_| kind.scope == Scope::Project).and_then(Reach::only);
         client.list(kind, None, project).await
     }));
     let tables: BTreeSet<&str> = more.iter().flat_map(|kind| priced_by(kind)).collect();
@@ -131,7 +145,7 @@ async fn widen(
 async fn add_children(
     session: &Session,
     connection: &Connection,
-    project: Option<&Name>,
+    reach: Option<&Reach>,
     wanted: &[Name],
     world: &mut World,
 ) -> Result<(), Failure> {
@@ -140,7 +154,8 @@ async fn add_children(
         let Some((of, _)) = kind.child_of() else { continue };
         let is_wanted = wanted.iter().any(|name| name == kind.name);
         let here = |object: &&Object| {
-            object.project.is_none() || project.is_none() || object.project.as_ref() == project
+            let side = |reach: &Reach| reach.side(REGISTRY, &world.snapshot, object);
+            !matches!(reach.map(side), Some(Side::Elsewhere(_)))
         };
         let parents: Vec<Name> =
             world.snapshot.of_kind(of).filter(here).map(|object| object.id.clone()).collect();
@@ -198,26 +213,63 @@ pub(in crate::cli) fn managed(ledger: &Ledger, world: &World) -> Vec<Listed> {
     rows
 }
 
-/// Returns the rows of live objects that no address owns, of the kinds and the project in use.
-pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, project: Option<&Name>) -> Vec<Listed> {
+/// Live objects that no address owns, by where they are.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Strangers {
+    /// In the projects that the stack is about.
+    pub(in crate::cli) here: Vec<Listed>,
+    /// In the account, and in no project.
+    pub(in crate::cli) account: Vec<Listed>,
+    /// In other projects, and those projects.
+    elsewhere: Vec<Listed>,
+    /// How many other projects there are, as far as was read.
+    pub(in crate::cli) projects: usize,
+}
+
+impl Strangers {
+    /// Leaves out the key in use: nobody may manage it, so that it is no news that nobody does.
+    pub(in crate::cli) fn leave_out_keys_in_use(&mut self, connection: &Connection, world: &World) {
+        let opens = |beginning: &str| connection.client.cloud().opens_with(beginning);
+        let in_use = everything::in_use(&world.snapshot, opens);
+        self.account.retain(|row| !in_use.contains_key(&row.key()));
+    }
+
+    /// Returns those that may be this stack's business, or all, in order.
+    fn rows(self, all: bool) -> Vec<Listed> {
+        let elsewhere = self.elsewhere.into_iter().filter(|_| all);
+        let mut rows: Vec<Listed> = self.here.into_iter().chain(self.account).chain(elsewhere).collect();
+        rows.sort_by_key(Listed::key);
+        rows
+    }
+}
+
+/// Returns the live objects that no address owns.
+pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, reach: &Reach) -> Strangers {
     let owned: BTreeSet<ObjectKey> = ledger
         .entries
         .values()
         .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
         .collect();
     let prices = Prices::new(&world.catalog);
-    let is_given =
-        |object: &Object| REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
-    world
-        .snapshot
-        .objects
-        .values()
-        .filter(|object| !owned.contains(&object.key()) && !is_given(object))
-        .filter(|object| {
-            object.project.is_none() || project.is_none() || object.project.as_ref() == project
-        })
-        .map(|object| row(None, object, &prices))
-        .collect()
+    let (mut found, mut projects) = (Strangers::default(), BTreeSet::new());
+    for object in world.snapshot.objects.values() {
+        let side = reach.side(REGISTRY, &world.snapshot, object);
+        let given = REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
+        if given || owned.contains(&object.key()) {
+            continue;
+        }
+        if let Side::Elsewhere(Some(project)) = &side {
+            projects.insert(project.clone());
+        }
+        let rows = match side {
+            Side::Here => &mut found.here,
+            Side::Account => &mut found.account,
+            Side::Elsewhere(_) => &mut found.elsewhere,
+        };
+        rows.push(row(None, object, &prices));
+    }
+    found.projects = projects.len();
+    found
 }
 
 /// Returns the address of every owned object.

@@ -14,6 +14,7 @@ use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::cli::vouching;
 use crate::cli::waterline::Waterline;
+use crate::cloud::system::SystemClock;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
@@ -41,24 +42,29 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let clock = connection.client.clock();
     let start = clock.elapsed();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    show(session, &plan, &facts(&ledger, clock, start, &world));
-    // A plan that covers a part, or removes everything, is applied with more flags than its fingerprint.
-    let expecting = format!("apply --expect {}", plan.fingerprint);
-    let is_whole = !args.destroy && args.scope == Scope::default();
-    let command = is_whole.then_some(expecting.as_str());
-    let about = About { stack: Some(&project.stack), command, looks: false };
-    reports::plan(session, &args.reports.wanted, &plan, about)?;
-    warn_of_contest(session, &plan, &ledger);
+    let facts = facts(&ledger, clock, start, &world);
+    let exit = Exit::of_plan(&plan, args.exit_code);
+    // What is printed says that all is well: whatever is to be written is written before.
     if let Some(path) = &args.out {
         vouching::save(path, plan.clone(), key.as_ref())?;
         if let Some(key) = &key {
             session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
         }
+    }
+    // A plan that covers a part, or removes everything, is applied with more flags than its fingerprint.
+    let expecting = format!("apply --expect {}", plan.fingerprint);
+    let is_whole = !args.destroy && args.scope == Scope::default();
+    let command = is_whole.then_some(expecting.as_str());
+    let about = About { command, ..About::stack(&project.stack) };
+    reports::plan(session, &args.reports.wanted, &plan, about)?;
+    show(session, &plan, &facts, exit);
+    warn_of_contest(session, &plan, &ledger);
+    if let Some(path) = &args.out {
         session.next(&format!("apply {}", files::shown(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }
-    Ok(Exit::of_plan(&plan, args.exit_code))
+    Ok(exit)
 }
 
 /// Says that a ledger is older than the last one seen here: an apply refuses it.
@@ -80,16 +86,18 @@ pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &L
     }
 }
 
-/// Shows a plan in the form that was asked for.
-pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts) {
+/// Shows a plan in the form that was asked for; the command ends with this exit code.
+pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts, exit: Exit) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
-        let options = PlanOptions { details: ui.verbose };
-        if ui.one_line {
-            return ui.out(&json::plan(plan, REGISTRY, options));
-        }
+        let options = PlanOptions { details: ui.verbose, ran: None };
+        let mut out = BufWriter::new(stdout().lock());
         // A reader that went away (`| head`) is no error.
-        let _ = json::plan_to(&mut BufWriter::new(stdout().lock()), plan, REGISTRY, options);
+        let _ = if ui.ndjson {
+            json::plan_events(&mut out, plan, REGISTRY, options, (SystemClock.now(), exit.code()))
+        } else {
+            json::plan_to(&mut out, plan, REGISTRY, options)
+        };
     } else {
         ui.out(&terminal::plan(plan, facts, ui.verbose, ui.style));
         if ui.verbose {

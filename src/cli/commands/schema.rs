@@ -12,9 +12,31 @@ pub(in crate::cli) fn run(session: &Session, args: &Schema) -> Exit {
     let text = match args.document {
         Document::Stack => stack_schema::text(&REGISTRY, &slugs::of_the_built_in_cloud(&REGISTRY)),
         Document::Openapi => openapi::text(&REGISTRY),
+        printed => of_what_is_printed(printed).to_owned(),
     };
     session.ui.out(&text);
     Exit::Done
+}
+
+/// Returns the schema of what a command prints to programs: these are written by hand, and held against what is
+/// printed by the tests.
+const fn of_what_is_printed(document: Document) -> &'static str {
+    match document {
+        Document::Stack | Document::Openapi => "",
+        Document::Plan => include_str!("../../../schemas/plan.schema.json"),
+        Document::PlanEvent => include_str!("../../../schemas/plan-event.schema.json"),
+        Document::ApplyEvent => include_str!("../../../schemas/apply-event.schema.json"),
+        Document::Drift => include_str!("../../../schemas/drift.schema.json"),
+        Document::Ls => include_str!("../../../schemas/ls.schema.json"),
+        Document::Do => include_str!("../../../schemas/do.schema.json"),
+        Document::Cost => include_str!("../../../schemas/cost.schema.json"),
+        Document::Catalog => include_str!("../../../schemas/catalog.schema.json"),
+        Document::Test => include_str!("../../../schemas/test.schema.json"),
+        Document::Validate => include_str!("../../../schemas/validate.schema.json"),
+        Document::History => include_str!("../../../schemas/history.schema.json"),
+        Document::Lock => include_str!("../../../schemas/lock.schema.json"),
+        Document::Recover => include_str!("../../../schemas/recover.schema.json"),
+    }
 }
 
 #[cfg(test)]
@@ -22,6 +44,16 @@ mod tests {
     #![allow(clippy::disallowed_methods, reason = "the committed schema is a file")]
 
     use super::*;
+
+    #[test]
+    fn every_committed_schema_can_be_printed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
+        let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        for name in all.map(|name| name.into_string().unwrap()) {
+            let Some(name) = name.strip_suffix(".schema.json") else { continue };
+            assert!(<Document as clap::ValueEnum>::from_str(name, false).is_ok(), "{name}");
+        }
+    }
 
     #[test]
     fn the_committed_schema_is_the_printed_one() {

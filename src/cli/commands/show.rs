@@ -9,6 +9,7 @@ use crate::cli::reports::{self, About};
 use crate::cli::said;
 use crate::cli::session::Session;
 use crate::cli::vouching;
+use crate::report::review::Told;
 use crate::report::terminal::Facts;
 
 /// Shows the plan of a file.
@@ -18,15 +19,15 @@ use crate::report::terminal::Facts;
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
     let vouched = vouching::read(session, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
-    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() });
+    let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
+    let about = About { stack: None, command: Some(&command), told: Told::Plan };
+    reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
+    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
     let signed = format!("SIGNATURE  {}", vouched.told());
     if session.ui.json || session.ui.ndjson {
         session.ui.say(&signed);
     } else {
         session.ui.out(&(signed + "\n"));
     }
-    let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
-    let about = About { command: Some(&command), ..About::default() };
-    reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
     Ok(Exit::Done)
 }

@@ -6,4 +6,4 @@ mod cloud;
 mod run;
 mod time;
 
-pub(super) use run::{Missed, run};
+pub(super) use run::{Missed, planned, run};

@@ -84,13 +84,31 @@ pub(in crate::cli) fn run(
     let seed = test.given.world.as_ref().map(|world| world.value.as_str());
     let cloud = Emulated::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
     let work = async {
-        let stage = Stage::set(cloud, &time, &now.stack, test).await?;
+        let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
+        let stage = Stage::set(cloud, &time, &now.stack, &counted).await?;
         if let Some(before) = &before {
             stage.prepare(before).await?;
         }
         stage.tested(&now, test).await
     };
     let stuck = || Err(Failure::new(Exit::Failed, "the test waits for something that never comes"));
+    time.run(work).unwrap_or_else(stuck)
+}
+
+/// Makes the plan of a stack in an empty world: everything is to be made, and nobody is asked.
+///
+/// # Errors
+/// When the stack has problems.
+pub(in crate::cli) fn planned(settings: &Settings) -> Result<Plan, Failure> {
+    let settings = Settings { cloud: Cloud::Unset, api_key: None, project: None, ..settings.clone() };
+    let project = Project::open_with_vars(&settings, Vec::new())?;
+    let time = VirtualTime::default();
+    let cloud = Emulated::new(&time, None, &settings.dir)?;
+    let work = async {
+        let stage = Stage::set(cloud, &time, &project.stack, &BTreeSet::new()).await?;
+        stage.planned(&project).await.map(|planned| planned.plan)
+    };
+    let stuck = || Err(Failure::new(Exit::Failed, "the plan waits for something that never comes"));
     time.run(work).unwrap_or_else(stuck)
 }
 
@@ -119,13 +137,17 @@ fn open(
 }
 
 impl Stage {
-    async fn set(cloud: Emulated, time: &VirtualTime, stack: &Stack, test: &Test) -> Result<Self, Failure> {
+    async fn set(
+        cloud: Emulated,
+        time: &VirtualTime,
+        stack: &Stack,
+        counted: &BTreeSet<Name>,
+    ) -> Result<Self, Failure> {
         let identity = Identity::fresh(&stack.name, &stack.environment.name, &SystemRandom);
-        let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
         Ok(Self {
             client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
             journal: Journal::open(MemoryStore::new(&identity)).await?,
-            counted,
+            counted: counted.clone(),
         })
     }
 

@@ -10,7 +10,7 @@ use super::call::{Call, Reply, done, success};
 use super::exchange::Refusal;
 use super::json::Fields;
 use super::project_member::ProjectMember;
-use super::role::Uses;
+use super::role::{self, Uses};
 use super::route::{Access, Route};
 use super::state::{Tier, digest};
 use super::table::{Body, Record, Table, View};
@@ -28,6 +28,9 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read),
     Route::new(Method::Delete, ITEM, Access::Account, delete),
 ];
+
+/// The name of the account's first key.
+const FIRST: &str = "first key of the account";
 
 const LONGEST_NAME: usize = 128;
 /// Characters of a key that are shown for good.
@@ -126,6 +129,41 @@ impl World {
         }
     }
 
+    /// Returns the id of the account's first key: that of no other object, whatever else there is.
+    pub(super) fn first_key(&self) -> Uuid {
+        chance::id(!self.account.seed, 0)
+    }
+
+    /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
+    /// the account.
+    pub fn record_first_key(&mut self, secret: &str, tier: Tier) {
+        let (id, digest) = (self.first_key(), digest(secret));
+        if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
+            return;
+        }
+        let born = self.projects.get(self.account.default_project).map(|project| project.created_at);
+        let born = born.unwrap_or(self.account.latest);
+        let body = ApiKey {
+            name: FIRST.to_owned(),
+            digest,
+            key_prefix: secret.chars().take(PREFIX).collect(),
+            is_active: true,
+            rate_limit_tier: tier,
+            expires_at: None,
+            last_used_at: None,
+            role_id: Some(role::owner()),
+            created_by: self.account.id,
+        };
+        let timeline = Timeline::settled(born, "active");
+        self.record_key(Record { id, project: None, created_at: born, updated_at: born, timeline, body });
+    }
+
+    /// Takes down a key in place of one that has its id.
+    pub(super) fn record_key(&mut self, key: Record<ApiKey>) {
+        self.api_keys.remove(key.id);
+        self.api_keys.insert(key);
+    }
+
     /// Returns a secret that follows from nothing that is ever shown.
     fn fresh_secret(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -192,7 +230,10 @@ fn read(call: &mut Call<'_>) -> Reply {
 }
 
 fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<ApiKey>()?.id;
+    let record = call.find::<ApiKey>()?;
+    let (id, digest) = (record.id, record.body.digest.clone());
+    // Whoever deletes the key in use is locked out, as everywhere.
+    call.world.account.keys.retain(|key| key.digest != digest);
     call.world.end_memberships(id);
     call.world.api_keys.remove(id);
     Ok(done("API key deleted"))

@@ -148,6 +148,7 @@ fn create(call: &mut Call<'_>) -> Reply {
     }
     let id = call.link(app, database)?;
     call.note(app, "database_linked", "");
+    redeploy(call, app);
     call.show::<AppLink>(201, id, "database linked")
 }
 
@@ -164,11 +165,21 @@ fn delete(call: &mut Call<'_>) -> Reply {
     let (app, link) = find(call)?;
     call.world.app_links.remove(link);
     call.note(app, "database_unlinked", "");
+    redeploy(call, app);
     Ok(done("database unlinked"))
 }
 
 fn rotate(call: &mut Call<'_>) -> Reply {
-    let (_, link) = find(call)?;
+    let (app, link) = find(call)?;
     call.update::<AppLink>(link, |record| record.body.rotations += 1);
+    redeploy(call, app);
     call.show::<AppLink>(200, link, "password changed")
+}
+
+/// An app that is live gets its variables by a new deployment.
+fn redeploy(call: &mut Call<'_>, app: Uuid) {
+    let now = call.now;
+    if call.world.apps.get(app).is_some_and(|record| record.status(now) == "live") {
+        call.world.deploy(app, now, "database_link");
+    }
 }

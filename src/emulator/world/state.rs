@@ -40,7 +40,7 @@ pub struct Setup {
 /// A key, by its digest: the key itself is in no export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Key {
-    digest: String,
+    pub(super) digest: String,
     tier: Tier,
 }
 
@@ -164,10 +164,11 @@ impl World {
         self.account.latest
     }
 
-    /// Returns how many objects have a record of their own, the default project left out.
+    /// Returns how many objects have a record of their own, the default project and the first key left out.
     #[must_use]
     pub fn objects(&self) -> usize {
-        self.records().saturating_sub(1)
+        let given = 1 + usize::from(self.api_keys.get(self.first_key()).is_some());
+        self.records().saturating_sub(given)
     }
 
     /// Returns what the account has used and has left at a time.
@@ -192,6 +193,10 @@ impl World {
         empty.account.keys.clone_from(&self.account.keys);
         // Ids are never used twice, a reset in between or not.
         empty.account.counter = self.account.counter;
+        let first = self.api_keys.get(self.first_key()).cloned();
+        if let Some(first) = first {
+            empty.record_key(first);
+        }
         self.replace(empty);
     }
 
@@ -205,6 +210,12 @@ impl World {
             return Err(format!("the account's default project {default} is not among the projects"));
         }
         other.account.keys.clone_from(&self.account.keys);
+        // Whoever has the other's first key is not let in here.
+        other.api_keys.remove(other.first_key());
+        let mine = self.api_keys.get(self.first_key()).cloned();
+        if let Some(mine) = mine {
+            other.record_key(mine);
+        }
         other.account.latest = other.account.latest.max(self.account.latest);
         self.replace(other);
         Ok(())

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::entry::{Entry, Question};
+use crate::ledger::entry::{Entry, MOST_KEPT, Question};
 use crate::ledger::fixture::*;
 use crate::ledger::history::{Origin, Tally};
 use crate::ledger::lease::Holder;
@@ -69,6 +69,26 @@ fn a_replacement_keeps_both_until_the_old_is_gone() {
     assert_eq!(ids(&ended), BTreeSet::from([Name::new("y")]));
     let current_first = replay(&[&start[..], &[gone(None, 1, "y")]].concat()).unwrap();
     assert_eq!(current_first.entries[&address(1)].deposed, vec![owned("x")]);
+}
+
+#[test]
+fn what_is_let_go_of_is_remembered_until_the_address_has_an_object_again() {
+    let forgotten = [adopted(1, "x"), Record::Forgotten { address: address(1) }];
+    let ledger = replay(&forgotten).unwrap();
+    assert!(ledger.entries.is_empty());
+    let kept = &ledger.kept[&address(1)];
+    assert_eq!((&kept.kind, kept.id.as_str()), (&entry(None).kind, "x"));
+    let text = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap().kept, ledger.kept);
+    for again in [vec![adopted(1, "x")], vec![create(1, 1, false), bound(1, "y")]] {
+        assert!(replay(&[&forgotten[..], &again].concat()).unwrap().kept.is_empty());
+    }
+    let address = |n: usize| Address::new("thing", &format!("n{n}"));
+    let many = (0..MOST_KEPT + 2).flat_map(|n| {
+        let Record::Adopted { entry, .. } = adopted(1, &format!("x{n}")) else { panic!() };
+        [Record::Adopted { address: address(n), entry }, Record::Forgotten { address: address(n) }]
+    });
+    assert_eq!(replay(&many.collect::<Vec<_>>()).unwrap().kept.len(), MOST_KEPT);
 }
 
 #[test]

@@ -174,6 +174,8 @@ pub struct Run {
     pub done: &'static [&'static str],
     /// Statuses of a bad end.
     pub failed: &'static [&'static str],
+    /// Statuses of those whose place another one took: that one counts.
+    pub replaced: &'static [&'static str],
     /// The field of its exit code, which the command takes over.
     pub exit_code: Option<&'static str>,
     /// The field that says why.

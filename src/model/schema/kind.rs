@@ -193,6 +193,8 @@ pub struct Kind {
     pub revival: Option<Revival>,
     /// What a change that deploys begins: a record that must end well, while what ran before runs on.
     pub rollout: Option<&'static Run>,
+    /// Whether a child changes how its parent runs when it comes or goes: that begins a roll-out of the parent.
+    pub rolls_out_parent: bool,
     /// Other operations and reads.
     pub actions: &'static [Action],
 }
@@ -224,6 +226,7 @@ impl Kind {
         final_copy: None,
         revival: None,
         rollout: None,
+        rolls_out_parent: false,
         actions: &[],
     };
 

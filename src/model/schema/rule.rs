@@ -18,7 +18,7 @@ pub enum Effect {
     AddressChange,
     /// Something is charged or credited at once.
     Charge,
-    /// It stays live and billed, but nobody's.
+    /// It stays live, and billed where it costs something, but nobody's.
     LeftBehind,
     /// The Kubernetes API does not answer for a short time.
     ApiInterruption,
@@ -72,7 +72,7 @@ impl Effect {
             Self::BriefOutage => "clients may lose their connections for a short time",
             Self::AddressChange => "its address changes",
             Self::Charge => "the difference is charged or credited at once",
-            Self::LeftBehind => "it stays live and billed, unmanaged",
+            Self::LeftBehind => "it stays live, unmanaged",
             Self::ApiInterruption => "its API is interrupted for a short time",
             Self::RollingRestart => "its nodes are drained and restarted one after the other",
             Self::Drain => "what runs on its nodes is moved to others first",

@@ -251,7 +251,11 @@ fn effects_say_what_else_happens() {
     let mut world = shop();
     world.settle();
     let id = world.id("vm.web");
-    world.stranger("volume", "v9", json!({"name": "scratch", "vm": id.as_str(), "status": "in_use"}));
+    world.stranger(
+        "volume",
+        "v9",
+        json!({"name": "scratch", "size": 10, "vm": id.as_str(), "status": "in_use"}),
+    );
     world.set("vm.web", "template", json!("ubuntu-24.04")).set("database.main", "plan", json!("pg-4"));
     let plan = world.plan();
     insta::assert_snapshot!(effects(&plan).join("\n"), @r#"

@@ -291,6 +291,56 @@ fn on_remove_keep_lets_go() {
 }
 
 #[test]
+fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_one_go() {
+    let mut world = shop();
+    world.write("database.main.users.reporting", json!({}));
+    world.lifecycle("database.main", |lifecycle| lifecycle.on_remove = OnRemove::Keep);
+    world.settle();
+    let id = world.id("database.main");
+    world.options.destroy = true;
+    let plan = world.settle();
+    insta::assert_snapshot!(show(&plan), @"
+    - vm.web config: everything is destroyed
+    - volume.media config: everything is destroyed
+    - backup_schedule.nightly config: everything is destroyed
+    x database.main config: it stays, as on_remove says
+    x database.main.users.reporting config: database.main stays, with what is part of it
+    0 volume.media detach after []
+    1 volume.media delete volume-4 after [0]
+    2 backup_schedule.nightly delete backup_schedule-7 after []
+    3 vm.web delete vm-3 after [0, 1, 2]
+    i project.shop stays live, and this stack's: database.main stays, and needs it | the next apply finds it again; once nothing keeps it, another destroy takes it away
+    i vpc.main stays live, and this stack's: database.main stays, and needs it | the next apply finds it again; once nothing keeps it, another destroy takes it away
+    ");
+    let said = |address: &str| {
+        let change = plan.changes.iter().find(|change| change.address.as_str() == address).unwrap();
+        change.effects.iter().map(|effect| effect.text.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("database.main"), ["it stays live and billed, unmanaged"]);
+    assert_eq!(said("database.main.users.reporting"), ["it stays live, unmanaged"], "it costs nothing");
+    assert!(world.ledger.entries.contains_key(&Address::new("vpc", "main")), "the next apply finds it");
+    world.options.destroy = false;
+    let plan = world.plan();
+    let texts: Vec<&str> = plan.blocks.iter().map(|block| block.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [format!("database.main is live already ({id}): an apply let go of it, and it stayed.")]
+    );
+    assert!(plan.blocks[0].help.contains("apply --adopt database.main."), "{}", plan.blocks[0].help);
+    world.options.taken_back = [Address::new("database", "main")].into();
+    insta::assert_snapshot!(show(&world.settle()), @"
+    + backup_schedule.nightly config
+    + vm.web config
+    + volume.media config
+    < database.main config: it exists already and is taken over
+    < database.main.users.reporting config: it exists already and is taken over
+    0 vm.web create after []
+    1 volume.media create after [0]
+    2 backup_schedule.nightly create after [0]
+    ");
+}
+
+#[test]
 fn catalog_names_are_checked_with_a_suggestion() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "smal"}));

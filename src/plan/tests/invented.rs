@@ -65,6 +65,7 @@ const BASE: Kind = Kind {
     final_copy: None,
     revival: None,
     rollout: None,
+    rolls_out_parent: false,
     actions: &[],
 };
 

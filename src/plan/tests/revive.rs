@@ -73,6 +73,31 @@ fn what_comes_and_goes_inside_a_suspended_database_resumes_it() {
     "#);
 }
 
+#[test]
+fn what_sleeps_holds_its_data_and_is_not_replaced_without_a_word() {
+    let mut world = suspended();
+    world.set("database.main", "engine_version", json!("15"));
+    let plan = world.plan();
+    insta::assert_snapshot!(show(&plan), @"
+    -/+ database.main config: the API cannot change engine_version in place
+        engine_version null → 15 !
+    0 database.main delete database-1 after []
+    1 database.main create after [0]
+    ! holds_data: database.main holds data and would be replaced by an empty database (the API cannot change engine_version in place). It is suspended, and its data is still in it.
+    ");
+    assert!(
+        plan.blocks[0].help.contains("wake it (stead do resume database.main)"),
+        "{}",
+        plan.blocks[0].help
+    );
+    insta::assert_snapshot!(effects(&plan).join("\n"), @"
+    it is suspended, not empty: the old object's data is lost for good
+    its address changes
+    ");
+    world.options.destroy = true;
+    insta::assert_snapshot!(effects(&world.plan()).join("\n"), @"it is suspended, not empty: its data is lost for good");
+}
+
 fn app() -> World {
     let mut world = World::new();
     world.write("app.web", json!({"type": "web", "image": "nginx", "port": 8080}));

@@ -299,13 +299,7 @@ impl World {
                     self.ledger.entries.insert(address, *entry);
                 }
                 Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
-                Bookkeeping::Forget(address) => {
-                    let entry = self.ledger.entries.get_mut(&address).unwrap();
-                    entry.current = None;
-                    if entry.deposed.is_empty() {
-                        self.ledger.entries.remove(&address);
-                    }
-                }
+                Bookkeeping::Forget(address) => self.ledger.record(&Record::Forgotten { address }).unwrap(),
             }
         }
         for step in &plan.steps {

@@ -1,5 +1,6 @@
 //! Documents of `ls`, `get` and `drift`.
 
+use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -8,9 +9,9 @@ use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
-use crate::report::drift::Found;
+use crate::report::drift::{self, Found};
 use crate::report::list::{self, Listed};
-use crate::report::table::Table;
+use crate::report::table::{Cell, Column, Table};
 
 /// Returns the document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]
@@ -71,19 +72,58 @@ struct DriftDocument<'a> {
     stack: &'a Name,
     env: &'a Name,
     managed: usize,
-    drift: Vec<DriftEntry<'a>>,
+    last_look: Option<Timestamp>,
+    drift: Vec<SeenEntry<'a>>,
     unmanaged: Table,
+    resolved: Vec<ResolvedEntry<'a>>,
+    elsewhere: ElsewhereEntry,
+}
+
+/// A difference, and since when it is known.
+#[derive(Serialize)]
+struct SeenEntry<'a> {
+    #[serde(flatten)]
+    drift: DriftEntry<'a>,
+    first_seen: Option<Timestamp>,
+}
+
+/// What was there at the look before, and is not any more.
+#[derive(Serialize)]
+struct ResolvedEntry<'a> {
+    name: &'a str,
+    first_seen: Timestamp,
+}
+
+#[derive(Serialize)]
+struct ElsewhereEntry {
+    projects: usize,
+    account: usize,
 }
 
 /// Returns the document of `drift`.
 #[must_use]
 pub fn drift(found: &Found<'_>) -> String {
+    let memory = found.memory;
+    let mut unmanaged = list::unmanaged(found.unmanaged);
+    unmanaged.columns.push(Column::text("first_seen"));
+    for (row, object) in unmanaged.rows.iter_mut().zip(found.unmanaged) {
+        let first = memory.first_seen(&drift::key_of_object(object));
+        row.push(Cell::text(first.map(|first| first.to_string())));
+    }
+    let seen =
+        |one| SeenEntry { drift: DriftEntry::of(one), first_seen: memory.first_seen(&drift::key(one)) };
+    let gone = memory.resolved.iter();
     pretty(&DriftDocument {
         schema_version: SCHEMA_VERSION,
         stack: found.stack,
         env: found.environment,
         managed: found.managed,
-        drift: found.drift.iter().map(DriftEntry::of).collect(),
-        unmanaged: list::unmanaged(found.unmanaged),
+        last_look: memory.last_look,
+        drift: found.drift.iter().map(seen).collect(),
+        unmanaged,
+        resolved: gone
+            .map(|gone| ResolvedEntry { name: &gone.name, first_seen: gone.first_seen })
+            .collect(),
+        elsewhere: ElsewhereEntry { projects: found.elsewhere.projects, account: found.elsewhere.account },
     })
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+use super::ran::RanEntry;
 use super::shown::{Number, Shown};
 use super::write::{SCHEMA_VERSION, pretty, pretty_to};
 use crate::model::address::{Address, Name};
@@ -19,18 +20,22 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
     Ruling, RulingVerdict, Step,
 };
+use crate::report::counts::Counts;
+use crate::report::ran::Ran;
 use crate::report::words;
 
 /// What a plan's document holds besides.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PlanOptions {
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanOptions<'a> {
     /// Places in files, and facts of this run only.
     pub details: bool,
+    /// What became of it, where it was applied.
+    pub ran: Option<&'a Ran<'a>>,
 }
 
 /// Returns the document of a plan.
 #[must_use]
-pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions) -> String {
+pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
     pretty(&Document::of(plan, registry, options))
 }
 
@@ -42,7 +47,7 @@ pub fn plan_to(
     out: &mut impl io::Write,
     plan: &Plan,
     registry: Registry,
-    options: PlanOptions,
+    options: PlanOptions<'_>,
 ) -> io::Result<()> {
     pretty_to(out, &Document::of(plan, registry, options))
 }
@@ -67,11 +72,13 @@ struct Document<'a> {
     critical_path: PathEntry<'a>,
     requests: Requests,
     #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<RanEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
 }
 
 impl<'a> Document<'a> {
-    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions) -> Self {
+    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
         let base = &plan.base;
         Self {
             schema_version: SCHEMA_VERSION,
@@ -79,12 +86,7 @@ impl<'a> Document<'a> {
             stack: &base.stack,
             env: &base.environment,
             account: &base.account,
-            base: BaseEntry {
-                config: &base.config,
-                serial: base.serial,
-                project: base.project.as_ref(),
-                destroy: base.destroy,
-            },
+            base: BaseEntry::of(plan),
             fingerprint: &plan.fingerprint,
             summary: Summary::of(plan),
             changes: Changes(&plan.changes, options),
@@ -94,22 +96,32 @@ impl<'a> Document<'a> {
             notes: plan.notes.iter().map(|note| NoteEntry::of(note, options)).collect(),
             cost: CostEntry::of(plan),
             order: Order(&plan.steps, registry),
-            critical_path: PathEntry {
-                steps: &plan.critical_path.steps,
-                seconds: plan.critical_path.seconds,
-            },
-            requests: Requests { sent: plan.requests.sent, pages: plan.requests.pages },
+            critical_path: PathEntry::of(plan),
+            requests: Requests::of(plan),
+            outcome: options.ran.map(RanEntry::of),
             details: options.details.then(|| Details::of(plan)),
         }
     }
 }
 
 #[derive(Serialize)]
-struct BaseEntry<'a> {
+pub(super) struct BaseEntry<'a> {
     config: &'a str,
     serial: u64,
     project: Option<&'a Name>,
     destroy: bool,
+}
+
+impl<'a> BaseEntry<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        let base = &plan.base;
+        Self {
+            config: &base.config,
+            serial: base.serial,
+            project: base.project.as_ref(),
+            destroy: base.destroy,
+        }
+    }
 }
 
 /// Facts of one run only.
@@ -136,8 +148,8 @@ impl Details {
     }
 }
 
-#[derive(Serialize, Default)]
-struct Summary {
+#[derive(Serialize)]
+pub(super) struct Summary {
     create: usize,
     update: usize,
     replace: usize,
@@ -149,26 +161,23 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(plan: &Plan) -> Self {
-        let mut summary = Self { unchanged: plan.unchanged, ..Self::default() };
-        for change in &plan.changes {
-            match change.action {
-                Action::Create => summary.create += 1,
-                Action::Update => summary.update += 1,
-                Action::Replace => summary.replace += 1,
-                Action::Delete => summary.delete += 1,
-                Action::Adopt => summary.adopt += 1,
-                Action::Move => summary.r#move += 1,
-                Action::Forget => summary.forget += 1,
-                Action::Read => {}
-            }
+    pub(super) fn of(plan: &Plan) -> Self {
+        let counts = Counts::of(plan);
+        Self {
+            create: counts.get(Action::Create),
+            update: counts.get(Action::Update),
+            replace: counts.get(Action::Replace),
+            delete: counts.get(Action::Delete),
+            adopt: counts.get(Action::Adopt),
+            r#move: counts.get(Action::Move),
+            forget: counts.get(Action::Forget),
+            unchanged: plan.unchanged,
         }
-        summary
     }
 }
 
 /// Changes, each made into its entry when it is written.
-struct Changes<'a>(&'a [Change], PlanOptions);
+struct Changes<'a>(&'a [Change], PlanOptions<'a>);
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -177,7 +186,7 @@ impl Serialize for Changes<'_> {
 }
 
 #[derive(Serialize)]
-struct ChangeEntry<'a> {
+pub(super) struct ChangeEntry<'a> {
     address: &'a Address,
     kind: &'a Name,
     id: Option<&'a Name>,
@@ -198,7 +207,7 @@ struct ChangeEntry<'a> {
 }
 
 impl<'a> ChangeEntry<'a> {
-    fn of(change: &'a Change, options: PlanOptions) -> Self {
+    pub(super) fn of(change: &'a Change, options: PlanOptions<'_>) -> Self {
         Self {
             address: &change.address,
             kind: &change.kind,
@@ -235,7 +244,7 @@ struct AttributeEntry<'a> {
 }
 
 impl<'a> AttributeEntry<'a> {
-    fn of(attribute: &'a AttributeChange, options: PlanOptions) -> Self {
+    fn of(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
         Self {
             path: &attribute.path,
             before: Shown(&attribute.before),
@@ -311,7 +320,7 @@ impl<'a> DriftEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct BlockEntry<'a> {
+pub(super) struct BlockEntry<'a> {
     code: &'a Name,
     address: Option<&'a Address>,
     text: &'a str,
@@ -321,7 +330,7 @@ struct BlockEntry<'a> {
 }
 
 impl<'a> BlockEntry<'a> {
-    fn of(block: &'a Block, options: PlanOptions) -> Self {
+    pub(super) fn of(block: &'a Block, options: PlanOptions<'_>) -> Self {
         Self {
             code: &block.code,
             address: block.address.as_ref(),
@@ -333,7 +342,7 @@ impl<'a> BlockEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct RulingEntry<'a> {
+pub(super) struct RulingEntry<'a> {
     name: &'a Name,
     address: Option<&'a Address>,
     verdict: RulingVerdict,
@@ -343,7 +352,7 @@ struct RulingEntry<'a> {
 }
 
 impl<'a> RulingEntry<'a> {
-    fn of(ruling: &'a Ruling, options: PlanOptions) -> Self {
+    pub(super) fn of(ruling: &'a Ruling, options: PlanOptions<'_>) -> Self {
         Self {
             name: &ruling.name,
             address: ruling.address.as_ref(),
@@ -355,7 +364,7 @@ impl<'a> RulingEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct NoteEntry<'a> {
+pub(super) struct NoteEntry<'a> {
     code: NoteCode,
     text: &'a str,
     help: &'a str,
@@ -364,7 +373,7 @@ struct NoteEntry<'a> {
 }
 
 impl<'a> NoteEntry<'a> {
-    fn of(note: &'a Note, options: PlanOptions) -> Self {
+    pub(super) fn of(note: &'a Note, options: PlanOptions<'_>) -> Self {
         Self {
             code: note.code,
             text: &note.text,
@@ -375,7 +384,7 @@ impl<'a> NoteEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct CostEntry<'a> {
+pub(super) struct CostEntry<'a> {
     monthly_before: Number,
     monthly_after: Number,
     delta: Number,
@@ -391,7 +400,7 @@ struct MovedPrice<'a> {
 }
 
 impl<'a> CostEntry<'a> {
-    fn of(plan: &'a Plan) -> Self {
+    pub(super) fn of(plan: &'a Plan) -> Self {
         let cost = &plan.cost;
         let moved = cost
             .moved
@@ -418,7 +427,7 @@ impl Serialize for Order<'_> {
 }
 
 #[derive(Serialize)]
-struct StepEntry<'a> {
+pub(super) struct StepEntry<'a> {
     step: usize,
     address: &'a Address,
     operation: &'static str,
@@ -430,7 +439,7 @@ struct StepEntry<'a> {
 }
 
 impl<'a> StepEntry<'a> {
-    fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
+    pub(super) fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
         let mut requests = requests(step, registry).into_iter();
         Self {
             step: number,
@@ -461,13 +470,25 @@ pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct PathEntry<'a> {
+pub(super) struct PathEntry<'a> {
     steps: &'a [usize],
     seconds: u32,
 }
 
 #[derive(Serialize)]
-struct Requests {
+pub(super) struct Requests {
     sent: u32,
     pages: u32,
+}
+
+impl<'a> PathEntry<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
+    }
+}
+
+impl Requests {
+    pub(super) const fn of(plan: &Plan) -> Self {
+        Self { sent: plan.requests.sent, pages: plan.requests.pages }
+    }
 }

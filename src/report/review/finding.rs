@@ -3,11 +3,14 @@
 
 use super::format::Problems;
 use super::view::{self, Reviewed};
+use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Place;
 use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
 use crate::report::diagnostics::sorted;
 use crate::report::drift;
+use crate::report::list::Listed;
+use crate::report::ran::{Fate, Ran};
 use crate::report::words;
 
 /// How much a finding weighs.
@@ -61,10 +64,60 @@ impl Spot {
 impl Reviewed<'_> {
     /// Returns what a reviewer should look at, the worst first.
     pub(super) fn findings(&self) -> Vec<Finding> {
+        if let Some(ran) = self.ran() {
+            return self.left_undone(ran);
+        }
         let mut found = self.troubles();
+        found.extend(
+            self.look().into_iter().flat_map(|found| found.unmanaged).map(|one| self.unmanaged(one)),
+        );
         let dangerous = self.plan.changes.iter().filter(|change| view::is_dangerous(change));
         found.extend(dangerous.map(|change| self.change(change)));
         found
+    }
+
+    /// Returns what an apply did not do, and what it asks.
+    fn left_undone(&self, ran: &Ran<'_>) -> Vec<Finding> {
+        let of = |address: &Address| {
+            let change = self.plan.changes.iter().find(|change| change.address == *address);
+            Spot::of(change.and_then(view::decided_at), self)
+        };
+        let finding = |rule: &str, level, subject: &str, text: String, place| Finding {
+            rule: format!("apply/{rule}"),
+            level,
+            text,
+            subject: subject.to_owned(),
+            place,
+        };
+        let failed = ran.failures(self.plan.base.destroy).map(|(address, why)| {
+            let text = sentences(&[&named(address.as_str(), &why.what), why.means, &why.next]);
+            finding("failed", Level::Error, address.as_str(), text, of(address))
+        });
+        let asked = ran
+            .outcome
+            .questions
+            .iter()
+            .map(|asked| finding("question", Level::Error, asked, asked.clone(), Spot::of(None, self)));
+        let changes = self.plan.changes.iter().map(|change| (change, ran.fate(change)));
+        let undone = changes.filter(|(_, fate)| matches!(fate, Fate::Skipped(_) | Fate::Open));
+        let undone = undone.map(|(change, fate)| {
+            let text = named(change.address.as_str(), &fate.told());
+            finding("skipped", Level::Warning, change.address.as_str(), text, of(&change.address))
+        });
+        failed.chain(asked).chain(undone).collect()
+    }
+
+    fn unmanaged(&self, object: &Listed) -> Finding {
+        let subject = drift::object_name(object);
+        let price = object.monthly.filter(|price| !price.is_zero());
+        let price = price.map(|price| format!(", {} a month", words::money(price))).unwrap_or_default();
+        Finding {
+            rule: "unmanaged".to_owned(),
+            level: Level::Note,
+            text: format!("{subject} is live, and nobody manages it{price}"),
+            subject,
+            place: Spot::of(None, self),
+        }
     }
 
     /// Returns what is not as it should be: what blocks the plan, policies, drift.
@@ -109,6 +162,8 @@ impl Reviewed<'_> {
             Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
             None => format!("{subject} is gone: it was deleted outside stead"),
         };
+        let since = self.look().and_then(|found| drift::since(found.memory, &drift::key(drift)));
+        let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
         let place = Spot::of(drift.source.as_ref(), self);
         Finding { rule: "drift".to_owned(), level: Level::Warning, text, subject, place }
     }

@@ -85,9 +85,12 @@ impl Format {
         match self {
             Self::Markdown => markdown::plan(of),
             Self::Html => html::plan(of),
-            Self::Json => json::plan(of.plan, of.registry, PlanOptions { details: true }),
+            Self::Json => json::plan(of.plan, of.registry, PlanOptions { details: true, ran: of.ran() }),
             Self::Tfjson => tfjson::plan(of),
-            Self::Sarif => sarif::findings(&of.findings()),
+            Self::Sarif => {
+                let gone = of.look().map(|found| found.memory.resolved.as_slice());
+                sarif::findings(&of.findings(), gone.unwrap_or_default())
+            }
             Self::Junit => junit::plan(of),
             Self::Gitlab => gitlab::plan(of.plan),
             Self::CodeQuality => codequality::findings(&of.findings()),
@@ -101,7 +104,7 @@ impl Format {
     pub fn problems(self, of: &Problems<'_>) -> Option<String> {
         match self {
             Self::Json => Some(json::diagnostics(of.diagnostics, of.sources)),
-            Self::Sarif => Some(sarif::findings(&of.findings())),
+            Self::Sarif => Some(sarif::findings(&of.findings(), &[])),
             Self::Junit => Some(junit::problems(of)),
             Self::CodeQuality => Some(codequality::findings(&of.findings())),
             Self::Markdown

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::view::counts;
 use crate::plan::change::{Action, Plan};
+use crate::report::counts::Counts;
 use crate::report::json::compact;
 
 /// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
 pub(super) fn plan(plan: &Plan) -> String {
     let (mut create, mut update, mut delete) = (0, 0, 0);
-    for (action, count) in counts(plan) {
+    for (action, count) in Counts::of(plan).iter() {
         match action {
             Action::Create => create += count,
             Action::Replace => (create, delete) = (create + count, delete + count),

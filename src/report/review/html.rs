@@ -6,9 +6,11 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::view::{self, Reviewed};
+use crate::model::page::LOOKS;
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::drift::{meaning, name};
+use crate::report::counts::Counts;
+use crate::report::drift::{key, key_of_object, meaning, name, since};
 use crate::report::escape;
 use crate::report::json::{self, PlanOptions};
 use crate::report::style::Style;
@@ -36,17 +38,19 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { (line(&of.title())) " · " (facts.join(" · ")) }
-                style { (PreEscaped(CSS)) }
+                style { (PreEscaped(LOOKS)) (PreEscaped(CSS)) }
             }
             body {
                 (head(of, &facts))
                 (toolbar(of))
                 main {
                     section.changes aria-label="Changes" {
+                        (ran(of))
                         (alerts(of))
                         (drift(of))
+                        (unmanaged(of))
                         @for (at, change) in of.plan.changes.iter().enumerate() { (card(of, change, at < MOST_OPEN)) }
-                        @if of.plan.changes.is_empty() && !of.looks { p.quiet { "No changes to make." } }
+                        @if of.plan.changes.is_empty() && of.look().is_none() { p.quiet { "No changes to make." } }
                         p.none hidden { "Nothing fits the filter." }
                     }
                     aside {
@@ -66,7 +70,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
 
 /// Returns the plan's document as it may stand in a script: nothing in it ends one.
 fn document(of: &Reviewed<'_>) -> String {
-    let text = json::plan(of.plan, of.registry, PlanOptions { details: true });
+    let text = json::plan(of.plan, of.registry, PlanOptions { details: true, ran: of.ran() });
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
@@ -96,7 +100,7 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
         nav aria-label="Filter" {
             button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
-            @for (action, count) in view::counts(of.plan).into_iter().filter(|(_, count)| *count > 0) {
+            @for (action, count) in Counts::of(of.plan).iter().filter(|(_, count)| *count > 0) {
                 button type="button" data-filter=(words::action(action)) aria-pressed="false" {
                     (sign(action)) " " (words::action(action)) " " (count)
                 }
@@ -107,9 +111,55 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
     }
 }
 
+/// What an apply did not do, and what it asks.
+fn ran(of: &Reviewed<'_>) -> Markup {
+    html! {
+        @if let Some(ran) = of.ran() {
+            @for (address, why) in ran.failures(of.plan.base.destroy) {
+                div.alert.bad {
+                    strong { "failed" } " " code { (address) } " " (line(&why.what))
+                    p { (why.means) " " (line(&why.next)) }
+                }
+            }
+            @for question in &ran.outcome.questions { div.alert.bad { strong { "question" } " " (line(question)) } }
+            @for note in &ran.outcome.notes { div.alert.note { (line(note)) } }
+        }
+    }
+}
+
+/// What a look found that nobody manages, and what is not there any more.
+fn unmanaged(of: &Reviewed<'_>) -> Markup {
+    let Some(found) = of.look() else { return html! {} };
+    let (count, gone) = (found.unmanaged.len(), &found.memory.resolved);
+    html! {
+        @if count > 0 {
+            details.drift {
+                summary { "Unmanaged: " (words::counted(count, "object")) }
+                div.scroll { table {
+                    thead { tr { th { "kind" } th { "name" } th { "id" } th { "$/mo" } th { "known" } } }
+                    tbody { @for object in found.unmanaged { tr {
+                        td { (line(&object.kind)) }
+                        td { (line(object.name.as_deref().unwrap_or_default())) }
+                        td { code { (line(&object.id)) } }
+                        td { @if let Some(price) = object.monthly { (words::money(price)) } }
+                        td.quiet { (since(found.memory, &key_of_object(object)).unwrap_or_default()) }
+                    } } }
+                } }
+            }
+        }
+        @if !gone.is_empty() {
+            details.drift {
+                summary { "Resolved since the last look: " (gone.len()) }
+                ul { @for gone in gone { li { code { (line(&gone.name)) } } } }
+            }
+        }
+        @if let Some(told) = found.elsewhere.told() { p.quiet { (told) } }
+    }
+}
+
 fn alerts(of: &Reviewed<'_>) -> Markup {
     html! {
-        @for block in of.blocks() {
+        @for block in of.blocks().filter(|_| of.ran().is_none()) {
             div.alert.bad {
                 strong { "⛔ " (line(&block.code)) } " "
                 @if let Some(address) = &block.address { code { (address) } " " }
@@ -140,7 +190,12 @@ fn drift(of: &Reviewed<'_>) -> Markup {
                     Some((old, new)) => { td { (cut(&old)) } td { (cut(&new)) } }
                     None => td colspan="2" { "it is gone" }
                 }
-                td { (line(&meaning(drift, Style::plain(80)))) }
+                td {
+                    (line(&meaning(drift, Style::plain(80))))
+                    @if let Some(since) = of.look().and_then(|found| since(found.memory, &key(drift))) {
+                        span.quiet { " · " (since) }
+                    }
+                }
                 td { (at(of, drift.source.as_ref())) }
             }
         }
@@ -173,6 +228,7 @@ fn card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
                     @if change.seconds > 0 { " ~" (words::estimate(change.seconds.into())) }
                 }
             }
+            @if let Some(ran) = of.ran() { p.fate { (line(&ran.fate(change).told())) } }
             @if let Some(was) = &change.was { p { "was " code { (was.address) } } }
             @for effect in view::effects(change) { p.effect[view::weighs(effect.code)] { (line(&effect.text)) } }
             @if !change.hits.is_empty() {
@@ -223,7 +279,7 @@ fn sign(action: Action) -> &'static str {
 }
 
 fn foot(of: &Reviewed<'_>) -> Markup {
-    let applies = !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
+    let applies = of.ran().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
     let command = of.command.filter(|_| applies);
     html! {
         (words::counted(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))

@@ -8,8 +8,10 @@ use super::mermaid;
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
-use crate::report::drift::{meaning, name};
+use crate::report::drift::{key, key_of_object, meaning, name, object_name, since};
 use crate::report::escape;
+use crate::report::list::Listed;
+use crate::report::ran::Ran;
 use crate::report::style::Style;
 use crate::report::words;
 
@@ -42,10 +44,11 @@ const MOST_STEPS: usize = 60;
 pub(super) fn plan(of: &Reviewed<'_>) -> String {
     let foot = foot(of);
     let mut page = Page { text: head(of), room: MOST - foot.len() };
-    alerts(&mut page, of);
+    told(&mut page, &alerts(of));
     table(&mut page, of);
     fields(&mut page, of);
     drift(&mut page, of);
+    unmanaged(&mut page, of);
     order(&mut page, of);
     page.text + &foot
 }
@@ -82,10 +85,23 @@ fn head(of: &Reviewed<'_>) -> String {
     format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
 }
 
-/// What keeps the plan from being applied, and what is dangerous in it.
-fn alerts(page: &mut Page, of: &Reviewed<'_>) {
+/// What an apply did not do, and what it asks.
+fn ran(of: &Reviewed<'_>, ran: &Ran<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
-    for block in of.blocks() {
+    for (address, why) in ran.failures(of.plan.base.destroy) {
+        let said = [&why.what, why.means, &why.next].map(prose).join(" ");
+        alerts.push(format!("> ⛔ **{} failed**: {said}\n", code(address.as_str())));
+    }
+    alerts
+        .extend(ran.outcome.questions.iter().map(|asked| format!("> ❗ **question** {}\n", prose(asked))));
+    alerts.extend(ran.outcome.notes.iter().map(|note| format!("> 🔷 {}\n", prose(note))));
+    alerts
+}
+
+/// What keeps the plan from being applied, and what is dangerous in it; of an apply, what it did not do.
+fn alerts(of: &Reviewed<'_>) -> Vec<String> {
+    let mut alerts: Vec<String> = of.ran().map(|done| ran(of, done)).unwrap_or_default();
+    for block in of.blocks().filter(|_| of.ran().is_none()) {
         let subject = block.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
         let place = at(of, block.source.as_ref());
         alerts.push(format!(
@@ -114,8 +130,14 @@ fn alerts(page: &mut Page, of: &Reviewed<'_>) {
         let place = at(of, note.source.as_ref());
         alerts.push(format!("> 🔷 {}{place} {}\n", prose(&note.text), prose(&note.help)));
     }
-    let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change));
+    let dangerous =
+        of.plan.changes.iter().filter(|change| of.ran().is_none() && view::is_dangerous(change));
     alerts.extend(dangerous.map(|change| danger(of, change)));
+    alerts
+}
+
+/// Adds the alerts for which there is room.
+fn told(page: &mut Page, alerts: &[String]) {
     let count = alerts.len();
     let has_room = |page: &Page| page.text.len() < MOST_OF_ALERTS;
     let shown = alerts
@@ -153,13 +175,17 @@ fn at(of: &Reviewed<'_>, place: Option<&Place>) -> String {
 
 fn table(page: &mut Page, of: &Reviewed<'_>) {
     let (changes, start) = (&of.plan.changes, page.text.len());
-    if changes.is_empty() || !page.add("| | resource | change | $/mo |\n|---|---|---|---:|\n") {
+    let (title, rule) = if of.ran().is_some() { (" outcome |", "---|") } else { ("", "") };
+    let head = format!("| | resource | change | $/mo |{title}\n|---|---|---|---:|{rule}\n");
+    if changes.is_empty() || !page.add(&head) {
         return;
     }
     let mut shown = 0;
     for change in changes {
+        let fate =
+            of.ran().map(|ran| format!(" {} |", prose(&ran.fate(change).told()))).unwrap_or_default();
         let row = format!(
-            "| {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} |{fate}\n",
             words::sign(change.action, Style::plain(80)),
             code(change.address.as_str()),
             brief(change),
@@ -263,7 +289,9 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
         let values = words::shortened(values, MOST_IN_DIFF, Style::plain(80));
         let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
         let meaning = meaning(drift, Style::plain(80));
-        let said = format!("{}{values}   {meaning}   {place}", name(drift));
+        let since = of.look().and_then(|found| since(found.memory, &key(drift)));
+        let since = since.map(|since| format!(" · {since}")).unwrap_or_default();
+        let said = format!("{}{values}   {meaning}{since}   {place}", name(drift));
         format!("{}\n", escape::line(said.trim_end()))
     };
     let said = format!("{} to decide, {} left alone", open.len(), settled.len());
@@ -280,6 +308,42 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
     if !page.add(&(piece + "\n</details>\n\n")) {
         page.add(&format!("Drift: {said}; it did not fit, the report `html` has it.\n\n"));
     }
+}
+
+/// What a look found that nobody manages, and what is not there any more.
+fn unmanaged(page: &mut Page, of: &Reviewed<'_>) {
+    let Some(found) = of.look() else { return };
+    let row = |object: &Listed| {
+        let price = object.monthly.filter(|price| !price.is_zero());
+        let price = price.map(|price| format!("   {} a month", words::money(price))).unwrap_or_default();
+        let since = since(found.memory, &key_of_object(object));
+        let since = since.map(|since| format!("   {since}")).unwrap_or_default();
+        format!("{}{price}{since}", object_name(object))
+    };
+    let rows: Vec<String> = found.unmanaged.iter().map(row).collect();
+    folded(page, &format!("Unmanaged: {}", words::counted(rows.len(), "object")), &rows);
+    let gone: Vec<String> = found.memory.resolved.iter().map(|gone| gone.name.clone()).collect();
+    folded(page, &format!("Resolved since the last look: {}", gone.len()), &gone);
+    if let Some(told) = found.elsewhere.told() {
+        page.add(&format!("{told}\n\n"));
+    }
+}
+
+/// Adds lines that others wrote, folded away, as far as there is room.
+fn folded(page: &mut Page, title: &str, lines: &[String]) {
+    let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
+    let mut shown = String::new();
+    let fits = |line: &&String| {
+        let line = format!("{}\n", escape::line(line));
+        shown.len() + line.len() < room && push(&mut shown, &line)
+    };
+    let count = lines.iter().take_while(fits).count();
+    if count == 0 {
+        return;
+    }
+    let rest = lines.len() - count;
+    let rest = if rest > 0 { format!("{rest} more did not fit.\n") } else { String::new() };
+    page.add(&format!("<details><summary>{title}</summary>\n\n{}{rest}\n</details>\n\n", fenced(&shown)));
 }
 
 fn push(text: &mut String, line: &str) -> bool {
@@ -304,7 +368,9 @@ fn foot(of: &Reviewed<'_>) -> String {
         format!(" · {} → {} a month", words::money(cost.monthly_before), words::money(cost.monthly_after))
     };
     let fingerprint = code(&of.plan.fingerprint);
-    let next = of.command.filter(|_| !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked);
+    let next = of.command.filter(|_| {
+        of.ran().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked
+    });
     let next = next.map(|command| format!(" · after the merge: {}", code(command))).unwrap_or_default();
     format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
 }

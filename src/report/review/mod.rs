@@ -17,7 +17,7 @@ mod tfjson;
 mod view;
 
 pub use format::{Format, Problems};
-pub use view::{Reviewed, Root};
+pub use view::{Reviewed, Root, Told};
 
 #[cfg(test)]
 mod tests;

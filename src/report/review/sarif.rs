@@ -7,10 +7,11 @@ use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Level, Spot};
 use super::identity::identities;
+use crate::plan::sightings::Seen;
 use crate::report::json::pretty;
 
 /// Returns the findings as a log of one run.
-pub(super) fn findings(findings: &[Finding]) -> String {
+pub(super) fn findings(findings: &[Finding], resolved: &[Seen]) -> String {
     let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
     for finding in findings {
         rules.entry(&finding.rule).or_insert(finding);
@@ -31,6 +32,9 @@ pub(super) fn findings(findings: &[Finding]) -> String {
             })
         })
         .collect();
+    // What is not there any more is no result: a forge closes by itself what it does not get again.
+    let gone: Vec<&str> = resolved.iter().map(|gone| gone.name.as_str()).collect();
+    let properties = if gone.is_empty() { json!({}) } else { json!({"resolved": gone}) };
     pretty(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -42,6 +46,7 @@ pub(super) fn findings(findings: &[Finding]) -> String {
             }},
             "columnKind": "unicodeCodePoints",
             "results": results,
+            "properties": properties,
         }],
     }))
 }
@@ -50,11 +55,13 @@ pub(super) fn findings(findings: &[Finding]) -> String {
 fn rule(first: &Finding) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
+        Some(("apply", what)) => format!("What an apply did not do: {what}"),
         Some(("blocked", code)) => format!("What keeps a plan from being applied: {code}"),
         _ => match first.rule.as_str() {
             "drift" => "A live object was changed outside stead".to_owned(),
             "replace" => "An object is replaced by a new one".to_owned(),
             "delete" => "An object is deleted".to_owned(),
+            "unmanaged" => "A live object that nobody manages".to_owned(),
             code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
                 format!("{code}; `stead explain {code}` says more")
             }

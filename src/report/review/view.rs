@@ -8,7 +8,9 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan,
     RulingVerdict,
 };
-use crate::report::drift::is_settled;
+use crate::report::counts::Counts;
+use crate::report::drift::{Found, is_settled};
+use crate::report::ran::Ran;
 use crate::report::words;
 
 /// A plan under review, and what is known around it.
@@ -26,8 +28,19 @@ pub struct Reviewed<'a> {
     pub home: &'a str,
     /// The command that applies just this plan, where there is one.
     pub command: Option<&'a str>,
-    /// Nothing is to be applied: it was looked at only.
-    pub looks: bool,
+    /// What is told of it.
+    pub told: Told<'a>,
+}
+
+/// What is told of a plan.
+#[derive(Debug, Clone, Copy)]
+pub enum Told<'a> {
+    /// What an apply would do.
+    Plan,
+    /// What a look found: nothing is to be applied.
+    Look(&'a Found<'a>),
+    /// What an apply did.
+    Run(&'a Ran<'a>),
 }
 
 /// Where this process is in its repository: reports name files as seen from there, wherever stead ran.
@@ -70,20 +83,24 @@ pub(super) enum Verdict {
     Changes,
     Drifted,
     Nothing,
+    /// It was applied, whole.
+    Applied,
+    /// It was applied, and not all of it is done.
+    Failed,
 }
 
 impl Verdict {
     pub(super) const fn sign(self) -> &'static str {
         match self {
-            Self::Blocked => "⛔",
+            Self::Blocked | Self::Failed => "⛔",
             Self::Dangerous | Self::Drifted => "❗",
             Self::Changes => "🔷",
-            Self::Nothing => "✅",
+            Self::Nothing | Self::Applied => "✅",
         }
     }
 }
 
-impl Reviewed<'_> {
+impl<'a> Reviewed<'a> {
     /// Returns where a place is in the repository, with its line.
     pub(super) fn place(&self, place: &Place) -> String {
         format!("{}:{}", self.root.path(&place.file), place.line)
@@ -94,8 +111,27 @@ impl Reviewed<'_> {
         format!("{}/{}", self.plan.base.stack, self.plan.base.environment)
     }
 
+    /// Returns what an apply did, where it ran.
+    pub(super) const fn ran(&self) -> Option<&'a Ran<'a>> {
+        match self.told {
+            Told::Run(ran) => Some(ran),
+            Told::Plan | Told::Look(_) => None,
+        }
+    }
+
+    /// Returns what a look found, where it was one.
+    pub(super) const fn look(&self) -> Option<&'a Found<'a>> {
+        match self.told {
+            Told::Look(found) => Some(found),
+            Told::Plan | Told::Run(_) => None,
+        }
+    }
+
     pub(super) fn verdict(&self) -> Verdict {
         let plan = self.plan;
+        if let Some(ran) = self.ran() {
+            return if ran.is_whole() { Verdict::Applied } else { Verdict::Failed };
+        }
         if plan.is_blocked(&std::collections::BTreeSet::new()) {
             Verdict::Blocked
         } else if plan.changes.iter().any(is_dangerous) {
@@ -111,11 +147,14 @@ impl Reviewed<'_> {
 
     /// Returns the facts of the headline, the most important first: `1 replace`, `+$73.00/mo`, `~7 min`.
     pub(super) fn facts(&self) -> Vec<String> {
-        let counts: Vec<_> = counts(self.plan).into_iter().filter(|(_, count)| *count > 0).collect();
+        if let Some(ran) = self.ran() {
+            return ran.facts();
+        }
+        let counts: Vec<_> = Counts::of(self.plan).iter().filter(|(_, count)| *count > 0).collect();
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
-            [] if self.looks => vec!["no drift".to_owned()],
+            [] if self.look().is_some() => vec!["no drift".to_owned()],
             [] => vec![format!(
                 "no changes, {} as configured",
                 words::counted(self.plan.unchanged, "resource")
@@ -126,6 +165,7 @@ impl Reviewed<'_> {
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
+        facts.extend(self.look().into_iter().flat_map(of_look));
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;
         if !delta.is_zero() {
@@ -162,6 +202,18 @@ impl Reviewed<'_> {
     }
 }
 
+/// Returns what a look found besides drift.
+fn of_look(found: &Found<'_>) -> Vec<String> {
+    let mut facts = Vec::new();
+    if !found.unmanaged.is_empty() {
+        facts.push(format!("{} unmanaged", found.unmanaged.len()));
+    }
+    if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
+        facts.push(format!("new {new}, known {known}, resolved {resolved}"));
+    }
+    facts
+}
+
 /// Returns what a verdict that is no plain yes is called.
 pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
     match verdict {
@@ -170,22 +222,6 @@ pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
         RulingVerdict::Unknown => "is not decided yet",
         RulingVerdict::Pass => "has nothing against it",
     }
-}
-
-/// Returns how many changes there are of each action, the dangerous first.
-pub(super) fn counts(plan: &Plan) -> Vec<(Action, usize)> {
-    const ORDER: [Action; 8] = [
-        Action::Replace,
-        Action::Delete,
-        Action::Update,
-        Action::Create,
-        Action::Adopt,
-        Action::Move,
-        Action::Forget,
-        Action::Read,
-    ];
-    let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
-    ORDER.into_iter().map(|action| (action, of(action))).collect()
 }
 
 /// Tells whether a reviewer must look: something goes away, or is felt by whoever uses it.

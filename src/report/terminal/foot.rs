@@ -2,6 +2,7 @@
 
 use super::notes;
 use crate::plan::change::{Action, Block, Operation, Plan, Step};
+use crate::report::counts::Counts;
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign};
 use crate::report::words;
@@ -153,22 +154,4 @@ fn totals(page: &mut Page, plan: &Plan) {
 
 fn label(word: &str) -> Line {
     Line::indent(0).put(Role::Strong, word).to_column(7).hanging(7)
-}
-
-/// How many changes there are of each action.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts([usize; 8]);
-
-impl Counts {
-    fn of(plan: &Plan) -> Self {
-        let mut counts = Self::default();
-        for change in &plan.changes {
-            counts.0[change.action as usize] += 1;
-        }
-        counts
-    }
-
-    fn get(&self, action: Action) -> usize {
-        self.0[action as usize]
-    }
 }

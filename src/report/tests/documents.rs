@@ -13,13 +13,16 @@ use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::Value;
 use crate::plan::change::Plan;
 use crate::plan::recovery::{Candidate, Recovery, Tie};
-use crate::report::drift::Found;
+use crate::plan::sightings::Memory;
+use crate::report::drift::{Elsewhere, Found};
 use crate::report::history::{Ending, Happened, LockHolder, Past};
 use crate::report::json::{self, PlanOptions};
 use crate::report::list::{self, Listed};
+use crate::report::ran::{Ran, Steps};
 use crate::report::{escape, ndjson};
 
 const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
+const PLAN_EVENT: &str = include_str!("../../../schemas/plan-event.schema.json");
 const VALIDATE: &str = include_str!("../../../schemas/validate.schema.json");
 const APPLY_EVENT: &str = include_str!("../../../schemas/apply-event.schema.json");
 const LS: &str = include_str!("../../../schemas/ls.schema.json");
@@ -44,7 +47,7 @@ fn check(schema: &str, document: &str) -> Json {
 }
 
 fn plan_document(plan: &Plan, details: bool) -> String {
-    json::plan(plan, REGISTRY, PlanOptions { details })
+    json::plan(plan, REGISTRY, PlanOptions { details, ran: None })
 }
 
 #[test]
@@ -57,6 +60,60 @@ fn plans_fit_their_schema() {
             assert_eq!(document.get("details").is_some(), details);
         }
     }
+}
+
+#[test]
+fn a_plan_is_told_as_events_of_one_line() {
+    for plan in [plans::empty(), plans::full(), plans::hostile(), plans::many(20)] {
+        for details in [false, true] {
+            let options = PlanOptions { details, ran: None };
+            let mut written = Vec::new();
+            json::plan_events(&mut written, &plan, REGISTRY, options, (plans::time(0), 4)).unwrap();
+            let text = String::from_utf8(written).unwrap();
+            assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
+            let events: Vec<Json> = text.lines().map(|line| check(PLAN_EVENT, line)).collect();
+            let of = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+            assert_eq!((of("change"), of("drift")), (plan.changes.len(), plan.drift.len()));
+            assert_eq!((of("step"), of("block")), (plan.steps.len(), plan.blocks.len()));
+            let (first, last) = (events.first().unwrap(), events.last().unwrap());
+            assert_eq!((&first["event"], &last["event"]), (&json!("plan"), &json!("outcome")));
+            assert_eq!(last["exit"], json!(4));
+            // Each has the shape that it has in the document.
+            let document: Json = serde_json::from_str(&plan_document(&plan, details)).unwrap();
+            assert_eq!(last["summary"], document["summary"]);
+            for (event, change) in events
+                .iter()
+                .filter(|event| event["event"] == "change")
+                .zip(document["changes"].as_array().unwrap())
+            {
+                let mut event = event.as_object().unwrap().clone();
+                event.remove("time");
+                event.remove("event");
+                assert_eq!(&Json::Object(event), change);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_became_of_a_plan_fits_its_schema() {
+    let plan = plans::full();
+    let (mut steps, address) = (Steps::default(), plans::address("vm.web"));
+    let failed = StepError::Failed("x".into());
+    let at = |step| (step, address.clone());
+    for event in [at(0), at(1), at(2), at(3)].into_iter().map(|(step, address)| match step {
+        0 => Event::Succeeded { step, address, done: "created", id: None, took: Duration::ZERO },
+        1 => Event::Failed { step, address, error: failed.clone() },
+        2 => Event::Skipped { step, because: address.clone(), address },
+        _ => Event::Started { step, address, doing: "create" },
+    }) {
+        steps.on(&event);
+    }
+    let outcome = Outcome { failed: vec![(address, failed)], ..steps.cut_off(&plan) };
+    let ran = Ran { outcome: &outcome, steps: &steps, at: plans::time(0), took: Duration::ZERO, exit: 6 };
+    let options = PlanOptions { details: true, ran: Some(&ran) };
+    let document = check(PLAN, &json::plan(&plan, REGISTRY, options));
+    assert_eq!(document["outcome"]["steps"][3]["status"], json!("open"));
 }
 
 #[test]
@@ -201,8 +258,15 @@ fn lists_fit_their_schema() {
         drift: &full.drift,
         unmanaged: &objects,
         managed: 40,
+        elsewhere: Elsewhere { projects: 3, account: 0 },
+        memory: &Memory::default(),
     };
     check(DRIFT, &json::drift(&found));
+    let (_, before) = Memory::of(None, [("gone".to_owned(), "vpc.old".to_owned())], plans::time(0));
+    let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(100));
+    let document = check(DRIFT, &json::drift(&Found { memory: &memory, ..found }));
+    assert_eq!(document["resolved"][0]["name"], json!("vpc.old"));
+    assert_eq!(document["unmanaged"][0]["first_seen"], json!(plans::time(100).to_string()));
 }
 
 #[test]
@@ -250,7 +314,7 @@ fn schemas_describe_every_key() {
             _ => {}
         }
     }
-    for schema in [PLAN, VALIDATE, APPLY_EVENT, LS, DRIFT, HISTORY, LOCK, RECOVER] {
+    for schema in [PLAN, PLAN_EVENT, VALIDATE, APPLY_EVENT, LS, DRIFT, HISTORY, LOCK, RECOVER] {
         walk(&serde_json::from_str(schema).unwrap(), "");
     }
 }

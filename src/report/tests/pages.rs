@@ -8,7 +8,8 @@ use unicode_width::UnicodeWidthStr;
 use super::plans;
 use crate::model::value::Value;
 use crate::plan::change::{Action, Bookkeeping, Change, DriftClass, Plan};
-use crate::report::drift::{self, Found};
+use crate::plan::sightings::Memory;
+use crate::report::drift::{self, Elsewhere, Found};
 use crate::report::escape;
 use crate::report::list::Listed;
 use crate::report::style::Style;
@@ -277,6 +278,8 @@ fn drift_stands_on_its_own_too() {
         drift: &full.drift,
         unmanaged: &unmanaged,
         managed: 38,
+        elsewhere: Elsewhere::default(),
+        memory: &Memory::default(),
     };
     insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
@@ -295,6 +298,26 @@ fn drift_stands_on_its_own_too() {
         drift::page(&clean, Style::plain(80)),
         "shop/prod · no drift · 100% of 38 objects managed\n"
     );
+    let seen = found.seen().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
+    let (_, before) = Memory::of(None, seen, plans::time(0));
+    let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(2 * 86_400));
+    let later = Found { memory: &memory, elsewhere: Elsewhere { projects: 3, account: 1 }, ..found };
+    insta::assert_snapshot!(drift::page(&later, Style::plain(110)), @r#"
+    shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
+      1
+      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+                                      database.main.storage_gb · NEW                            shop.stead.yaml:25
+      · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand) ·
+                                      first seen 2 days ago                                     shop.stead.yaml:31
+      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30 · first
+                                      seen 2 days ago                                           shop.stead.yaml:25
+      ? database.main.labels.team     red  unmanaged key: write it, or remove it by hand · first seen 2 days ago
+                                                                                                shop.stead.yaml:25
+      ≠ vpc.main                      the object is gone: apply makes it again · first seen 2 days ago
+      ? vm test-box 9c41  unmanaged, $12.00 a month · first seen 2 days ago
+      ✓ vpc.old.name  resolved, was first seen 2 days ago
+      · also in this account: 3 other projects, 1 object in no project: stead ls --unmanaged --all-projects
+    "#);
 }
 
 proptest! {

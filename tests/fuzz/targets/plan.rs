@@ -51,5 +51,5 @@ fn holds(saved: &SavedPlan) {
     assert!(saved.check(&Facts { ledger: &applied, ..facts }).is_err(), "a plan is applied once");
     let shown = terminal::Facts { saved: true, ..terminal::Facts::default() };
     assert_harmless(&terminal::plan(&saved.plan, &shown, true, Style::plain(80)));
-    assert_json(&json::plan(&saved.plan, REGISTRY, json::PlanOptions { details: true }), false);
+    assert_json(&json::plan(&saved.plan, REGISTRY, json::PlanOptions { details: true, ran: None }), false);
 }

@@ -49,6 +49,7 @@ const fn kind(
         final_copy: None,
         revival: None,
         rollout: None,
+        rolls_out_parent: false,
         actions: &[],
     }
 }

@@ -2,11 +2,18 @@
 
 use serde_json::Value as Json;
 
+use std::time::Duration;
+
 use super::{judged, reviewed};
+use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::plan::change::{Plan, RulingVerdict};
-use crate::report::review::{Format, Problems, Reviewed};
+use crate::plan::sightings::Memory;
+use crate::report::drift::{Elsewhere, Found};
+use crate::report::list::Listed;
+use crate::report::ran::{Ran, Steps};
+use crate::report::review::{Format, Problems, Reviewed, Told};
 use crate::report::tests::plans;
 
 fn parsed(text: &str) -> Json {
@@ -380,10 +387,124 @@ fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
 #[test]
 fn a_look_tells_nothing_of_an_apply() {
     let plan = Plan { drift: Vec::new(), ..plans::empty() };
-    let of = Reviewed { looks: true, ..reviewed(&plan) };
+    let nothing = Memory::default();
+    let found = found(&plan, &[], &nothing);
+    let of = Reviewed { told: Told::Look(&found), ..reviewed(&plan) };
     assert!(Format::Markdown.plan(&of).contains("✅ stead · shop/prod · no drift\n"));
     let metrics = Format::Prometheus.plan(&of);
     assert!(!metrics.contains("stead_changes") && metrics.contains("stead_drift"), "{metrics}");
+}
+
+fn found<'a>(plan: &'a Plan, unmanaged: &'a [Listed], memory: &'a Memory) -> Found<'a> {
+    Found {
+        stack: &plan.base.stack,
+        environment: &plan.base.environment,
+        drift: &plan.drift,
+        unmanaged,
+        managed: 40,
+        elsewhere: Elsewhere { projects: 2, account: 1 },
+        memory,
+    }
+}
+
+#[test]
+fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
+    let plan = Plan { drift: plans::full().drift, ..plans::empty() };
+    let stranger = [Listed {
+        kind: "vm".into(),
+        id: "9c41".into(),
+        name: Some("test-box<b>".into()),
+        monthly: Some(12.into()),
+        ..Listed::default()
+    }];
+    let nothing = Memory::default();
+    let first = found(&plan, &[], &nothing);
+    let seen = first.seen().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
+    let (_, before) = Memory::of(None, seen, plans::time(0));
+    let all = found(&plan, &stranger, &nothing);
+    let (memory, _) = Memory::of(Some(before), all.seen(), plans::time(3 * 86_400));
+    let all = Found { memory: &memory, ..all };
+    let of = Reviewed { told: Told::Look(&all), ..reviewed(&plan) };
+    let page = Format::Markdown.plan(&of);
+    for said in [
+        "3 drifted · 1 unmanaged · new 2, known 4, resolved 1",
+        " · NEW",
+        " · first seen 3 days ago",
+        "vm test-box<b> 9c41   $12.00 a month   NEW",
+        "Resolved since the last look: 1",
+        "vpc.old.name",
+        "also in this account: 2 other projects, 1 object in no project",
+    ] {
+        assert!(page.contains(said), "{said}\n{page}");
+    }
+    let html = Format::Html.plan(&of);
+    assert!(html.contains("test-box&lt;b&gt;") && html.contains("vpc.old.name"), "{html}");
+    let log = parsed(&Format::Sarif.plan(&of));
+    assert_eq!(log["runs"][0]["properties"]["resolved"], serde_json::json!(["vpc.old.name"]));
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(results.iter().any(|result| result["ruleId"] == "unmanaged" && result["level"] == "note"));
+    let xml = Format::Junit.plan(&of);
+    assert!(xml.contains("unmanaged vm test-box") && xml.contains("resolved vpc.old.name"), "{xml}");
+    let metrics = Format::Prometheus.plan(&of);
+    assert!(metrics.contains("stead_unmanaged_objects{stack=\"shop\",env=\"prod\"} 1"), "{metrics}");
+    assert!(metrics.contains("since_last_look=\"resolved\"} 1"), "{metrics}");
+}
+
+#[test]
+fn the_reports_of_an_apply_tell_what_it_did() {
+    let plan = judged();
+    let addresses: Vec<_> = plan.changes.iter().map(|change| change.address.clone()).collect();
+    let (mut steps, error) = (Steps::default(), StepError::Unsettled("status failed: no room".into()));
+    for step in &plan.changes[0].steps {
+        let (step, address) = (*step, addresses[0].clone());
+        let took = Duration::from_secs(20);
+        steps.on(&Event::Succeeded { step, address, done: "created", id: None, took });
+    }
+    for step in &plan.changes[3].steps {
+        let (step, address) = (*step, addresses[3].clone());
+        steps.on(&Event::Skipped { step, address, because: addresses[2].clone() });
+    }
+    let outcome = Outcome {
+        done: vec![addresses[0].clone()],
+        failed: vec![(addresses[2].clone(), error)],
+        skipped: vec![addresses[3].clone()],
+        questions: vec!["Which of vm-1 and vm-2 is vm.api?".to_owned()],
+        ..Outcome::default()
+    };
+    let took = Duration::from_secs(75);
+    let ran = Ran { outcome: &outcome, steps: &steps, at: plans::time(9), took, exit: 6 };
+    let of = Reviewed { told: Told::Run(&ran), ..reviewed(&plan) };
+    let page = Format::Markdown.plan(&of);
+    for said in [
+        "### ⛔ stead · shop/prod · partly applied: 1 done, 1 failed, 1 skipped, 1 question · 1m15s\n",
+        "> ⛔ **`database.main` failed**: status failed: no room",
+        "> ❗ **question** Which of vm-1 and vm-2 is vm&#46;api?".replace("&#46;", ".").as_str(),
+        "| done in ",
+        "| failed: status failed: no room |",
+        "| skipped: database.main was not done |",
+    ] {
+        assert!(page.contains(said), "{said}\n{page}");
+    }
+    assert!(!page.contains("after the merge") && !page.contains("is replaced"), "{page}");
+    let html = Format::Html.plan(&of);
+    assert!(html.contains("failed: status failed: no room") && !html.contains("after the merge"));
+    let document = parsed(&Format::Json.plan(&of));
+    assert_eq!(document["outcome"]["exit"], 6);
+    assert_eq!(document["outcome"]["steps"][0]["took_ms"], 20_000);
+    let xml = Format::Junit.plan(&of);
+    assert!(
+        xml.contains("failures=\"2\"") && xml.contains("<skipped message=\"skipped: database.main"),
+        "{xml}"
+    );
+    let log = parsed(&Format::Sarif.plan(&of));
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "apply/failed");
+    let metrics = Format::Prometheus.plan(&of);
+    assert!(metrics.contains("stead_apply_success{stack=\"shop\",env=\"prod\"} 0"), "{metrics}");
+    assert!(metrics.contains("outcome=\"failed\"} 1") && !metrics.contains("stead_changes"), "{metrics}");
+    // These are of the plan, whatever became of it.
+    for form in [Format::Tfjson, Format::Gitlab, Format::Mermaid] {
+        assert_eq!(form.plan(&of), form.plan(&reviewed(&plan)));
+    }
 }
 
 #[test]

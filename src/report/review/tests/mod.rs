@@ -4,7 +4,7 @@ mod forms;
 mod hostile;
 
 use crate::plan::change::{Block, Plan, Ruling, RulingVerdict};
-use crate::report::review::{Reviewed, Root};
+use crate::report::review::{Reviewed, Root, Told};
 use crate::report::tests::plans;
 
 static ROOT: std::sync::LazyLock<Root> =
@@ -19,7 +19,7 @@ fn reviewed(plan: &Plan) -> Reviewed<'_> {
         commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
         home: "shop.stead.yaml",
         command: Some("stead -C infra -e prod apply --expect 7f3a-c91e"),
-        looks: false,
+        told: Told::Plan,
     }
 }
 

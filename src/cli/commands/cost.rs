@@ -1,0 +1,116 @@
+//! `stead cost`: what a stack costs a month, resource by resource: an environment now and after an apply, two
+//! environments beside each other, or a saved plan.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use crate::cli::args::Cost as Args;
+use crate::cli::books;
+use crate::cli::commands::ls;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::cli::settings::Settings;
+use crate::cli::testing;
+use crate::model::address::{Address, Name};
+use crate::plan::change::Plan;
+use crate::plan::make::Options;
+use crate::report::cost::{self, Bill, Side};
+use crate::report::list::Listed;
+
+/// Tells what it costs.
+///
+/// # Errors
+/// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
+pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    let bill = if let Some(file) = &args.file {
+        let plan = books::saved_plan(file)?.plan;
+        now_and_then(&plan, &[])
+    } else {
+        let (plan, owned) = planned(session, &session.settings, args.offline).await?;
+        match &args.vs {
+            None if args.offline => Bill { first: None, ..now_and_then(&plan, &[]) },
+            None => now_and_then(&plan, &owned),
+            Some(other) => {
+                let settings = Settings { env: Some(other.clone()), ..session.settings.clone() };
+                let (beside, theirs) = planned(session, &settings, args.offline).await?;
+                let first = then(&beside, &theirs, beside.base.environment.clone());
+                let second = then(&plan, &owned, plan.base.environment.clone());
+                Bill { first: Some(first), second, ..of(&plan) }
+            }
+        }
+    };
+    let bill = Bill { built_in: args.offline, ..bill };
+    let ui = &session.ui;
+    ui.out(&if ui.json { cost::document(&bill) } else { cost::page(&bill, ui.style) });
+    if let Some(file) = args.file.as_ref().filter(|_| !ui.json) {
+        ui.hint(&format!(
+            "note: {} holds what changes; what stays as it is counts in the total only",
+            files::shown(file)
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// Makes the plan of an environment; returns it, and what its ledger owns.
+async fn planned(
+    session: &Session,
+    settings: &Settings,
+    offline: bool,
+) -> Result<(Plan, Vec<Listed>), Failure> {
+    if offline {
+        return Ok((testing::planned(settings)?, Vec::new()));
+    }
+    let project = session.open_with(settings)?;
+    let connection = session.connect(&project)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
+    let pinned = reading::pinned(&connection.lock_file)?;
+    let options = Options { project: settings.project.clone(), ..Options::default() };
+    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    Ok((plan, ls::managed(&ledger, &world)))
+}
+
+fn of(plan: &Plan) -> Bill {
+    Bill {
+        stack: plan.base.stack.clone(),
+        environment: plan.base.environment.clone(),
+        first: None,
+        second: Side::default(),
+        unpriced: plan.cost.unpriced,
+        priced_at: plan.cost.priced_at,
+        built_in: false,
+    }
+}
+
+/// Returns the bill now and after an apply.
+fn now_and_then(plan: &Plan, owned: &[Listed]) -> Bill {
+    let mut rows = held(owned);
+    for change in &plan.changes {
+        rows.insert(change.address.clone(), change.cost.monthly_before);
+    }
+    let now = Side { name: Name::new_static("now"), rows, total: plan.cost.monthly_before };
+    Bill { first: Some(now), second: then(plan, owned, Name::new_static("after")), ..of(plan) }
+}
+
+/// Returns the bill after an apply.
+fn then(plan: &Plan, owned: &[Listed], name: Name) -> Side {
+    let mut rows = held(owned);
+    for change in &plan.changes {
+        rows.insert(change.address.clone(), change.cost.monthly_after);
+    }
+    Side { name, rows, total: plan.cost.monthly_after }
+}
+
+/// Returns what is owned, with its prices; older objects of a replacement count with the new one.
+fn held(owned: &[Listed]) -> BTreeMap<Address, Option<Decimal>> {
+    let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
+    for object in owned {
+        let Some(address) = &object.address else { continue };
+        let row = rows.entry(address.clone()).or_default();
+        *row = row.iter().chain(&object.monthly).copied().reduce(|all, one| all + one);
+    }
+    rows
+}

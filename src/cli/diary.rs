@@ -1,0 +1,50 @@
+//! `Diary`: where `stead drift` keeps what it saw, for the next look: a small file in the stack's own `.stead/`, one
+//! for each ledger. It holds names and times, never a value. Without it nothing is lost but since when.
+
+use std::path::{Path, PathBuf};
+
+use super::files;
+use super::project::Project;
+use super::session::Session;
+use crate::ledger::entry::Ledger;
+use crate::plan::sightings::Sightings;
+
+/// The file of one ledger.
+pub(super) struct Diary {
+    path: PathBuf,
+    /// Nothing may be written.
+    only_looks: bool,
+}
+
+impl Diary {
+    /// Returns the one of a stack's ledger.
+    pub(super) fn of(project: &Project, ledger: &Ledger) -> Self {
+        let name = format!("{}-{}.json", project.stack.environment.name, ledger.identity.lineage);
+        let path = project.directory.join(".stead").join("drift").join(name);
+        Self { path, only_looks: project.settings.untrusted }
+    }
+
+    /// Returns what the last look saw. What cannot be read, or is no diary, counts as none.
+    pub(super) fn read(&self) -> Option<Sightings> {
+        serde_json::from_str(&files::read_optional(&self.path).ok()??).ok()
+    }
+
+    /// Remembers a look; that it cannot is told, and keeps nothing else from being done.
+    pub(super) fn write(&self, session: &Session, sightings: &Sightings) {
+        if self.only_looks {
+            return;
+        }
+        if let Err(why) = self.try_write(sightings) {
+            session.ui.say(&format!("note: the next look will not know what is new: {why:#}"));
+        }
+    }
+
+    fn try_write(&self, sightings: &Sightings) -> anyhow::Result<()> {
+        // Both are made, each private: what drifts is nobody else's business.
+        if let Some(folder) = self.path.parent() {
+            folder.parent().map_or(Ok(()), |above: &Path| files::make_private_directory(above))?;
+            files::make_private_directory(folder)?;
+        }
+        files::write_private(&self.path, serde_json::to_string(sightings)?.as_bytes())
+    }
+}

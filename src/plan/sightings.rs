@@ -1,0 +1,107 @@
+//! `Sightings`: what looks for drift have seen, so that the next one can say since when a difference is there, and
+//! which ones are gone. Names and times only: no values. Pure; whoever looks keeps the file.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The form that is written.
+const VERSION: u32 = 1;
+
+/// What the last look saw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sightings {
+    version: u32,
+    /// When it looked.
+    pub looked_at: Timestamp,
+    /// What it saw: how it is told to people, and since when it is known, by what names it.
+    seen: BTreeMap<String, Seen>,
+}
+
+/// One thing that was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// How it is told to people.
+    pub name: String,
+    /// When a look saw it for the first time.
+    pub first_seen: Timestamp,
+}
+
+/// What a look makes of what the one before it saw.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// When the look before this one was; `None`: there was none, or nobody remembers it.
+    pub last_look: Option<Timestamp>,
+    /// When this one is.
+    pub now: Timestamp,
+    /// Since when what is there is known.
+    since: BTreeMap<String, Timestamp>,
+    /// What was there and is not any more.
+    pub resolved: Vec<Seen>,
+}
+
+impl Memory {
+    /// Returns since when something is known.
+    #[must_use]
+    pub fn first_seen(&self, key: &str) -> Option<Timestamp> {
+        self.since.get(key).copied()
+    }
+
+    /// Tells whether the look before this one did not see it.
+    #[must_use]
+    pub fn is_new(&self, key: &str) -> bool {
+        self.last_look.is_some() && self.first_seen(key) == Some(self.now)
+    }
+
+    /// Returns what a look remembers for the next one, and what it makes of the one before. `there` is all that
+    /// it saw: what names each, and how it is told to people.
+    #[must_use]
+    pub fn of(
+        before: Option<Sightings>,
+        there: impl IntoIterator<Item = (String, String)>,
+        now: Timestamp,
+    ) -> (Self, Sightings) {
+        let before = before.filter(|before| before.version == VERSION);
+        let last_look = before.as_ref().map(|before| before.looked_at);
+        let mut known = before.map(|before| before.seen).unwrap_or_default();
+        let mut seen = BTreeMap::new();
+        for (key, name) in there {
+            let first_seen = known.remove(&key).map_or(now, |seen| seen.first_seen.min(now));
+            seen.insert(key, Seen { name, first_seen });
+        }
+        let since = seen.iter().map(|(key, seen)| (key.clone(), seen.first_seen)).collect();
+        let memory = Self { last_look, now, since, resolved: known.into_values().collect() };
+        (memory, Sightings { version: VERSION, looked_at: now, seen })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn there(names: &[&str]) -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_stays_keeps_its_day_and_what_goes_is_resolved() {
+        let (first, kept) = Memory::of(None, there(&["a", "b"]), at(100));
+        assert_eq!(first.last_look, None);
+        assert!(!first.is_new("a"), "nobody knows what was there before the first look");
+        let text = serde_json::to_string(&kept).unwrap();
+        let kept: Sightings = serde_json::from_str(&text).unwrap();
+        let (second, kept) = Memory::of(Some(kept), there(&["b", "c"]), at(200));
+        assert_eq!(second.first_seen("b"), Some(at(100)));
+        assert_eq!(["b", "c"].map(|key| second.is_new(key)), [false, true]);
+        assert_eq!(second.resolved, [Seen { name: "a".to_owned(), first_seen: at(100) }]);
+        let (third, _) = Memory::of(Some(kept.clone()), there(&["b", "c"]), at(300));
+        assert!(third.resolved.is_empty() && !third.is_new("c"));
+        let later = Sightings { version: 9, ..kept };
+        assert_eq!(Memory::of(Some(later), there(&["b"]), at(400)).0.last_look, None, "another form");
+    }
+}
