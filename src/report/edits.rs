@@ -48,7 +48,8 @@ pub fn unified(path: &str, before: &str, after: &str, until: Option<Instant>) ->
         text.push_str(&UnifiedHunkHeader::new(&group).to_string());
         text.push('\n');
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
-            text.push_str(&format!("{}{}", change.tag(), change.value()));
+            text.push_str(&change.tag().to_string());
+            text.push_str(&change.value());
             if !change.value().ends_with('\n') {
                 text.push_str("\n\\ No newline at end of file\n");
             }

@@ -15,6 +15,7 @@ use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
 use crate::cli::testing;
+use crate::cli::vouching;
 use crate::model::address::{Address, Name};
 use crate::plan::change::Plan;
 use crate::plan::make::Options;
@@ -27,7 +28,7 @@ use crate::report::list::Listed;
 /// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let bill = if let Some(file) = &args.file {
-        let plan = books::saved_plan(file)?.plan;
+        let plan = vouching::look(file)?.plan;
         now_and_then(&plan, &[])
     } else {
         let (plan, owned) = planned(session, &session.settings, args.offline).await?;
