@@ -50,6 +50,9 @@ fn a_key_is_tried_stored_used_and_forgotten() {
     let whoami = run(keyless(&case, "whoami"));
     assert_eq!(whoami.code, 0, "{}", whoami.all());
     whoami.says(&["service", "default project", "30 requests/s"]);
+    for said in ["first key of the account", "Owner"] {
+        assert!(whoami.all().contains(said), "{}", whoami.all());
+    }
     let told = run(keyless(&case, "whoami --output json"));
     assert!(told.json()["default_project"].is_string() && !told.all().contains(&key));
     assert!(!whoami.all().contains(&key));

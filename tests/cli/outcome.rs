@@ -107,6 +107,46 @@ fn an_update_of_an_app_is_done_when_its_deployment_is_live() {
 }
 
 #[test]
+fn a_link_to_a_database_is_done_when_the_deployment_that_it_begins_is_live() {
+    let text = |links: &str| {
+        format!(
+            "stead: 1\nstack: story\ndatabase: {{ main: {{ plan: pg-1c-2g }}, other: {{ plan: pg-1c-2g }} }}\n\
+             app: {{ web: {{ type: web, image: nginx, port: 8080{links} }} }}\n"
+        )
+    };
+    let case = Case::new().file("stead.yaml", text("")).emulator_with(&["--speed", "20"]);
+    case.ok(&format!("apply --yes {BOUNDS}"));
+    assert_eq!(deployments(&case).len(), 1);
+    case.write("stead.yaml", text(", databases: [$database.main, $database.other]"));
+    case.ok(&format!("apply --yes {BOUNDS}")).says(&["waiting, deployment"]);
+    let all = deployments(&case);
+    let live = all.iter().filter(|one| one["status"] == "live").count();
+    assert_eq!((all.len(), live), (3, 1), "each link begins one: {all:?}");
+    assert!(all.iter().all(|one| one["status"] == "live" || one["status"] == "superseded"), "{all:?}");
+    // An unlinked app is deployed, too; one that goes is not waited for.
+    case.write("stead.yaml", text(""));
+    case.ok(&format!("apply --yes {BOUNDS}")).says(&["waiting, deployment"]);
+    assert!(deployments(&case).iter().any(|one| one["status"] == "live"));
+    case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
+fn a_plan_that_cannot_be_saved_prints_no_document() {
+    let case = Case::example("minimal").emulator().file("file", "");
+    for form in ["json", "ndjson"] {
+        let run = case.fails(1, &format!("plan -o file/x.plan --output {form}"));
+        assert!(!run.stdout.contains("fingerprint"), "{}", run.stdout);
+    }
+    let lines = case.ok("plan --output ndjson").stdout;
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&events[0]["event"], &events.last().unwrap()["event"]),
+        (&json!("plan"), &json!("outcome"))
+    );
+    assert_eq!(events.iter().filter(|event| event["event"] == "change").count(), 2);
+}
+
+#[test]
 fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
     let case = app();
     let apply = begun(&case, "apply --yes");

@@ -214,7 +214,7 @@ impl World {
         other.api_keys.remove(other.first_key());
         let mine = self.api_keys.get(self.first_key()).cloned();
         if let Some(mine) = mine {
-            other.record_key(mine);
+            other.record_key(Record { id: other.first_key(), ..mine });
         }
         other.account.latest = other.account.latest.max(self.account.latest);
         self.replace(other);
