@@ -1,11 +1,9 @@
 //! Secret variables that nobody gave a value: a person who is there is asked for them, once, before anything else is
 //! done. What is typed is not shown, and held for this run alone.
 
-use std::io;
-
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
+use super::hidden;
 use super::session::Session;
 use super::settings::Settings;
 use crate::config::load::Rejected;
@@ -41,11 +39,8 @@ fn lacking(rejected: &Rejected) -> Option<Vec<Name>> {
 }
 
 fn typed(name: &Name) -> Result<Secret, Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(Exit::Failed, format!("the value of vars.{name} cannot be read: {error}"))
-    };
-    let text = files::ask_hidden(&format!("Value of vars.{name} (it is not shown): ")).map_err(failed)?;
-    let text = text.trim_end_matches(['\r', '\n']);
+    let question = format!("Value of vars.{name} (it is not shown): ");
+    let text = hidden::ask(&question, &format!("the value of vars.{name}"))?;
     if text.is_empty() {
         return Err(Failure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
             "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, gives it beforehand.",

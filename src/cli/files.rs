@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
 use std::fs;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
@@ -443,36 +443,6 @@ pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
         Ok(mode)
     };
     attempt().map_err(|error| about(&error, "change the mode of", path))
-}
-
-/// Asks a person at the terminal, and does not show what is typed.
-///
-/// # Errors
-/// As `read_hidden_line`.
-pub(super) fn ask_hidden(question: &str) -> io::Result<String> {
-    let mut terminal = io::stderr().lock();
-    terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush())?;
-    let text = read_hidden_line();
-    // The line break that was typed is not shown, either.
-    writeln!(terminal)?;
-    text
-}
-
-/// Reads a line from the terminal without showing it.
-///
-/// # Errors
-/// When standard input is no terminal, or cannot be read.
-fn read_hidden_line() -> io::Result<String> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-    let input = io::stdin();
-    let usual = tcgetattr(&input)?;
-    let mut hidden = usual.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&input, OptionalActions::Flush, &hidden)?;
-    let mut line = String::new();
-    let read = input.lock().read_line(&mut line);
-    tcsetattr(&input, OptionalActions::Flush, &usual)?;
-    read.map(|_| line)
 }
 
 /// Reads a file that stead wrote, however large; `None` when there is none.

@@ -21,6 +21,7 @@ mod everything;
 pub mod exit;
 mod failure;
 mod files;
+mod hidden;
 pub mod hush;
 mod interrupt;
 mod key_command;

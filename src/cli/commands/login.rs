@@ -8,11 +8,11 @@ use crate::cli::connect;
 use crate::cli::credentials::{self, Kept, Place};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
 use crate::cli::keychain;
 use crate::cli::keys;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
+use crate::cli::{files, hidden};
 use crate::cloud::account::Account;
 use crate::cloud::transport::origin;
 use crate::model::secret::Secret;
@@ -152,9 +152,7 @@ fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
         return Err(Failure::new(Exit::Usage, "nobody is there to type the key")
             .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
     }
-    let failed =
-        |error: std::io::Error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}"));
-    let text = files::ask_hidden(&format!("API key for {origin} (it is not shown): ")).map_err(failed)?;
+    let text = hidden::ask(&format!("API key for {origin} (it is not shown): "), "the key")?;
     Ok(Secret::new(text.trim()))
 }
 
