@@ -34,6 +34,16 @@ pub(super) fn prepare(
                     a `moved` entry for each of them."
             .to_owned());
     }
+    let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
+    // An object's address and name begin with the call's, and a module may hold no `moved`.
+    if let Some((_, call)) = workspace.calls(found.file).first().filter(|_| is_resource) {
+        return Err(format!(
+            "{path} is declared in a module, and is {name}.{path} to those who use it: rename it by hand, and write a \
+             `moved` entry wherever the module is used.",
+            path = found.path,
+            name = call.name
+        ));
+    }
     let name = found.path.rsplit('.').next().unwrap_or_default().to_owned();
     if target.declares {
         return Ok((target.at, name));

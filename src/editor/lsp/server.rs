@@ -261,7 +261,7 @@ impl Server {
         if !["formatting", "codeAction"].contains(&method) {
             self.workspace.learn(&directory, disk);
         }
-        if ["references", "rename"].contains(&method) {
+        if ["references", "prepareRename", "rename"].contains(&method) {
             self.workspace.learn_neighbours(&directory, disk);
         }
         let workspace = &self.workspace;

@@ -145,10 +145,19 @@ impl Session {
     }
 
     fn at(&mut self, method: &str, path: &str, line: u32, character: usize) -> Value {
+        self.answer(method, path, line, character)["result"].clone()
+    }
+
+    fn refused(&mut self, method: &str, path: &str, line: u32, character: usize) -> String {
+        let answer = self.answer(method, path, line, character);
+        answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    fn answer(&mut self, method: &str, path: &str, line: u32, character: usize) -> Value {
         let document = json!({ "uri": format!("file://{path}") });
         let position = json!({ "line": line, "character": character });
         let asked = json!({ "textDocument": document, "position": position, "newName": "hub" });
-        self.ask(method, &asked)["result"].clone()
+        self.ask(method, &asked)
     }
 }
 
@@ -225,4 +234,16 @@ fn a_variable_of_a_module_is_renamed_in_what_its_callers_give() {
     assert_eq!(new("/r/third/stead.kdl"), kdl.replace("with main=20", "with hub=20"));
     let wanted = yaml.replace("with: { main: 30 }", "with: { hub: 30 }").replace("with.main", "with.hub");
     assert_eq!(new("/r/shop/stead.yaml"), wanted);
+}
+
+#[test]
+fn a_resource_of_a_module_is_not_renamed_behind_its_callers() {
+    let mut session = Session::start();
+    let module = "volume:\n  v: { size: 10 }\n";
+    session.disk.0.insert("/r/cache/stead.yaml".into(), module.to_owned());
+    session.open("/r/cache/stead.yaml");
+    for method in ["textDocument/prepareRename", "textDocument/rename"] {
+        let refusal = session.refused(method, "/r/cache/stead.yaml", 1, 2);
+        assert!(refusal.contains("volume.v is declared in a module, and is cache.volume.v"), "{refusal}");
+    }
 }
