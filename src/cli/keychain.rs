@@ -2,14 +2,13 @@
 //! elsewhere (GNOME's keyring, KWallet, KeePassXC). A key goes in by standard input and comes out by standard output,
 //! never by an argument, and is bound to one origin and one profile, as one in the file is.
 
-use std::fmt::Write as _;
-
 use super::credentials::{Place, is_key, unnamed};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::profile::DEFAULT;
 use super::program::{PATIENCE, Program};
 use super::settings::Variables;
+use crate::model::hex::hex;
 use crate::model::secret::Secret;
 
 /// The program that reaches the keychain.
@@ -118,13 +117,8 @@ fn asked(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) 
         // As an argument the key would be seen by every process; in a line of its input it is not, and as
         // hexadecimal digits no character of it means anything there.
         (Tool::Security, Deed::Store(key)) => {
-            let hex = key.bytes().fold(String::new(), |mut text, byte| {
-                // Writing to a text cannot fail.
-                let _ = write!(text, "{byte:02x}");
-                text
-            });
-            let line =
-                format!("add-generic-password -U -a {} -s {} -X {hex}\n", word(profile), word(&label));
+            let (profile, label, key) = (word(profile), word(&label), hex(key.as_bytes()));
+            let line = format!("add-generic-password -U -a {profile} -s {label} -X {key}\n");
             (words(&["security", "-i"]), line)
         }
         (Tool::Security, Deed::Find) => (

@@ -1,7 +1,6 @@
 //! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 
 use serde::Serialize;
@@ -11,6 +10,7 @@ use super::policy::Policy;
 use super::stack::{Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretSink};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
+use crate::model::hex::hex;
 
 /// One resource, as the digest sees it. Places are not part of it; secrets are there by presence.
 #[derive(Serialize)]
@@ -69,11 +69,7 @@ pub(super) fn digest<'r>(
         Ok(writer) => writer.0.finalize(),
         Err(_) => return String::new(),
     };
-    digest[..8].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&digest[..8])
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {

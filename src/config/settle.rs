@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -15,6 +14,7 @@ use super::stack::{DataLookup, OtherStack, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
+use crate::model::hex::hex;
 use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::Span;
@@ -295,9 +295,5 @@ fn digest(stack: &Stack, found: &BTreeMap<Address, &Object>, read: &Read<'_>) ->
         })
         .collect();
     let text = serde_json::to_vec(&(objects, outputs)).unwrap_or_default();
-    Sha256::digest(&text)[..8].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(&text)[..8])
 }

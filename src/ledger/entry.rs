@@ -375,19 +375,14 @@ impl PartialEq for Identity {
 
 /// The key as 64 hexadecimal digits.
 pub(super) mod key_as_hex {
-    use std::fmt::Write;
-
     use serde::{Deserialize, Deserializer, Serializer, de};
 
+    use crate::model::hex::hex;
     use crate::model::secret::FingerprintKey;
 
     /// Writes the digits.
     pub fn text(key: &FingerprintKey) -> String {
-        key.0.iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a text cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex(&key.0)
     }
 
     /// Reads the digits.

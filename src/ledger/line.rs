@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::record::Record;
 use super::seal::{self, SealKey, Seals};
+use crate::model::hex::hex;
 
 /// The digest of everything up to a line.
 pub(super) type Head = [u8; 32];
@@ -125,16 +126,6 @@ pub(super) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 /// Returns the digest after a line.
 pub(super) fn digest(before: &Head, json: &[u8]) -> Head {
     Sha256::new().chain_update(before).chain_update(json).finalize().into()
-}
-
-/// Returns a digest as 64 hexadecimal digits.
-pub(super) fn hex(head: &Head) -> String {
-    use std::fmt::Write;
-    head.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

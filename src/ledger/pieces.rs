@@ -7,6 +7,7 @@
 use super::line::{self, Head, PREFIX};
 use super::record::Record;
 use super::seal::{self, SealKey, Seals};
+use crate::model::hex::hex;
 
 /// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
 /// near.
@@ -68,7 +69,7 @@ pub(super) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pie
 fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
-        let proven = before.is_some_and(|head| digest == line::hex(&line::digest(head, json)).as_bytes());
+        let proven = before.is_some_and(|head| digest == hex(&line::digest(head, json)).as_bytes());
         let after = rest.get(length..).unwrap_or_default();
         let mac = if after.first() == Some(&b' ') { after.len().min(1 + seal::LENGTH) } else { 0 };
         let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
@@ -102,7 +103,7 @@ fn judge(
         );
     };
     let head = line::digest(&before, json);
-    let fits = line::hex(&head);
+    let fits = hex(&head);
     let exact = stored == fits.as_bytes();
     let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
     if proven && !seals.take(&head, mac, after) {
@@ -176,5 +177,5 @@ fn near(stored: &[u8], digest: &[u8]) -> bool {
 fn proves(next: &[u8], head: &Head) -> bool {
     let (text, _) = cut(next, Some(head));
     split_loosely(text)
-        .is_some_and(|(_, stored, json, _)| stored == line::hex(&line::digest(head, json)).as_bytes())
+        .is_some_and(|(_, stored, json, _)| stored == hex(&line::digest(head, json)).as_bytes())
 }

@@ -12,10 +12,11 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::entry::{Ledger, Sealing};
-use super::line::{Head, hex};
+use super::line::Head;
 use super::record::Record;
 use super::store::StoreError;
 use crate::model::address::Name;
+use crate::model::hex::hex;
 
 /// The shortest secret that a key is made of.
 const SHORTEST: usize = 32;

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::entry::{Ledger, key_as_hex};
-use super::line::{self, Head};
+use super::line::Head;
 use super::seal::{SealKey, Seals};
+use crate::model::hex::hex;
 
 /// The form of a summary.
 const FORMAT: u32 = 1;
@@ -38,12 +39,12 @@ pub(super) fn write<W: Write>(
 ) -> io::Result<W> {
     let digesting = Digesting { inner: out, digest: Sha256::new() };
     let mut out = BufWriter::with_capacity(1 << 16, digesting);
-    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", line::hex(head))?;
+    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", hex(head))?;
     serde_json::to_writer(&mut out, ledger)?;
     let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let digest = digest.finalize().into();
+    let digest: Head = digest.finalize().into();
     let mut tail = DIGEST_KEY.to_vec();
-    tail.extend_from_slice(line::hex(&digest).as_bytes());
+    tail.extend_from_slice(hex(&digest).as_bytes());
     // A ledger that was never sealed is not: a key at hand does not make it so.
     if let Some(key) = key.filter(|_| ledger.sealed.is_some()) {
         tail.extend_from_slice(MAC_KEY);
@@ -59,8 +60,8 @@ pub(super) fn parse(bytes: &[u8], seals: &mut Seals<'_>) -> Result<(Ledger, Head
     let open = bytes.strip_suffix(END).unwrap_or_default();
     let (open, mac) = cut(open, MAC_KEY).map_or((open, None), |(open, mac)| (open, Some(mac)));
     let (content, stored) = cut(open, DIGEST_KEY).ok_or("its digest does not match")?;
-    let digest = Sha256::digest(content).into();
-    if stored != line::hex(&digest).as_bytes() {
+    let digest: Head = Sha256::digest(content).into();
+    if stored != hex(&digest).as_bytes() {
         return Err("its digest does not match");
     }
     let summary: Summary =

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod diagnostic;
 pub mod expression;
 pub mod graph;
+pub mod hex;
 pub mod page;
 pub mod schema;
 pub mod secret;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::hex::hex;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -100,7 +101,7 @@ impl Secret {
                 let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).ok()?;
                 mac.update(text.expose_secret().as_bytes());
                 let digest = mac.finalize().into_bytes();
-                Some(digest[..8].iter().map(|b| format!("{b:02x}")).collect())
+                Some(hex(&digest[..8]).into())
             }
         }
     }

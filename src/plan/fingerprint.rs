@@ -2,7 +2,6 @@
 //! do not enter it, so two plans of the same world have the same one.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 
 use serde::Serialize;
@@ -12,6 +11,7 @@ use super::change::{Base, Bookkeeping, Plan, RulingVerdict, Step};
 use super::policy::POLICY;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
+use crate::model::hex::hex;
 
 /// Everything that is decided.
 #[derive(Serialize)]
@@ -58,10 +58,7 @@ pub(super) fn digest(what: &impl Serialize) -> String {
     let mut sink = Sink(Sha256::new());
     // Writing to a digest cannot fail; what cannot be written as JSON has the digest of its beginning.
     let _ = serde_json::to_writer(&mut sink, what);
-    sink.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&sink.0.finalize())
 }
 
 struct Sink(Sha256);

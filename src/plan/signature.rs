@@ -1,8 +1,9 @@
 //! `Signature`: who vouches for a saved plan. It is Ed25519 over the file as it is without it, byte for byte, and
 //! stands in the file as its last field. Pure: keys come as the text of their files.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use crate::model::hex::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -71,11 +72,7 @@ pub struct KeyId(String);
 impl KeyId {
     fn of(public: &[u8]) -> Self {
         let digest = Sha256::new().chain_update(SPKI).chain_update(public).finalize();
-        Self(digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-            // Writing to a text cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        }))
+        Self(format!("sha256:{}", hex(&digest)))
     }
 
     /// Tells whether it has the form of one: whoever wrote the file can have written anything.

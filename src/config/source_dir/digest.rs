@@ -1,7 +1,5 @@
 //! The digest of a directory: over names, modes and contents, so that it is the same whatever packs it.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 use super::archive::{Archive, LARGEST};
@@ -9,6 +7,7 @@ use super::contents::Contents;
 use super::error::SourceError;
 use super::tree::{Body, Entry, Tree, bytes};
 use crate::config::files::Files;
+use crate::model::hex::hex;
 
 /// What one file takes in an archive besides its bytes, at most: a header, a padding, and both again
 /// for a long name.
@@ -67,10 +66,6 @@ impl Digester {
     }
 
     pub(super) fn text(&self) -> String {
-        self.0.clone().finalize().iter().fold(String::from("sha256:"), |mut text, byte| {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        format!("sha256:{}", hex(&self.0.clone().finalize()))
     }
 }

@@ -13,6 +13,7 @@ use crate::ledger::line::{self, Head};
 use crate::ledger::record::Record;
 use crate::ledger::seal::{SealKey, Seals};
 use crate::ledger::summary;
+use crate::model::hex::hex;
 
 /// The form of what stands under the key.
 const FORMAT: u32 = 1;
@@ -146,7 +147,7 @@ impl Document {
         let (version, terraform_version) = STATE;
         let stead = Body {
             format: FORMAT,
-            head: line::hex(&self.head),
+            head: hex(&self.head),
             summary: self.summary.clone(),
             lines: self.lines.clone(),
         };

@@ -12,6 +12,7 @@ use super::reference::FUNCTIONS;
 use super::walk::{Outcome, Walk, failed, together};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
+use crate::model::hex::hex;
 use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
@@ -105,7 +106,7 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
             let text = walk.text(text)?;
             walk.charge(text.len() / 64)?;
             let digest = Sha256::digest(text.as_bytes());
-            Ok(Item::text(hexadecimal(&digest)))
+            Ok(Item::text(hex(&digest)))
         }
         ("base64", [text]) => {
             let text = walk.text(text)?;
@@ -329,15 +330,6 @@ fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
     let text = read(&path).map_err(failed)?;
     walk.charge(text.len() / 64)?;
     Ok(Item::text(text))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -1,11 +1,11 @@
 //! Identities of findings: the same in every run, wherever the lines of a file move.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
 use super::finding::Finding;
+use crate::model::hex::hex;
 
 /// Bytes of a digest that are kept.
 const KEPT: usize = 16;
@@ -20,10 +20,7 @@ pub(super) fn identities(findings: &[Finding]) -> Vec<String> {
             let before = seen.entry(what.clone()).or_default();
             let digest = Sha256::digest(format!("{what}\0{before}"));
             *before += 1;
-            digest.iter().take(KEPT).fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
+            hex(&digest[..KEPT])
         })
         .collect()
 }
