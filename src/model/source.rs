@@ -168,6 +168,16 @@ impl Sources {
     }
 }
 
+/// Returns how many items two sequences share at their beginnings, and how many of what is left at their ends:
+/// what lies between is what a change touched.
+#[must_use]
+pub fn shared_ends<T: PartialEq>(old: &[T], new: &[T]) -> (usize, usize) {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    (head, tail)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

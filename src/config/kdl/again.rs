@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::read;
 use crate::config::document::{Document, Entry, NodeValue};
-use crate::model::source::{SourceId, Span};
+use crate::model::source::{SourceId, Span, shared_ends};
 
 /// What is read behind a piece that is not the last: if it is a node of its own there, the piece ends with its
 /// last line, and leaves nothing open.
@@ -47,10 +47,8 @@ pub(in crate::config) fn again(
 
 /// Returns the node at the top level that holds everything that changed, with the lines up to the next one.
 fn around(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
-    let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - same;
-    let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let (from, to) = (same, old.len() - tail);
+    let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
+    let to = old.len() - tail;
     let (mut start, mut end) = (None, old.len());
     for begin in document.root.iter().flat_map(|word| begins(word, old)) {
         if begin <= from {

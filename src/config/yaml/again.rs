@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::read;
 use crate::config::document::{Document, Entry, Node, NodeValue, moved, shift};
-use crate::model::source::{Source, Span};
+use crate::model::source::{Source, Span, shared_ends};
 
 /// What stands above a block that is read alone, so that it is as deep as in its file.
 const ABOVE: &str = "_:\n";
@@ -68,10 +68,8 @@ struct Piece {
 
 /// Returns the block of the second level that holds everything that changed, with its lines.
 fn around(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usize>)> {
-    let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - same;
-    let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let (from, to) = (same, old.len() - tail);
+    let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
+    let to = old.len() - tail;
     let begins = |entry: &Entry| entry.key_span.start as usize;
     let top = document.root.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
     let NodeValue::Mapping(entries) = &document.root[top].value.value else { return None };

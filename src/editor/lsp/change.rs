@@ -2,6 +2,7 @@
 
 use super::lines::Lines;
 use super::protocol::TextEdit;
+use crate::model::source::shared_ends;
 
 /// Returns the changes that make one text of another: by line where the lines pair up, else what lies
 /// between the first and the last line that differ.
@@ -11,9 +12,7 @@ pub(super) fn edits(old: &str, new: &str) -> Vec<TextEdit> {
     }
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
-    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
-    let most = before.len().min(after.len()) - same;
-    let tail = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (same, tail) = shared_ends(&before, &after);
     let lines = Lines::of(old);
     let mut at: usize = before[..same].iter().map(|line| line.len()).sum();
     let (before, after) = (&before[same..before.len() - tail], &after[same..after.len() - tail]);
