@@ -1,5 +1,6 @@
 //! What a scalar may be read as, however it is written.
 
+use super::document::{Form, Scalar};
 use super::words;
 
 /// What a scalar may be read as.
@@ -11,6 +12,16 @@ pub(super) enum Class {
     Number,
     /// `true` or `false`.
     Boolean,
+}
+
+/// Returns what a scalar may be read as.
+pub(super) fn class(scalar: &Scalar) -> Class {
+    match scalar.form {
+        Form::Text => Class::Text,
+        Form::Number => Class::Number,
+        Form::Boolean => Class::Boolean,
+        Form::Plain => plain(&scalar.text),
+    }
 }
 
 /// Returns what a plain scalar of YAML may be read as.

@@ -3,8 +3,8 @@
 use super::literal::Literal;
 use super::references::{Renames, redirected};
 use super::request::{File, Path};
-use crate::config::document::{Entry, Form, Node, NodeValue};
-use crate::config::meaning_class::{Class, plain};
+use crate::config::document::{Entry, Node, NodeValue};
+use crate::config::meaning_class::{Class, class};
 use crate::config::syntax::parse;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
@@ -184,19 +184,11 @@ fn literal(node: &Node) -> Literal {
         NodeValue::Mapping(entries) => {
             Literal::Map(entries.iter().map(|entry| (entry.key.clone(), literal(&entry.value))).collect())
         }
-        NodeValue::Scalar(scalar) => {
-            let class = match scalar.form {
-                Form::Text => Class::Text,
-                Form::Number => Class::Number,
-                Form::Boolean => Class::Boolean,
-                Form::Plain => plain(&scalar.text),
-            };
-            match class {
-                Class::Text => Literal::Text(scalar.text.clone()),
-                Class::Number => Literal::Number(scalar.text.clone()),
-                Class::Boolean => Literal::Boolean(scalar.text == "true"),
-            }
-        }
+        NodeValue::Scalar(scalar) => match class(scalar) {
+            Class::Text => Literal::Text(scalar.text.clone()),
+            Class::Number => Literal::Number(scalar.text.clone()),
+            Class::Boolean => Literal::Boolean(scalar.text == "true"),
+        },
     }
 }
 

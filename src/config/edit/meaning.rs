@@ -4,8 +4,8 @@ use super::kdl::LISTS;
 use super::literal::Literal;
 use super::references::{Renames, redirected};
 use super::request::{Edit, Path, Step, is_list_of_texts};
-use crate::config::document::{Document, Entry, Form, Node, NodeValue};
-use crate::config::meaning_class::{Class, plain};
+use crate::config::document::{Document, Entry, Node, NodeValue};
+use crate::config::meaning_class::{Class, class};
 use crate::config::words;
 use crate::model::address::Name;
 
@@ -276,13 +276,8 @@ fn node(value: &Node) -> Meaning {
         NodeValue::Sequence(items) => Meaning::List(items.iter().map(node).collect()),
         NodeValue::Mapping(entries) => map(entries),
         NodeValue::Scalar(scalar) => {
-            let class = match scalar.form {
-                Form::Text => Class::Text,
-                Form::Number => Class::Number,
-                Form::Boolean => Class::Boolean,
-                Form::Plain => plain(&scalar.text),
-            };
-            Meaning::Word { text: scalar.text.clone(), class, sole: scalar.sole_argument }
+            let (text, sole) = (scalar.text.clone(), scalar.sole_argument);
+            Meaning::Word { text, class: class(scalar), sole }
         }
     }
 }
