@@ -86,25 +86,47 @@ pub enum Refused {
 /// What a round tells: whose line, and why it cannot stay.
 pub type Told = (ObjectKey, Option<Name>, String);
 
+/// What is known before anything is drafted.
+pub(super) struct Known {
+    owned: HashMap<ObjectKey, Address>,
+    taken: BTreeSet<Address>,
+    home: Option<Name>,
+}
+
+impl Known {
+    /// Returns what is known of the stack and its ledger.
+    pub(super) fn of(order: &Order<'_>) -> Self {
+        Self { owned: owned(order.inputs.ledger), taken: taken(order), home: home(order) }
+    }
+
+    /// Returns what drafts are made of.
+    pub(super) fn material<'a>(&'a self, order: &Order<'a>) -> Material<'a> {
+        Material {
+            registry: order.inputs.registry,
+            snapshot: order.inputs.snapshot,
+            catalog: order.inputs.catalog,
+            owned: &self.owned,
+            foreign: &order.inputs.options.foreign,
+            taken: &self.taken,
+            only: order.only,
+            project: order.project,
+            home: self.home.as_ref(),
+        }
+    }
+}
+
+/// What is said when rounds do not help.
+pub(super) fn unsettled() -> Refused {
+    Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do"))
+}
+
 /// Takes over what is ordered.
 ///
 /// # Errors
 /// When the stack there is has problems, or what is written could not be made to fit.
 pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
-    let owned = owned(order.inputs.ledger);
-    let taken = taken(order);
-    let home = home(order);
-    let material = Material {
-        registry: order.inputs.registry,
-        snapshot: order.inputs.snapshot,
-        catalog: order.inputs.catalog,
-        owned: &owned,
-        foreign: &order.inputs.options.foreign,
-        taken: &taken,
-        only: order.only,
-        project: order.project,
-        home: home.as_ref(),
-    };
+    let known = Known::of(order);
+    let material = known.material(order);
     let mut omitted = Omitted { objects: order.kept_out.clone(), ..Omitted::default() };
     for _ in 0..ROUNDS {
         let drafted = draft(&material, &omitted);
@@ -122,7 +144,7 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
-    Err(Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do")))
+    Err(unsettled())
 }
 
 /// Leaves out what was told: attributes that can be missed, else their objects.
@@ -159,7 +181,7 @@ pub(super) fn left(omitted: Omitted) -> Vec<Left> {
     objects.chain(attributes).collect()
 }
 
-pub(super) fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
+fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
     let mut found = HashMap::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
@@ -170,7 +192,7 @@ pub(super) fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
 }
 
 /// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
-pub(super) fn taken(order: &Order<'_>) -> BTreeSet<Address> {
+fn taken(order: &Order<'_>) -> BTreeSet<Address> {
     let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
     let mut taken = BTreeSet::new();
     for address in known {
@@ -187,7 +209,7 @@ pub(super) fn taken(order: &Order<'_>) -> BTreeSet<Address> {
 }
 
 /// Returns the project of resources that do not say one.
-pub(super) fn home(order: &Order<'_>) -> Option<Name> {
+fn home(order: &Order<'_>) -> Option<Name> {
     let Inputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
         return ledger.entries.get(address)?.current.as_ref().map(|owned| owned.id.clone());

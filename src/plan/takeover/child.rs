@@ -1,6 +1,6 @@
 //! One child of a block that is written already: what stands of it there, accepted as whole blocks are.
 
-use super::accept::{Accepted, Judged, Order, ROUNDS, Refused, Round, home, leave_out, left, owned, taken};
+use super::accept::{Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, left, unsettled};
 use super::draft::{Draft, Material, Omitted, draft_child};
 use crate::config::print::{Block, Entry};
 use crate::model::source::Sources;
@@ -18,18 +18,8 @@ pub fn accept_child(
     let (address, key) = order.only.ok_or_else(nothing)?;
     let kind = order.inputs.registry.kind(&key.kind).ok_or_else(nothing)?;
     let object = order.inputs.snapshot.objects.get(key).ok_or_else(nothing)?;
-    let (owned, taken, home) = (owned(order.inputs.ledger), taken(order), home(order));
-    let material = Material {
-        registry: order.inputs.registry,
-        snapshot: order.inputs.snapshot,
-        catalog: order.inputs.catalog,
-        owned: &owned,
-        foreign: &order.inputs.options.foreign,
-        taken: &taken,
-        only: order.only,
-        project: None,
-        home: home.as_ref(),
-    };
+    let known = Known::of(order);
+    let material = Material { project: None, ..known.material(order) };
     let mut omitted = Omitted::default();
     for _ in 0..ROUNDS {
         let (entries, drafted) = draft_child(&material, &omitted, kind, object, address);
@@ -56,5 +46,5 @@ pub fn accept_child(
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
-    Err(Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do")))
+    Err(unsettled())
 }
