@@ -52,8 +52,9 @@ pub fn plan_to(
     pretty_to(out, &Document::of(plan, registry, options))
 }
 
+/// Which plan it is.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Head<'a> {
     schema_version: u32,
     stead_version: &'static str,
     stack: &'a Name,
@@ -61,6 +62,28 @@ struct Document<'a> {
     account: &'a Name,
     base: BaseEntry<'a>,
     fingerprint: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// Returns a plan's.
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        let base = &plan.base;
+        Self {
+            schema_version: SCHEMA_VERSION,
+            stead_version: env!("CARGO_PKG_VERSION"),
+            stack: &base.stack,
+            env: &base.environment,
+            account: &base.account,
+            base: BaseEntry::of(plan),
+            fingerprint: &plan.fingerprint,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
     summary: Summary,
     changes: Changes<'a>,
     drift: Vec<DriftEntry<'a>>,
@@ -79,15 +102,8 @@ struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn of(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
-        let base = &plan.base;
         Self {
-            schema_version: SCHEMA_VERSION,
-            stead_version: env!("CARGO_PKG_VERSION"),
-            stack: &base.stack,
-            env: &base.environment,
-            account: &base.account,
-            base: BaseEntry::of(plan),
-            fingerprint: &plan.fingerprint,
+            head: Head::of(plan),
             summary: Summary::of(plan),
             changes: Changes(&plan.changes, options),
             drift: plan.drift.iter().map(DriftEntry::of).collect(),

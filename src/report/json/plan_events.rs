@@ -6,11 +6,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::plan::{
-    BaseEntry, BlockEntry, ChangeEntry, CostEntry, DriftEntry, NoteEntry, PathEntry, PlanOptions, Requests,
+    BlockEntry, ChangeEntry, CostEntry, DriftEntry, Head, NoteEntry, PathEntry, PlanOptions, Requests,
     RulingEntry, StepEntry, Summary,
 };
-use super::write::{SCHEMA_VERSION, compact};
-use crate::model::address::Name;
+use super::write::compact;
 use crate::model::schema::Registry;
 use crate::plan::change::Plan;
 
@@ -21,17 +20,6 @@ struct Line<T> {
     event: &'static str,
     #[serde(flatten)]
     what: T,
-}
-
-#[derive(Serialize)]
-struct Begun<'a> {
-    schema_version: u32,
-    stead_version: &'static str,
-    stack: &'a Name,
-    env: &'a Name,
-    account: &'a Name,
-    base: BaseEntry<'a>,
-    fingerprint: &'a str,
 }
 
 #[derive(Serialize)]
@@ -55,19 +43,7 @@ pub fn plan_events(
     (time, exit): (Timestamp, u8),
 ) -> io::Result<()> {
     let mut lines = Lines { out, time };
-    let base = &plan.base;
-    lines.add(
-        "plan",
-        Begun {
-            schema_version: SCHEMA_VERSION,
-            stead_version: env!("CARGO_PKG_VERSION"),
-            stack: &base.stack,
-            env: &base.environment,
-            account: &base.account,
-            base: BaseEntry::of(plan),
-            fingerprint: &plan.fingerprint,
-        },
-    )?;
+    lines.add("plan", Head::of(plan))?;
     plan.drift.iter().try_for_each(|drift| lines.add("drift", DriftEntry::of(drift)))?;
     plan.changes.iter().try_for_each(|change| lines.add("change", ChangeEntry::of(change, options)))?;
     let mut steps = plan.steps.iter().enumerate();
