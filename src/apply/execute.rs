@@ -61,14 +61,14 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
     let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
     let mut halted = false;
     let entering = Cell::new(0);
-    let turns = turns(plan);
+    let (turns, going) = (turns(plan), going(plan));
     let mut running = FuturesUnordered::new();
     loop {
         while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
             let step = &plan.steps[number];
             let turn = turns.get(&step.address);
-            running.push(session.run_step((plan, number), step, turn, Entrance::new(&entering)));
+            running.push(session.run_step((number, &going), step, turn, Entrance::new(&entering)));
         }
         let crowded = entering.get() >= ENTERING;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
@@ -118,6 +118,12 @@ fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
         }
     }
     turns
+}
+
+/// Returns the addresses that something is deleted at.
+fn going(plan: &Plan) -> BTreeSet<&Address> {
+    let deletes = |step: &&Step| matches!(step.operation, Operation::Delete { .. });
+    plan.steps.iter().filter(deletes).map(|step| &step.address).collect()
 }
 
 /// Tells whether nothing more can be done: the ledger is not written any more, or the service does
@@ -171,7 +177,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     async fn run_step(
         &self,
-        (plan, number): (&Plan, usize),
+        (number, going): (usize, &BTreeSet<&Address>),
         step: &Step,
         turn: Option<&Mutex<()>>,
         entrance: Entrance<'_>,
@@ -186,7 +192,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let until = begun + Duration::from_secs(step.timeout_seconds.into());
         let result = match self.frozen(&step.address) {
             Some(question) => Err(StepError::Question(question)),
-            None => self.operate(number, step, (until, plan), &entrance).await,
+            None => self.operate(number, step, (until, going), &entrance).await,
         };
         Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
     }
@@ -202,7 +208,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         &self,
         number: usize,
         step: &Step,
-        (until, plan): (Duration, &Plan),
+        (until, going): (Duration, &BTreeSet<&Address>),
         entrance: &Entrance<'_>,
     ) -> Result<Option<Name>, StepError> {
         let (address, kind) = (&step.address, self.kind(&step.kind)?);
@@ -229,19 +235,20 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 self.update(&job, &change).await.map(Some)
             }
             Operation::Delete { object, deposed: _ } => {
-                let parent = self.parent_that_stays(&job, plan);
+                let parent = self.parent_that_stays(&job, going);
                 self.delete(&job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
             }
         }
     }
 
     /// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
-    fn parent_that_stays(&self, job: &Job<'_>, plan: &Plan) -> Option<Address> {
-        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
-        let parent = entry.filter(|_| job.kind.rolls_out_parent)?.parent?;
-        let goes =
-            |step: &Step| step.address == parent && matches!(step.operation, Operation::Delete { .. });
-        (!plan.steps.iter().any(goes)).then_some(parent)
+    fn parent_that_stays(&self, job: &Job<'_>, going: &BTreeSet<&Address>) -> Option<Address> {
+        if !job.kind.rolls_out_parent {
+            return None;
+        }
+        let ledger = self.context.journal.ledger();
+        let parent = ledger.entries.get(job.address)?.parent.as_ref()?;
+        (!going.contains(parent)).then(|| parent.clone())
     }
 
     /// Returns what an object stands under or was built on: while that changes, the object cannot go.
