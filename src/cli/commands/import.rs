@@ -31,7 +31,7 @@ use crate::model::source::{SourceId, Sources};
 use crate::plan::change::Bookkeeping;
 use crate::plan::make::{Inputs, Options};
 use crate::plan::takeover::{Accepted, Order, Refused, accept, accept_child};
-use crate::report::{json, recovery as matches, takeover as page};
+use crate::report::{json, recovery as matches, takeover as page, words};
 
 /// Puts the entries of a child into the stack's files.
 type Write<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, Refused>;
@@ -387,11 +387,8 @@ impl Importing<'_> {
 }
 
 fn managed(count: usize) -> String {
-    if count == 1 {
-        "1 object is managed now.".to_owned()
-    } else {
-        format!("{count} objects are managed now.")
-    }
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb} managed now.", words::counted(count, "object"))
 }
 
 /// Returns a block's body as an edit writes it.
