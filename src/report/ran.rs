@@ -1,6 +1,6 @@
 //! `Ran`: what became of a plan, for the reports of an apply: of each step, and of each resource.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ impl Steps {
 }
 
 /// What became of a plan.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Ran<'a> {
     /// How it ended.
     pub outcome: &'a Outcome,
@@ -96,6 +96,8 @@ pub struct Ran<'a> {
     pub took: Duration,
     /// The command's exit code.
     pub exit: u8,
+    /// Who is done, and who failed, and why.
+    ends: HashMap<&'a Address, Option<&'a StepError>>,
 }
 
 /// What became of a resource.
@@ -127,6 +129,24 @@ impl Fate<'_> {
 }
 
 impl<'a> Ran<'a> {
+    /// Returns what became of a plan that ended `at`, after `took`, with `exit`.
+    #[must_use]
+    pub fn new(
+        outcome: &'a Outcome,
+        steps: &'a Steps,
+        (at, took): (Timestamp, Duration),
+        exit: u8,
+    ) -> Self {
+        let mut ends = HashMap::new();
+        for (address, error) in &outcome.failed {
+            ends.entry(address).or_insert(Some(error));
+        }
+        for address in &outcome.done {
+            ends.entry(address).or_insert(None);
+        }
+        Self { outcome, steps, at, took, exit, ends }
+    }
+
     /// Tells whether everything was done, and nothing is open.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
@@ -161,15 +181,15 @@ impl<'a> Ran<'a> {
     /// Returns what became of a resource.
     #[must_use]
     pub fn fate(&self, change: &Change) -> Fate<'a> {
-        let Outcome { done, failed, .. } = self.outcome;
-        if let Some((_, error)) = failed.iter().find(|(address, _)| *address == change.address) {
-            return Fate::Failed(outcome::in_words(error));
-        }
         let steps = || change.steps.iter().filter_map(|step| self.steps.all.get(step));
-        if done.contains(&change.address) {
-            let took =
-                steps().filter_map(|step| if let Step::Done(took) = step { Some(*took) } else { None });
-            return Fate::Done(took.sum());
+        match self.ends.get(&change.address) {
+            Some(Some(error)) => return Fate::Failed(outcome::in_words(error)),
+            Some(None) => {
+                let took =
+                    steps().filter_map(|step| if let Step::Done(took) = step { Some(*took) } else { None });
+                return Fate::Done(took.sum());
+            }
+            None => {}
         }
         if steps().any(|step| *step == Step::Begun) {
             return Fate::Open;
@@ -196,13 +216,7 @@ mod tests {
         }
         let outcome = steps.cut_off(&plan);
         assert!(outcome.interrupted && outcome.skipped.contains(&first.address));
-        let ran = Ran {
-            outcome: &outcome,
-            steps: &steps,
-            at: plans::time(0),
-            took: Duration::from_secs(3),
-            exit: 130,
-        };
+        let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
         assert_eq!(ran.fate(first), Fate::Open);
         assert!(ran.facts()[0].starts_with("interrupted: "), "{:?}", ran.facts());
     }

@@ -433,10 +433,7 @@ impl<'a> Apply<'a> {
             let failure = self.leave().await;
             let heard = telling.heard();
             let outcome = heard.cut_off(plan);
-            self.report(
-                plan,
-                Ran { outcome: &outcome, steps: &heard, at: now, took, exit: failure.exit.code() },
-            );
+            self.report(plan, &Ran::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };
         self.remember_waterline();
@@ -447,7 +444,7 @@ impl<'a> Apply<'a> {
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
         let heard = telling.heard();
-        self.report(plan, Ran { outcome: &outcome, steps: &heard, at: now, took, exit: exit.code() });
+        self.report(plan, &Ran::new(&outcome, &heard, (now, took), exit.code()));
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
             ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
@@ -463,8 +460,8 @@ impl<'a> Apply<'a> {
     }
 
     /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
-    fn report(&self, plan: &Plan, ran: Ran<'_>) {
-        let about = About { told: Told::Run(&ran), ..About::stack(&self.project.stack) };
+    fn report(&self, plan: &Plan, ran: &Ran<'_>) {
+        let about = About { told: Told::Run(ran), ..About::stack(&self.project.stack) };
         if let Err(failure) = reports::again(self.session, &self.running.reports.wanted, plan, about) {
             self.session
                 .ui

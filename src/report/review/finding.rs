@@ -102,7 +102,8 @@ impl Reviewed<'_> {
         let undone = changes.filter(|(_, fate)| matches!(fate, Fate::Skipped(_) | Fate::Open));
         let undone = undone.map(|(change, fate)| {
             let text = named(change.address.as_str(), &fate.told());
-            finding("skipped", Level::Warning, change.address.as_str(), text, of(&change.address))
+            let place = Spot::of(view::decided_at(change), self);
+            finding("skipped", Level::Warning, change.address.as_str(), text, place)
         });
         failed.chain(asked).chain(undone).collect()
     }

@@ -110,7 +110,7 @@ fn what_became_of_a_plan_fits_its_schema() {
         steps.on(&event);
     }
     let outcome = Outcome { failed: vec![(address, failed)], ..steps.cut_off(&plan) };
-    let ran = Ran { outcome: &outcome, steps: &steps, at: plans::time(0), took: Duration::ZERO, exit: 6 };
+    let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
     let options = PlanOptions { details: true, ran: Some(&ran) };
     let document = check(PLAN, &json::plan(&plan, REGISTRY, options));
     assert_eq!(document["outcome"]["steps"][3]["status"], json!("open"));

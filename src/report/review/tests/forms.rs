@@ -472,7 +472,7 @@ fn the_reports_of_an_apply_tell_what_it_did() {
         ..Outcome::default()
     };
     let took = Duration::from_secs(75);
-    let ran = Ran { outcome: &outcome, steps: &steps, at: plans::time(9), took, exit: 6 };
+    let ran = Ran::new(&outcome, &steps, (plans::time(9), took), 6);
     let of = Reviewed { told: Told::Run(&ran), ..reviewed(&plan) };
     let page = Format::Markdown.plan(&of);
     for said in [
