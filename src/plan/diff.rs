@@ -70,9 +70,6 @@ impl<'s, 'a> Diff<'s, 'a> {
         let attribute = want.attribute;
         let target = sealed(want.stored(), self.survey.key());
         let applied = self.applied(attribute);
-        if keeps(&want.value, applied) {
-            return None;
-        }
         if want.value == Value::Null && leaves_alone(attribute, applied) {
             return None;
         }
@@ -112,10 +109,6 @@ impl<'s, 'a> Diff<'s, 'a> {
             let Some(ty) = part_type(&attribute.ty, key) else { continue };
             let target = written.get(key).unwrap_or(&Value::Null);
             let applied = before.and_then(|map| map.get(key));
-            if map(Some(&want.value)).and_then(|map| map.get(key)).is_some_and(|part| keeps(part, applied))
-            {
-                continue;
-            }
             let live = live_map.map(|map| map.and_then(|map| map.get(key)).unwrap_or(&Value::Null));
             let sides = Sides { ty, want: target, applied, live };
             let Some((before, cause)) = sides.judge(ignored, attribute) else { continue };
@@ -161,11 +154,6 @@ impl<'s, 'a> Diff<'s, 'a> {
 /// Tells whether what a block does not write of an open map goes.
 pub(super) fn is_exclusive(want: &Want<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
-}
-
-/// Tells whether a secret that is kept from this run stands where one was applied: it counts as that one.
-fn keeps(wanted: &Value, applied: Option<&Value>) -> bool {
-    matches!(wanted, Value::Secret(secret) if secret.is_withheld()) && applied.is_some_and(Value::is_secret)
 }
 
 fn map(value: Option<&Value>) -> Option<&Attributes> {

@@ -47,11 +47,31 @@ fn want<'a>(
         (Value::Null, Presence::Default(literal)) => literal.value(),
         (value, _) => value,
     };
+    let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
+    let value = applied.into_iter().fold(value, in_use);
     let id = match attribute.ty {
         Type::Catalog(table) => id(survey, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
     Want { attribute, setting: Some(setting), value, id, refers }
+}
+
+/// Returns a value in which secrets that are kept from this run are the ones that were applied: what is planned, and
+/// its fingerprint, is what they would give.
+fn in_use(value: Value, applied: &Value) -> Value {
+    match (value, applied) {
+        (Value::Secret(secret), Value::Secret(applied)) if secret.is_withheld() => {
+            Value::Secret(applied.clone())
+        }
+        (Value::Map(map), Value::Map(applied)) => {
+            let part = |(name, part)| {
+                let part = applied.get(&name).into_iter().fold(part, in_use);
+                (name, part)
+            };
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        (value, _) => value,
+    }
 }
 
 fn id<'a>(
