@@ -249,7 +249,9 @@ impl<'d> Resolver<'d> {
         if let Some(text) = givers.request.vars.get(name) {
             return Some(Given { value: ty.parse_value(text), by: "--var".into(), span: None });
         }
-        if let Some(text) = givers.request.env_vars.get(name) {
+        // Where a CI system has no such secret it gives an empty text, and nobody's secret is one.
+        let empty = |text: &&Secret| *ty == VariableType::Secret && text.expose() == Some("");
+        if let Some(text) = givers.request.env_vars.get(name).filter(|text| !empty(text)) {
             let by = Name::new(format!("STEAD_VAR_{name}"));
             let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
                 // What the process environment holds may be secret whatever its type.

@@ -179,3 +179,12 @@ fn mistakes_of_secrets_that_stand_in_no_file() {
     assert!(lost.problems().contains("a generated secret would be lost"), "{}", lost.problems());
     assert_eq!(with("{ type: secret, default: { generate: 32 } }").problems(), "");
 }
+
+/// What a CI system gives where it has no secret of that name is nobody's secret.
+#[test]
+fn an_empty_variable_of_the_process_is_no_secret_and_may_be_a_text() {
+    let text = "vars: { key: { type: secret }, note: { type: string } }\noutputs: { note: $vars.note }";
+    let given = |key: &str| yaml(text).env_var("key", key).env_var("note", "").problems();
+    assert!(given("").contains("S0251") && given("").contains("vars.key takes a secret"), "{}", given(""));
+    assert!(!given("x").contains("S0251"), "{}", given("x"));
+}
