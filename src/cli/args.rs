@@ -4,7 +4,9 @@ mod access;
 mod actions;
 mod books;
 mod catalog;
+mod ci;
 mod cost;
+mod drift;
 mod import;
 mod list;
 mod refactor;
@@ -28,7 +30,9 @@ pub use self::books::{
     Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
+pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
 pub use self::cost::Cost;
+pub use self::drift::DriftArgs;
 pub use self::import::Import;
 pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
@@ -246,6 +250,8 @@ pub enum Command {
     Lock(Lock),
     /// Look at the ledger itself, copy it, move it, check and repair it
     State(State),
+    /// Write a pipeline for CI, and what it leaves where code is reviewed
+    Ci(Ci),
     /// Serve the built-in cloud
     Emulator(Emulator),
     /// Write what stead knows of the service, for other tools
@@ -460,28 +466,6 @@ pub struct Destroy {
     /// Not this resource or module; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub exclude: Vec<Address>,
-}
-
-/// `drift`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
-    What a look saw is kept in .stead/drift, names and times only: keep that directory between the runs of a cron, \
-    and each tells what is new, since when the rest is there, and what is resolved."
-)]
-pub struct DriftArgs {
-    /// Exit with 3 when there is drift
-    #[arg(long, alias = "detailed-exitcode")]
-    pub exit_code: bool,
-    /// What it leaves in files besides.
-    #[command(flatten)]
-    pub reports: PlanReports,
-    /// Write the live value of this path into the configuration; shows the change, and asks
-    #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
-    pub accept: Option<Name>,
-    /// Do not ask
-    #[arg(long, requires = "accept")]
-    pub yes: bool,
 }
 
 /// `resolve`.

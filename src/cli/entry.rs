@@ -50,8 +50,10 @@ fn run() -> Exit {
             return Exit::Usage;
         }
     };
-    if let Some(Command::Plan(args)) = &cli.command {
-        settings.trust(!args.untrusted);
+    match &cli.command {
+        Some(Command::Plan(args)) => settings.trust(!args.untrusted),
+        Some(Command::Validate(args)) => settings.trust(!args.untrusted),
+        _ => {}
     }
     let programs = settings.output != Output::Text;
     let tells = cli.command.as_ref().map_or(Tells::Text, Command::tells);
@@ -181,6 +183,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::History(args) => commands::history::run(session, args).await,
             Command::Lock(args) => commands::lock::run(session, args).await,
             Command::State(args) => commands::state::run(session, args).await,
+            Command::Ci(args) => commands::ci::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Doctor(args) => commands::doctor::run(session, args).await,
             Command::Catalog(args) => commands::catalog::run(session, args).await,

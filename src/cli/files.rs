@@ -253,6 +253,14 @@ pub(super) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write(path, bytes, 0o644)
 }
 
+/// Writes a program whole or not at all; durable on return.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(super) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write(path, bytes, 0o755)
+}
+
 /// Writes a report: a file whole or not at all, with the usual permissions; into what is no regular file, such
 /// as a pipe, as it is.
 ///

@@ -45,6 +45,14 @@ pub(super) fn commit(directory: &Path) -> Option<Name> {
     None
 }
 
+/// Returns the directory of git's hooks for a directory below a repository.
+pub(super) fn hooks(directory: &Path) -> Option<PathBuf> {
+    let full = std::path::absolute(directory).ok()?;
+    let git = full.ancestors().find_map(repository)?;
+    let shared = text(&git.join("commondir")).map_or_else(|| git.clone(), |at| git.join(at.trim()));
+    Some(shared.join("hooks"))
+}
+
 /// Returns the repository's own directory: `.git`, or what the file of that name points at.
 fn repository(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");

@@ -16,7 +16,7 @@ use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::change::Plan;
-use crate::report::review::{Problems, Reviewed, Root, Told};
+use crate::report::review::{Format, Problems, Reviewed, Root, Told};
 
 /// What is known of a plan besides, for its reports.
 #[derive(Debug, Clone, Copy)]
@@ -63,9 +63,14 @@ pub(super) fn again(
     plan: &Plan,
     about: About<'_>,
 ) -> Result<(), Failure> {
-    if wanted.is_empty() {
-        return Ok(());
+    for (format, path) in wanted {
+        files::write_report(path, text(session, *format, plan, about).as_bytes())?;
     }
+    Ok(())
+}
+
+/// Returns a report of a plan.
+pub(super) fn text(session: &Session, format: Format, plan: &Plan, about: About<'_>) -> String {
     let (root, command) = (root(), about.command.map(|command| session.line(command)));
     let commit = origin::commit(&session.settings.dir).or_else(|| session.commit.clone());
     let first = about.stack.and_then(|stack| stack.sources.iter().next());
@@ -78,10 +83,7 @@ pub(super) fn again(
         command: command.as_deref(),
         told: about.told,
     };
-    for (format, path) in wanted {
-        files::write_report(path, format.plan(&reviewed).as_bytes())?;
-    }
-    Ok(())
+    format.plan(&reviewed)
 }
 
 /// Writes reports of problems, in the forms that have a place for them.
@@ -123,7 +125,7 @@ pub(super) fn opened(session: &Session, wanted: &[Wanted]) -> Result<Project, Fa
 }
 
 /// Finds the repository that this process is in.
-fn root() -> Root {
+pub(super) fn root() -> Root {
     let Ok(here) = env::current_dir() else { return Root::default() };
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
     match here.ancestors().find(|above| files::exists(&above.join(".git"))) {

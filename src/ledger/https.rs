@@ -17,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// How a client travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// TLS, through a proxy if the machine's settings name one.
     Secure,
     /// TLS, straight.
@@ -28,7 +28,7 @@ pub(super) enum Way {
 
 impl Way {
     /// Returns how an address is reached.
-    pub(super) fn to(url: &Url) -> Self {
+    pub(crate) fn to(url: &Url) -> Self {
         match (url.scheme(), is_loopback(url)) {
             ("https", false) => Self::Secure,
             ("https", true) => Self::SecureHere,
@@ -41,7 +41,7 @@ impl Way {
 ///
 /// # Errors
 /// When it is none, or what is sent there could be read on the way.
-pub(super) fn address(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is no URL")?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("it holds a user or a password");
@@ -55,7 +55,7 @@ pub(super) fn address(text: &str) -> Result<Url, &'static str> {
 }
 
 /// Tells whether an address is this machine's own.
-pub(super) fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
@@ -65,7 +65,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 ///
 /// # Errors
 /// When TLS cannot start.
-pub(super) fn client(way: Way) -> Result<Client, String> {
+pub(crate) fn client(way: Way) -> Result<Client, String> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls(way)?)
         .http1_only()
@@ -97,7 +97,7 @@ fn tls(way: Way) -> Result<ClientConfig, String> {
 }
 
 /// Returns the last cause of an error: the words that say what happened, without the address.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -106,7 +106,7 @@ pub(super) fn innermost(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns a server's words as they may be shown: on one line, no control characters, not long.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -8,6 +8,7 @@ pub mod file;
 pub mod guarded;
 pub mod history;
 pub mod http;
+pub mod https;
 pub mod journal;
 pub mod lease;
 pub mod lock;
@@ -32,7 +33,6 @@ pub mod soundness;
 pub mod store;
 pub mod verify;
 
-mod https;
 mod line;
 mod pieces;
 mod summary;

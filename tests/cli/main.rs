@@ -18,6 +18,7 @@ mod canary;
 mod case;
 mod catalog;
 mod change;
+mod ci;
 mod console;
 mod doctor;
 mod examples;

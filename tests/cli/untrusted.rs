@@ -201,3 +201,52 @@ outputs: { asked: \"${vars.asked}\" }
         assert!(!run.all().contains(never), "{never}: {}", run.all());
     }
 }
+
+#[test]
+fn a_secret_that_stays_as_it_is_gives_the_plan_that_whoever_has_it_would_see() {
+    let stack = "\
+stead: 1
+stack: shop
+vars: { mail_key: { type: secret } }
+environments: { prod: { default: true } }
+vpc: { main: { cidr: 10.0.0.0/16 } }
+app:
+  web:
+    type: web
+    repo: acme/shop
+    branch: main
+    port: 8080
+    env_vars: { MAIL: $vars.mail_key, URL: 'https://:${vars.mail_key}@mail' }
+";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let run = |args: &str, key: &str| {
+        let mut command = case.command(args);
+        command.env("STEAD_VAR_MAIL_KEY", key);
+        let run = Run::of(&command.output().unwrap());
+        assert_eq!(run.code, 0, "{}", run.all());
+        run
+    };
+    run("apply --yes", "first");
+    let quiet = run("plan --untrusted", "not-seen");
+    assert!(!quiet.all().contains("ledger"), "there is nothing to do: {}", quiet.all());
+    case.edit("stead.yaml", "8080", "8081");
+    let fingerprint = |args: &str, key: &str| {
+        run(&format!("{args} --output json"), key).json()["fingerprint"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "first"));
+    assert_ne!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "second"));
+    // The same pull request on a machine with the key that applies.
+    let reviewed = fingerprint("plan --untrusted", "not-seen");
+    run(&format!("apply --expect {reviewed}"), "first").says(&["Applied"]);
+}
+
+#[test]
+fn a_stack_is_checked_without_its_secrets_and_without_its_files() {
+    let stack =
+        format!("{STACK}vars: {{ key: {{ type: secret }}, tls: {{ type: secret, from_file: ./gone }} }}\n");
+    let case = Case::new().file("stead.yaml", stack);
+    case.fails(1, "validate").says(&["vars.key takes a secret"]);
+    case.ok("validate --untrusted").says(&["is valid"]);
+    case.edit("stead.yaml", "10.0.0.0/16", "10.0.0.0/99");
+    case.fails(1, "validate --untrusted");
+}

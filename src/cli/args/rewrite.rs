@@ -18,6 +18,10 @@ pub struct Validate {
     /// Do not ask
     #[arg(long, requires = "fix")]
     pub yes: bool,
+    /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, and takes each secret
+    /// as given
+    #[arg(long, conflicts_with = "fix")]
+    pub untrusted: bool,
     /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: ProblemReports,

@@ -49,6 +49,7 @@ impl Command {
             | Self::History(_)
             | Self::Lock(_)
             | Self::State(_)
+            | Self::Ci(_)
             | Self::Emulator(_)
             | Self::Version => Tells::Document,
         }

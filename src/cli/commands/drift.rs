@@ -3,6 +3,7 @@
 use crate::cli::args::DriftArgs;
 use crate::cli::books;
 use crate::cli::commands::accept;
+use crate::cli::commands::ci;
 use crate::cli::commands::ls;
 use crate::cli::commands::plan as planning;
 use crate::cli::diary::Diary;
@@ -18,8 +19,9 @@ use crate::plan::change::{Cost, CriticalPath, Plan};
 use crate::plan::reach::Reach;
 use crate::plan::sightings::Memory;
 use crate::report::drift::{self, Elsewhere, Found};
+use crate::report::escape;
 use crate::report::json;
-use crate::report::review::Told;
+use crate::report::review::{Format, Told};
 
 /// Looks for drift.
 ///
@@ -52,7 +54,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let (memory, sightings) = Memory::of(diary.read(), found.seen(), now);
     let found = Found { memory: &memory, ..found };
     let about = About { told: Told::Look(&found), ..About::stack(&project.stack) };
-    reports::plan(session, &args.reports.wanted, &looked_at(&plan), about)?;
+    let looked_at = looked_at(&plan);
+    reports::plan(session, &args.reports.wanted, &looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
@@ -67,6 +70,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     }
     // What was not told may not count as told: it is remembered last.
     diary.write(session, &sightings);
+    if args.issue {
+        let title = format!("{}/{}", found.stack, found.environment);
+        let report = reports::text(session, Format::Markdown, &looked_at, about);
+        let written = ci::issue(&title, &report, found.to_decide() > 0).await?;
+        let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
+        session.ui.say(&format!("the issue is {}{}", written.how.word(), escape::line(&place)));
+    }
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
 

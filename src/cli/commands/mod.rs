@@ -4,6 +4,7 @@ pub(super) mod accept;
 pub(super) mod act;
 pub(super) mod apply;
 pub(super) mod catalog;
+pub(super) mod ci;
 pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod convert;

@@ -70,12 +70,35 @@ impl Page {
     }
 }
 
+/// Returns the name of a stack's environment as a comment's hidden first line holds it: `<!-- stead:shop/prod -->`.
+#[must_use]
+pub fn marked(title: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-./_".contains(c);
+    let marked: String = title.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    // Two dashes could end a comment, or keep it from being one.
+    marked.replace("--", "-_")
+}
+
+/// Returns the hidden first line of a report, by which its comment is found again.
+#[must_use]
+pub fn marker_of(report: &str) -> Option<&str> {
+    let line = report.lines().next()?.trim_end();
+    (line.starts_with("<!-- stead:") && line.ends_with(" -->")).then_some(line)
+}
+
+/// Returns the fingerprint of the plan that a report is of: `7f3a-c91e`, from its last line.
+#[must_use]
+pub fn fingerprint_of(report: &str) -> Option<&str> {
+    let last = report.trim_end().lines().next_back()?.strip_prefix("<sub>`")?;
+    let (fingerprint, _) = last.split_once('`')?;
+    let is_one = |(at, byte): (usize, u8)| if at == 4 { byte == b'-' } else { byte.is_ascii_hexdigit() };
+    (fingerprint.len() == 9 && fingerprint.bytes().enumerate().all(is_one)).then_some(fingerprint)
+}
+
 fn head(of: &Reviewed<'_>) -> String {
     let title = of.title();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
-    let marker: String = title.chars().map(|c| if plain(c) || c == '_' { c } else { '_' }).collect();
-    // Two dashes could end a comment, or keep it from being one.
-    let marker = marker.replace("--", "-_");
+    let marker = marked(&title);
     let shown = if title.chars().all(plain) { title } else { code(&title) };
     let mut facts = of.facts();
     if of.plan.base.destroy {

@@ -17,6 +17,7 @@ mod tfjson;
 mod view;
 
 pub use format::{Format, Problems};
+pub use markdown::{fingerprint_of, marked, marker_of};
 pub use view::{Reviewed, Root, Told};
 
 #[cfg(test)]

@@ -13,11 +13,27 @@ use crate::plan::sightings::Memory;
 use crate::report::drift::{Elsewhere, Found};
 use crate::report::list::Listed;
 use crate::report::ran::{Ran, Steps};
-use crate::report::review::{Format, Problems, Reviewed, Told};
+use crate::report::review::{Format, Problems, Reviewed, Told, fingerprint_of, marked, marker_of};
 use crate::report::tests::plans;
 
 fn parsed(text: &str) -> Json {
     serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
+    let plan = judged();
+    let reviewed = reviewed(&plan);
+    let report = Format::Markdown.plan(&reviewed);
+    assert_eq!(marker_of(&report), Some(&*format!("<!-- stead:{} -->", marked("shop/prod"))));
+    assert_eq!(fingerprint_of(&report), Some(reviewed.plan.fingerprint.as_str()));
+    assert_eq!(fingerprint_of(&report.replace('\n', "\r\n")), Some(reviewed.plan.fingerprint.as_str()));
+    for other in
+        ["", "# a note", "<!-- stead: -->x", "<sub>`7f3a-c91e`</sub>\nmore", "<sub>`7f3a-c91`</sub>"]
+    {
+        assert_eq!((marker_of(other), fingerprint_of(other)), (None, None), "{other}");
+    }
+    assert_eq!(marked("a--b/c>d"), "a-_b/c_d");
 }
 
 #[test]

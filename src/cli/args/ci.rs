@@ -1,0 +1,97 @@
+//! `ci`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::model::address::Name;
+
+/// `ci`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead ci init github\n  stead plan -e prod --report md=plan.md; stead ci comment plan.md\n  stead apply -e prod --expect \"$(stead ci reviewed -e prod)\""
+)]
+pub struct Ci {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: CiAction,
+}
+
+/// What `ci` does.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum CiAction {
+    /// Write a pipeline for the stack: checks and plans for review, applies after the merge, a daily look for drift
+    Init(CiInit),
+    /// Write a Markdown report into the pull or merge request: one comment for each stack and environment, rewritten
+    Comment(CiComment),
+    /// Print the fingerprint of the plan that was reviewed where this commit came from
+    Reviewed(CiNumber),
+    /// Write a hook for git that checks the stack before every commit
+    Hook(CiHook),
+}
+
+/// `ci init`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead ci init github --install 'curl -fsSL https://example.com/stead.tar.gz | tar xz -C /usr/local/bin'\n  stead -C infra/shop ci init gitlab --image registry.example.com/stead:1"
+)]
+pub struct CiInit {
+    /// For which system
+    pub system: System,
+    /// The command that puts stead on a runner's PATH; without one the pipeline says that it is missing
+    #[arg(long, value_name = "COMMAND")]
+    pub install: Option<String>,
+    /// The image that jobs run in
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// The branch whose merges are applied
+    #[arg(long, value_name = "BRANCH", default_value = "main")]
+    pub branch: Name,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A CI system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum System {
+    /// GitHub Actions.
+    #[value(name = "github")]
+    GitHub,
+    /// GitLab CI.
+    #[value(name = "gitlab")]
+    GitLab,
+}
+
+/// `ci comment`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead plan -e prod --report md=plan.md; stead ci comment plan.md\n\nIn a job of GitHub Actions it needs GITHUB_TOKEN and `permissions: { pull-requests: write }`; in GitLab CI a GITLAB_TOKEN with the scope `api`."
+)]
+pub struct CiComment {
+    /// The report: what `--report md=FILE` wrote
+    pub file: PathBuf,
+    /// Which pull or merge request.
+    #[command(flatten)]
+    pub number: CiNumber,
+}
+
+/// `ci reviewed`, and which pull or merge request.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\""
+)]
+pub struct CiNumber {
+    /// The pull or merge request [default: the job's, or the one that its commit came from]
+    #[arg(long, value_name = "N")]
+    pub number: Option<u64>,
+}
+
+/// `ci hook`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead -C infra/shop ci hook")]
+pub struct CiHook {
+    /// Overwrite a hook that exists
+    #[arg(long)]
+    pub force: bool,
+}

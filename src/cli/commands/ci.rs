@@ -1,0 +1,234 @@
+//! `stead ci`: pipelines, and what they leave where code is reviewed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::args::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files::{self, Shared};
+use crate::cli::forge::api::{Text, Thread};
+use crate::cli::forge::desk::{Desk, Written};
+use crate::cli::forge::job::{Job, NoJob};
+use crate::cli::origin;
+use crate::cli::project::{self, Project};
+use crate::cli::recipes::{self, Facts};
+use crate::cli::reports;
+use crate::cli::session::Session;
+use crate::cli::settings::Settings;
+use crate::cli::term::Terminal;
+use crate::config::load;
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::source::Sources;
+use crate::report::{escape, json, review};
+
+/// Does what is asked for.
+///
+/// # Errors
+/// When a file cannot be read or written, or the forge says no.
+pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Failure> {
+    match &args.action {
+        CiAction::Init(args) => init(session, args),
+        CiAction::Comment(args) => comment(session, args).await,
+        CiAction::Reviewed(args) => reviewed(session, args).await,
+        CiAction::Hook(args) => hook(session, args),
+    }
+}
+
+/// Writes the note of what was found, or closes the one that is there.
+///
+/// # Errors
+/// When this is no job of a forge, or the forge says no.
+pub(in crate::cli) async fn issue(title: &str, report: &str, open: bool) -> Result<Written, Failure> {
+    let body = format!("<!-- stead-drift:{} -->\n{report}", review::marked(title));
+    let title = format!("stead drift: {title}");
+    let desk = desk()?;
+    desk.put(Thread::Issues, Text { title: &title, body: &body, open }).await
+}
+
+fn desk() -> Result<Desk, Failure> {
+    let no_job = |why: NoJob| Failure::new(Exit::Usage, why.to_string()).help(why.help());
+    Desk::new(Job::of(&Terminal::look().variables).map_err(no_job)?)
+}
+
+async fn comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
+    let bytes = files::read_text(&args.file)?;
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    if review::marker_of(&text).is_none() {
+        let name = files::shown(&args.file);
+        return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
+            .help("stead plan --report md=FILE writes one."));
+    }
+    let desk = desk()?;
+    let number = numbered(&desk, &args.number).await?;
+    let written = desk.put(Thread::Review(number), Text { title: "", body: &text, open: true }).await?;
+    told(session, "comment", &written);
+    Ok(Exit::Done)
+}
+
+async fn reviewed(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
+    let (name, environments) = names(&session.settings)?;
+    let environment = match (&session.settings.env, environments.as_slice()) {
+        (Some(environment), _) => environment.clone(),
+        (None, [only]) => only.clone(),
+        (None, [first, ..]) if !first.is_empty() => first.clone(),
+        _ => return Err(Failure::new(Exit::Usage, "no environment is chosen").help("Name one with -e.")),
+    };
+    let title = if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") };
+    let desk = desk()?;
+    let number = numbered(&desk, args).await?;
+    let marker = format!("<!-- stead:{} -->", review::marked(&title));
+    let found = desk.find(Thread::Review(number), &marker).await?;
+    let fingerprint = found.as_ref().and_then(|note| review::fingerprint_of(&note.body));
+    let Some(fingerprint) = fingerprint else {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("request {number} has no comment with a plan of {title}"),
+        )
+        .help(
+            "stead ci comment writes it, with the token of the same account; plan again, and review that.",
+        ));
+    };
+    if session.ui.json {
+        session.ui.out(&json::pretty(&json!({
+            "schema_version": json::SCHEMA_VERSION, "number": number, "fingerprint": fingerprint,
+        })));
+    } else {
+        session.ui.out(&format!("{fingerprint}\n"));
+    }
+    Ok(Exit::Done)
+}
+
+async fn numbered(desk: &Desk, args: &CiNumber) -> Result<u64, Failure> {
+    match args.number {
+        Some(number) => Ok(number),
+        None => desk.review().await,
+    }
+}
+
+fn told(session: &Session, what: &str, written: &Written) {
+    let how = written.how.word();
+    if session.ui.json {
+        session.ui.out(&json::pretty(&json!({
+            "schema_version": json::SCHEMA_VERSION, "outcome": how, "url": written.url,
+        })));
+        return;
+    }
+    let url = written.url.as_deref().map(|url| format!(": {}", escape::line(url))).unwrap_or_default();
+    session.ui.out(&format!("{what} {how}{url}\n"));
+}
+
+fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
+    let (stack, environments) = names(&session.settings)?;
+    let shared = Shared::of(&session.settings.dir, false);
+    let (secrets, files) = looked_at(&session.settings);
+    let own = directory(&shared.place);
+    let facts = Facts {
+        stack,
+        environments,
+        secrets,
+        folders: folders(&own, &files),
+        directory: own,
+        branch: args.branch.to_string(),
+        install: args.install.clone(),
+        image: args.image.clone(),
+    };
+    let (file, text) = recipes::pipeline(args.system, &facts);
+    write(session, &shared.root.join(&file), &text, (args.force, false))?;
+    if args.install.is_none() && args.image.is_none() {
+        session.ui.hint(
+            "note: the pipeline looks for stead on the runner's PATH; --install or --image puts it there",
+        );
+    }
+    Ok(Exit::Done)
+}
+
+fn hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
+    names(&session.settings)?;
+    let git = origin::hooks(&session.settings.dir).ok_or_else(|| {
+        Failure::new(Exit::Failed, "the stack's directory is in no repository of git")
+            .help("git init makes one.")
+    })?;
+    let text = recipes::hook(&directory(&Shared::of(&session.settings.dir, false).place));
+    write(session, &git.join("pre-commit"), &text, (args.force, true))?;
+    Ok(Exit::Done)
+}
+
+fn write(
+    session: &Session,
+    path: &Path,
+    text: &str,
+    (force, program): (bool, bool),
+) -> Result<(), Failure> {
+    let shown = shown(path);
+    if files::exists(path) && !force {
+        return Err(Failure::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
+            .help("Overwrite it with --force."));
+    }
+    if program {
+        files::write_program(path, text.as_bytes())?;
+    } else {
+        files::write_public(path, text.as_bytes())?;
+    }
+    let said = if session.ui.json { json::formatted(&[&shown], true) } else { format!("wrote {shown}\n") };
+    session.ui.out(&said);
+    Ok(())
+}
+
+/// Returns a path as people write it from where they are.
+fn shown(path: &Path) -> String {
+    let here = std::path::absolute(".").and_then(|here| here.canonicalize());
+    let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    files::shown(below.as_deref().unwrap_or(path))
+}
+
+/// Returns the stack's name and its environments, the one that comes by itself first.
+fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
+    let files = files::read_stack(&settings.dir)?;
+    let below = project::below(&settings.dir, files::Trust::Full, settings.allow_outside);
+    let none = || {
+        let place = files::shown(&settings.dir);
+        Failure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
+            .help("stead validate says what is wrong; stead init begins one.")
+    };
+    let peek = load::peek(REGISTRY, &files.sources, &below).ok_or_else(none)?;
+    let mut environments: Vec<Name> = peek.environments.into_iter().collect();
+    environments.sort_by_key(|name| *name != peek.default);
+    if environments.is_empty() {
+        environments.push(peek.default);
+    }
+    Ok((peek.name, environments))
+}
+
+/// Returns the secret variables that somebody must give, and the stack's files: valid or not, both can be told.
+fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
+    let bare = Settings { env_vars: BTreeMap::new(), ..settings.clone() };
+    let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
+    match Project::open(&bare) {
+        Ok(project) => (Vec::new(), paths(&project.stack.sources)),
+        Err(Failure { rejected: Some(rejected), .. }) => {
+            let asked = rejected.diagnostics.iter().filter_map(|problem| problem.asks.clone());
+            (asked.collect(), paths(&rejected.sources))
+        }
+        Err(_) => Default::default(),
+    }
+}
+
+/// Returns the directories besides the stack's own that files of it are in, from the repository's root.
+fn folders(own: &str, files: &[String]) -> Vec<String> {
+    let root = reports::root();
+    let folder = |file: &String| Some(root.path(file).rsplit_once('/')?.0.to_owned());
+    let is_own =
+        |folder: &String| folder == own || own.is_empty() || folder.starts_with(&format!("{own}/"));
+    let found: BTreeSet<String> =
+        files.iter().filter_map(folder).filter(|folder| !is_own(folder)).collect();
+    found.into_iter().collect()
+}
+
+/// Returns a way from the repository's root as a path.
+fn directory(way: &[Name]) -> String {
+    way.join("/")
+}

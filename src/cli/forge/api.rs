@@ -1,0 +1,352 @@
+//! What GitHub's and GitLab's APIs are asked, and how their answers read. Pure: requests are data.
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Rows of a page: the most that both give.
+pub(in crate::cli) const PAGE: usize = 100;
+
+/// Which API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Forge {
+    /// GitHub, its enterprise server, and what speaks like it.
+    GitHub,
+    /// GitLab.
+    GitLab,
+}
+
+/// A request: what follows the API's address, and what is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Ask {
+    /// How.
+    pub(in crate::cli) method: Method,
+    /// Path and query.
+    pub(in crate::cli) path: String,
+    /// The body, as JSON.
+    pub(in crate::cli) body: Option<Value>,
+}
+
+/// What a note is written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Thread {
+    /// The comments of the pull or merge request of this number.
+    Review(u64),
+    /// The project's open issues.
+    Issues,
+}
+
+/// A comment or an issue, as it is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) struct Text<'a> {
+    /// Of an issue.
+    pub(in crate::cli) title: &'a str,
+    /// The text.
+    pub(in crate::cli) body: &'a str,
+    /// An issue stays open.
+    pub(in crate::cli) open: bool,
+}
+
+/// A comment or an issue, as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Note {
+    /// Its number.
+    pub(in crate::cli) id: u64,
+    /// Its text.
+    pub(in crate::cli) body: String,
+    /// Who wrote it.
+    pub(in crate::cli) author: Author,
+    /// Where a browser finds it, if the answer says.
+    pub(in crate::cli) url: Option<String>,
+}
+
+/// Who wrote something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Author {
+    /// The name of the account.
+    pub(in crate::cli) name: String,
+    /// It is an app's account, which nobody logs in to.
+    pub(in crate::cli) is_app: bool,
+}
+
+/// One row of either API: where they have two names for one thing, both are read.
+#[derive(Debug, Deserialize)]
+struct Row {
+    id: u64,
+    number: Option<u64>,
+    iid: Option<u64>,
+    body: Option<String>,
+    description: Option<String>,
+    user: Option<Account>,
+    author: Option<Account>,
+    html_url: Option<String>,
+    web_url: Option<String>,
+    /// GitHub lists pull requests among the issues.
+    pull_request: Option<Value>,
+    /// GitLab's own remarks among the comments.
+    #[serde(default)]
+    system: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Account {
+    login: Option<String>,
+    username: Option<String>,
+    #[serde(rename = "type")]
+    sort: Option<String>,
+}
+
+impl Account {
+    fn name(self) -> Option<String> {
+        self.login.or(self.username)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    number: Option<u64>,
+    iid: Option<u64>,
+    merge_commit_sha: Option<String>,
+    squash_commit_sha: Option<String>,
+}
+
+impl Forge {
+    /// Returns the header that bears the token, and what stands before it there.
+    pub(in crate::cli) const fn header(self) -> (&'static str, &'static str) {
+        match self {
+            Self::GitHub => ("authorization", "Bearer "),
+            Self::GitLab => ("private-token", ""),
+        }
+    }
+
+    /// Returns what a request for review is called.
+    pub(in crate::cli) const fn review(self) -> &'static str {
+        match self {
+            Self::GitHub => "pull request",
+            Self::GitLab => "merge request",
+        }
+    }
+
+    /// Asks for a page of what is written on a thread; pages begin at 1.
+    pub(in crate::cli) fn list(self, project: &str, thread: Thread, page: usize) -> Ask {
+        let path = self.thread(project, thread);
+        let open = match (self, thread) {
+            (_, Thread::Review(_)) => "",
+            (Self::GitHub, Thread::Issues) => "&state=open",
+            (Self::GitLab, Thread::Issues) => "&state=opened",
+        };
+        get(format!("{path}?per_page={PAGE}&page={page}{open}"))
+    }
+
+    /// Writes a note on a thread: a new one, or the one of this number anew.
+    pub(in crate::cli) fn write(
+        self,
+        project: &str,
+        thread: Thread,
+        id: Option<u64>,
+        text: Text<'_>,
+    ) -> Ask {
+        let path = self.thread(project, thread);
+        let path = match (self, thread, id) {
+            (_, _, None) => path,
+            (Self::GitHub, Thread::Review(_), Some(id)) => {
+                format!("/repos/{project}/issues/comments/{id}")
+            }
+            (_, _, Some(id)) => format!("{path}/{id}"),
+        };
+        let method = match (self, id) {
+            (_, None) => Method::POST,
+            (Self::GitHub, Some(_)) => Method::PATCH,
+            (Self::GitLab, Some(_)) => Method::PUT,
+        };
+        let body = match (self, thread) {
+            (_, Thread::Review(_)) => json!({ "body": text.body }),
+            (Self::GitHub, Thread::Issues) if text.open => {
+                json!({ "title": text.title, "body": text.body })
+            }
+            (Self::GitHub, Thread::Issues) => {
+                json!({ "title": text.title, "body": text.body, "state": "closed", "state_reason": "completed" })
+            }
+            (Self::GitLab, Thread::Issues) if text.open => {
+                json!({ "title": text.title, "description": text.body })
+            }
+            (Self::GitLab, Thread::Issues) => {
+                json!({ "title": text.title, "description": text.body, "state_event": "close" })
+            }
+        };
+        Ask { method, path, body: Some(body) }
+    }
+
+    /// Asks which requests for review a commit came from.
+    pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> Ask {
+        get(match self {
+            Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),
+            Self::GitLab => format!("/projects/{project}/repository/commits/{commit}/merge_requests"),
+        })
+    }
+
+    fn thread(self, project: &str, thread: Thread) -> String {
+        match (self, thread) {
+            (Self::GitHub, Thread::Review(number)) => format!("/repos/{project}/issues/{number}/comments"),
+            (Self::GitHub, Thread::Issues) => format!("/repos/{project}/issues"),
+            (Self::GitLab, Thread::Review(number)) => {
+                format!("/projects/{project}/merge_requests/{number}/notes")
+            }
+            (Self::GitLab, Thread::Issues) => format!("/projects/{project}/issues"),
+        }
+    }
+}
+
+/// Asks whose the token is.
+pub(in crate::cli) fn whoami() -> Ask {
+    get("/user".to_owned())
+}
+
+/// Reads the notes of a page, and how many rows it had.
+///
+/// # Errors
+/// When it is none.
+pub(in crate::cli) fn read_notes(
+    thread: Thread,
+    page: &[u8],
+) -> Result<(Vec<Note>, usize), serde_json::Error> {
+    let rows: Vec<Row> = serde_json::from_slice(page)?;
+    let count = rows.len();
+    let is_note = |row: &Row| row.pull_request.is_none() && !row.system;
+    Ok((rows.into_iter().filter(is_note).map(|row| note(row, thread)).collect(), count))
+}
+
+/// Reads one note.
+///
+/// # Errors
+/// When it is none.
+pub(in crate::cli) fn read_note(thread: Thread, answer: &[u8]) -> Result<Note, serde_json::Error> {
+    serde_json::from_slice(answer).map(|row| note(row, thread))
+}
+
+/// Reads whose a token is.
+///
+/// # Errors
+/// When the answer is of another form.
+pub(in crate::cli) fn read_name(answer: &[u8]) -> Result<Option<String>, serde_json::Error> {
+    serde_json::from_slice::<Account>(answer).map(Account::name)
+}
+
+/// Reads the number of the request for review that made a commit: the one whose merge it is, or the only one.
+///
+/// # Errors
+/// When the answer is no list of them.
+pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
+    let all: Vec<Change> = serde_json::from_slice(answer)?;
+    let is_merge = |change: &&Change| {
+        let made = [&change.merge_commit_sha, &change.squash_commit_sha];
+        made.into_iter().flatten().any(|sha| sha == commit)
+    };
+    let merged = all.iter().find(is_merge);
+    let only = all.first().filter(|_| all.len() == 1);
+    Ok(merged.or(only).and_then(|change| change.number.or(change.iid)))
+}
+
+fn get(path: String) -> Ask {
+    Ask { method: Method::GET, path, body: None }
+}
+
+fn note(row: Row, thread: Thread) -> Note {
+    let account = row.user.or(row.author);
+    let is_app = account.as_ref().is_some_and(|account| account.sort.as_deref() == Some("Bot"));
+    let name = account.and_then(Account::name).unwrap_or_default();
+    // Issues go by their number within the project, comments by their own.
+    let id = match thread {
+        Thread::Issues => row.number.or(row.iid).unwrap_or(row.id),
+        Thread::Review(_) => row.id,
+    };
+    Note {
+        id,
+        body: row.body.or(row.description).unwrap_or_default(),
+        author: Author { name, is_app },
+        url: row.html_url.or(row.web_url),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: Text<'static> = Text { title: "t", body: "b", open: true };
+
+    fn line(ask: &Ask) -> String {
+        let body = ask.body.as_ref().map(|body| format!(" {body}")).unwrap_or_default();
+        format!("{} {}{body}", ask.method, ask.path)
+    }
+
+    #[test]
+    fn each_api_is_asked_in_its_own_words() {
+        let closed = Text { open: false, ..TEXT };
+        let review = Thread::Review(7);
+        let all = |forge: Forge, project: &str| {
+            [
+                whoami(),
+                forge.list(project, review, 2),
+                forge.write(project, review, None, TEXT),
+                forge.write(project, review, Some(9), TEXT),
+                forge.list(project, Thread::Issues, 1),
+                forge.write(project, Thread::Issues, None, TEXT),
+                forge.write(project, Thread::Issues, Some(3), closed),
+                forge.reviews_of(project, "c0ffee"),
+            ]
+            .map(|ask| line(&ask))
+            .join("\n")
+        };
+        insta::assert_snapshot!(all(Forge::GitHub, "acme/infra"), @r#"
+        GET /user
+        GET /repos/acme/infra/issues/7/comments?per_page=100&page=2
+        POST /repos/acme/infra/issues/7/comments {"body":"b"}
+        PATCH /repos/acme/infra/issues/comments/9 {"body":"b"}
+        GET /repos/acme/infra/issues?per_page=100&page=1&state=open
+        POST /repos/acme/infra/issues {"body":"b","title":"t"}
+        PATCH /repos/acme/infra/issues/3 {"body":"b","state":"closed","state_reason":"completed","title":"t"}
+        GET /repos/acme/infra/commits/c0ffee/pulls
+        "#);
+        insta::assert_snapshot!(all(Forge::GitLab, "42"), @r#"
+        GET /user
+        GET /projects/42/merge_requests/7/notes?per_page=100&page=2
+        POST /projects/42/merge_requests/7/notes {"body":"b"}
+        PUT /projects/42/merge_requests/7/notes/9 {"body":"b"}
+        GET /projects/42/issues?per_page=100&page=1&state=opened
+        POST /projects/42/issues {"description":"b","title":"t"}
+        PUT /projects/42/issues/3 {"description":"b","state_event":"close","title":"t"}
+        GET /projects/42/repository/commits/c0ffee/merge_requests
+        "#);
+    }
+
+    #[test]
+    fn notes_are_read_and_what_is_none_is_left_out() {
+        let page = br#"[
+            {"id": 1, "body": null, "user": {"login": "ada", "type": "User"}, "html_url": "https://h/1"},
+            {"id": 2, "body": "x", "user": {"login": "github-actions[bot]", "type": "Bot"}},
+            {"id": 3, "body": "x", "user": null},
+            {"id": 4, "number": 9, "body": "x", "pull_request": {}}]"#;
+        let (notes, rows) = read_notes(Thread::Review(1), page).unwrap();
+        assert_eq!((notes.len(), rows), (3, 4));
+        assert_eq!((notes[0].body.as_str(), notes[0].author.is_app), ("", false));
+        assert!(notes[1].author.is_app);
+        let page = br#"[
+            {"id": 80, "iid": 5, "description": "x", "author": {"username": "ada"}, "web_url": "https://g/5"},
+            {"id": 81, "iid": 6, "body": "closed it", "system": true}]"#;
+        let (notes, rows) = read_notes(Thread::Issues, page).unwrap();
+        assert_eq!((notes.len(), rows, notes[0].id), (1, 2, 5));
+        assert!(read_notes(Thread::Issues, b"{}").is_err());
+    }
+
+    #[test]
+    fn a_commit_is_of_the_request_that_it_merged_or_of_the_only_one() {
+        let of = |answer: &str| read_review("abc", answer.as_bytes()).unwrap();
+        assert_eq!(of("[]"), None);
+        assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": "other"}]"#), Some(3));
+        let two = r#"[{"number": 3, "merge_commit_sha": "x"}, {"number": 4, "merge_commit_sha": "abc"}]"#;
+        assert_eq!(of(two), Some(4));
+        assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": null}, {"number": 4}]"#), None);
+        let lab = br#"[{"iid": 8, "merge_commit_sha": null, "squash_commit_sha": "abc"}, {"iid": 9}]"#;
+        assert_eq!(read_review("abc", lab).unwrap(), Some(8));
+    }
+}

@@ -1,0 +1,243 @@
+//! What CI systems and git read: the files that `ci` writes. Pure: texts only.
+
+use super::args::System;
+use crate::model::address::Name;
+
+/// A stack, as far as its pipeline goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The stack.
+    pub stack: Name,
+    /// Its environments, the one that comes by itself first.
+    pub environments: Vec<Name>,
+    /// Its secret variables that are given from outside.
+    pub secrets: Vec<Name>,
+    /// Its directory, from the repository's root: empty, or parts between slashes.
+    pub directory: String,
+    /// Other directories that it reads files of, likewise.
+    pub folders: Vec<String>,
+    /// The branch whose merges are applied.
+    pub branch: String,
+    /// What puts stead on a runner's PATH.
+    pub install: Option<String>,
+    /// The image that jobs run in.
+    pub image: Option<String>,
+}
+
+/// What runs where nobody said how stead gets there.
+const LOOK: &str = "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
+
+/// Returns a pipeline: its path from the repository's root, and its text.
+#[must_use]
+pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
+    let slug = slug(facts);
+    let (file, text) = match system {
+        System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("recipes/github.yml")),
+        System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("recipes/gitlab.yml")),
+    };
+    let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
+    let below = if system == System::GitLab { "**/*" } else { "**" };
+    let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
+    let all = std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{folder}{below}"));
+    let paths = quoted_list(&all.chain([file.clone()]).collect::<Vec<_>>());
+    let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
+    let container = facts.image.as_ref().map(|image| format!("container: {}", quoted(image)));
+    let secret = |name: &Name| {
+        let variable = format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"));
+        format!("{variable}: ${{{{ secrets.{variable} }}}}")
+    };
+    let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
+    let lines = [
+        ("CONTAINER", container.unwrap_or_default()),
+        ("SECRETS", secrets.join("\n")),
+        ("INSTALL", facts.install.clone().unwrap_or_else(|| LOOK.to_owned())),
+    ];
+    let words = [
+        ("STACK_TITLE", quoted(&format!("stead {}", facts.stack))),
+        ("STACK", facts.stack.to_string()),
+        ("SEEN", quoted_list(&[format!("{folder}.stead/drift")])),
+        ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
+        ("PATHS", paths),
+        ("BRANCH", facts.branch.clone()),
+        ("CRON", format!("{} 5 * * *", minute(&facts.stack))),
+        ("ENVIRONMENTS", quoted_list(&environments)),
+        ("ENVIRONMENTS_JSON", serde_json::Value::from(environments.clone()).to_string()),
+        ("IMAGE", quoted(facts.image.as_deref().unwrap_or("debian:stable-slim"))),
+        ("SLUG", slug),
+        ("FILE", file.clone()),
+    ];
+    (file, filled(text, &lines, &words))
+}
+
+/// Returns git's hook.
+#[must_use]
+pub fn hook(directory: &str) -> String {
+    let directory = if directory.is_empty() { "." } else { directory };
+    let quoted = format!("'{}'", directory.replace('\'', r"'\''"));
+    let comment = directory.chars().map(|c| if c.is_control() { '_' } else { c }).collect::<String>();
+    let text = include_str!("recipes/pre-commit");
+    text.replacen("DIRECTORY", &comment, 1).replace("DIRECTORY", &quoted)
+}
+
+/// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
+/// the text is empty. Each place is filled once, so that no text is taken for a word.
+fn filled(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    for line in template.lines() {
+        let bare = line.trim_start();
+        let depth = &line[..line.len() - bare.len()];
+        if let Some((_, text)) = lines.iter().find(|(word, _)| *word == bare) {
+            for row in text.lines() {
+                out.push_str(format!("{depth}{row}").trim_end());
+                out.push('\n');
+            }
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find(|c: char| c.is_ascii_uppercase()) {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            let length = from.find(|c: char| !(c.is_ascii_uppercase() || c == '_')).unwrap_or(from.len());
+            let (word, after) = from.split_at(length);
+            let word_ends = !after.starts_with(|c: char| c.is_ascii_alphanumeric());
+            let found = words.iter().find(|(name, _)| *name == word && word_ends);
+            out.push_str(found.map_or(word, |(_, text)| text.as_str()));
+            rest = after;
+        }
+        out.push_str(rest);
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the name of files and groups: of the stack, and its directory where that says something else.
+fn slug(facts: &Facts) -> String {
+    let last = facts.directory.rsplit('/').next().unwrap_or_default();
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+    };
+    let (stack, folder) = (plain(&facts.stack), plain(last));
+    if folder.is_empty() || folder == stack {
+        format!("stead-{stack}")
+    } else {
+        format!("stead-{stack}-{folder}")
+    }
+}
+
+/// Returns the minute at which drift is looked for: not the same for all.
+fn minute(stack: &str) -> u32 {
+    stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
+}
+
+/// Returns a text as YAML, in quotes unless it is plain.
+fn quoted(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'.');
+    let word = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    if begins && text.bytes().all(is_plain) && !word.contains(&text.to_ascii_lowercase().as_str()) {
+        return text.to_owned();
+    }
+    // JSON's strings are YAML's.
+    serde_json::Value::from(text).to_string()
+}
+
+fn quoted_list(texts: &[String]) -> String {
+    let all: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            stack: "shop".into(),
+            environments: vec!["staging".into(), "prod".into()],
+            secrets: vec!["stripe_key".into()],
+            directory: "infra/shop".into(),
+            folders: vec!["infra/modules".into()],
+            branch: "main".into(),
+            install: Some("set -x\ncurl -fsS https://example.com/INSTALL | sh -s -- SLUG".into()),
+            image: Some("registry.example.com/ci:1".into()),
+        }
+    }
+
+    #[test]
+    fn a_pipeline_is_yaml_and_no_place_is_left_empty() {
+        let bare =
+            Facts { secrets: vec![], directory: String::new(), install: None, image: None, ..facts() };
+        let odd = Facts { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
+        for facts in [facts(), bare, odd] {
+            for system in [System::GitHub, System::GitLab] {
+                let (path, text) = pipeline(system, &facts);
+                let read: serde_yaml::Value =
+                    serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+                assert!(read.is_mapping() && path.contains(".yml"), "{path}");
+                for word in ["ENVIRONMENTS", "PATHS", "SECRETS\n", "CONTAINER", "DIRECTORY\n", "BRANCH\""] {
+                    assert!(!text.contains(word), "{word}\n{text}");
+                }
+                assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_given_stands_as_it_is() {
+        let (_, lab) = pipeline(System::GitLab, &facts());
+        let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
+        assert!(lab.contains(changes), "{lab}");
+        let (path, text) = pipeline(System::GitHub, &facts());
+        assert_eq!(path, ".github/workflows/stead-shop.yml");
+        assert!(text.contains(
+            "          set -x\n          curl -fsS https://example.com/INSTALL | sh -s -- SLUG\n"
+        ));
+        assert!(text.contains("      STEAD_VAR_STRIPE_KEY: ${{ secrets.STEAD_VAR_STRIPE_KEY }}\n"));
+        assert!(text.contains("        environment: [staging, prod]\n"));
+        assert!(text.contains("    container: \"registry.example.com/ci:1\"\n"), "{text}");
+    }
+
+    #[test]
+    fn a_job_may_do_no_more_than_it_needs() {
+        let (_, text) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
+        let may = |job: &str| {
+            let rights = read["jobs"][job]["permissions"].as_mapping().unwrap();
+            rights
+                .iter()
+                .map(|(key, value)| format!("{} {}", key.as_str().unwrap(), value.as_str().unwrap()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(may("check"), ["contents read"]);
+        assert_eq!(may("plan"), ["contents read", "pull-requests write"]);
+        assert_eq!(may("apply"), ["contents read", "pull-requests write"]);
+        assert_eq!(may("drift"), ["contents read", "issues write"]);
+        for (job, rest) in read["jobs"].as_mapping().unwrap() {
+            let writes = serde_yaml::to_string(rest).unwrap();
+            let holds_key = writes.contains("secrets.STEAD_API_KEY");
+            assert_eq!(holds_key, job.as_str() == Some("apply"), "{writes}");
+            assert!(job.as_str() != Some("check") || !writes.contains("secrets."), "{writes}");
+        }
+        for line in text.lines().filter(|line| line.contains("uses:")) {
+            let pin = line.split('@').nth(1).unwrap().split(' ').next().unwrap();
+            assert_eq!(pin.len(), 40, "{line}");
+        }
+    }
+
+    #[test]
+    fn files_are_named_after_the_stack_and_where_it_is() {
+        let named = |directory: &str| slug(&Facts { directory: directory.into(), ..facts() });
+        assert_eq!(
+            ["", "shop", "infra/shop", "infra/eu"].map(named),
+            ["stead-shop", "stead-shop", "stead-shop", "stead-shop-eu"]
+        );
+    }
+
+    #[test]
+    fn a_directory_stays_one_word_in_the_hook() {
+        let text = hook("a b/c'd");
+        assert!(text.contains(r"stead -C 'a b/c'\''d' fmt --check"), "{text}");
+        assert!(!text.contains("DIRECTORY"));
+    }
+}

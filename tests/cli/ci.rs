@@ -1,0 +1,325 @@
+//! `stead ci`, and `drift --issue`: against a server that speaks as GitHub's and GitLab's APIs do.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::case::{Case, Run};
+
+const STACK: &str = "\
+stead: 1
+stack: shop
+vars: { mail_key: { type: secret } }
+environments: { staging: { default: true }, prod: {} }
+vpc: { main: { cidr: 10.0.0.0/16 } }
+app:
+  web: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { MAIL: $vars.mail_key } }
+";
+
+/// What the server knows, and how it behaves.
+#[derive(Default)]
+struct Known {
+    /// Comments and issues, by the path that lists them.
+    notes: Vec<(String, Value)>,
+    /// `POST /path body` of what was asked.
+    asked: Vec<String>,
+    /// It does what the next change asks for, and says nothing.
+    loses: bool,
+    /// So many requests are answered with 503.
+    busy: usize,
+    /// The token is a person's, who may ask for the own name.
+    person: bool,
+}
+
+struct Forge {
+    url: String,
+    known: Arc<Mutex<Known>>,
+}
+
+impl Forge {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let known = Arc::new(Mutex::new(Known::default()));
+        let served = known.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Some((line, body)) = message(&mut stream) else { continue };
+                let Some((status, body)) = served.lock().unwrap().answer(&line, &body) else { continue };
+                let body = body.to_string();
+                let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\nretry-after: 0\r\n");
+                let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+            }
+        });
+        Self { url, known }
+    }
+
+    /// The command in a job of GitHub Actions for pull request 7.
+    fn hub(&self, case: &Case, args: &str) -> Command {
+        let mut command = case.command(args);
+        command
+            .env("GITHUB_API_URL", &self.url)
+            .env("GITHUB_SERVER_URL", "https://github.example")
+            .env("GITHUB_REPOSITORY", "acme/infra")
+            .env("GITHUB_REF", "refs/pull/7/merge")
+            .env("GITHUB_TOKEN", "canary-token");
+        for name in ["GITHUB_EVENT_PATH", "GITHUB_SHA", "CI_API_V4_URL"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// The command in a job of GitLab CI for merge request 7.
+    fn lab(&self, case: &Case, args: &str) -> Command {
+        let mut command = case.command(args);
+        command
+            .env_remove("GITHUB_REPOSITORY")
+            .env("CI_API_V4_URL", &self.url)
+            .env("CI_PROJECT_ID", "42")
+            .env("CI_PROJECT_URL", "https://gitlab.example/a/b")
+            .env("CI_MERGE_REQUEST_IID", "7")
+            .env("GITLAB_TOKEN", "canary-token");
+        command
+    }
+
+    fn notes(&self) -> Vec<Value> {
+        self.known.lock().unwrap().notes.iter().map(|(_, note)| note.clone()).collect()
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.known.lock().unwrap().asked)
+    }
+
+    fn add(&self, list: &str, note: Value) {
+        self.known.lock().unwrap().notes.push((list.to_owned(), note));
+    }
+}
+
+impl Known {
+    fn answer(&mut self, line: &str, body: &[u8]) -> Option<(u16, Value)> {
+        let mut words = line.split(' ');
+        let (method, path) = (words.next()?, words.next()?.split('?').next()?);
+        self.asked.push(format!("{method} {path}"));
+        if self.busy > 0 {
+            self.busy -= 1;
+            return Some((503, json!({})));
+        }
+        let sent: Value = serde_json::from_slice(body).unwrap_or_default();
+        if path == "/user" {
+            let me = json!({ "login": "steady", "username": "steady", "type": "User" });
+            return Some(if self.person { (200, me) } else { (403, json!({ "message": "not for apps" })) });
+        }
+        if path.contains("/commits/") {
+            return Some((200, json!([{ "number": 7, "merge_commit_sha": "x" }])));
+        }
+        let answer = match method {
+            "GET" => {
+                let rows: Vec<_> = self
+                    .notes
+                    .iter()
+                    .filter(|(list, note)| list == path && note["state"] != "closed")
+                    .collect();
+                return Some((200, rows.into_iter().map(|(_, note)| note.clone()).collect()));
+            }
+            "POST" => {
+                let mut note = self.own(self.notes.len() + 1);
+                merge(&mut note, sent);
+                self.notes.push((path.to_owned(), note.clone()));
+                (201, note)
+            }
+            _ => {
+                let id: u64 = path.rsplit('/').next()?.parse().ok()?;
+                let (_, note) = self.notes.iter_mut().find(|(_, note)| note["id"] == id)?;
+                merge(note, sent);
+                (200, note.clone())
+            }
+        };
+        (!std::mem::take(&mut self.loses)).then_some(answer)
+    }
+
+    fn own(&self, id: usize) -> Value {
+        let (name, sort) = if self.person { ("steady", "User") } else { ("actions[bot]", "Bot") };
+        json!({
+            "id": id, "number": id, "iid": id,
+            "user": { "login": name, "type": sort }, "author": { "username": name },
+        })
+    }
+}
+
+fn merge(note: &mut Value, sent: Value) {
+    let Value::Object(sent) = sent else { return };
+    for (key, value) in sent {
+        note[key] = value;
+    }
+    if note["state_event"] == "close" {
+        note["state"] = json!("closed");
+    }
+}
+
+fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).unwrap();
+    let has_token = ["authorization: Bearer canary-token", "private-token: canary-token"];
+    assert!(has_token.iter().any(|header| head.contains(header)), "{head}");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    Some((head.lines().next()?.to_owned(), body))
+}
+
+fn ran(mut command: Command, code: i32) -> Run {
+    let run = Run::of(&command.env("STEAD_VAR_MAIL_KEY", "canary-mail").output().unwrap());
+    assert_eq!(run.code, code, "{}", run.all());
+    assert!(!run.all().contains("canary"), "{}", run.all());
+    run
+}
+
+#[test]
+fn a_second_run_edits_the_same_comment_and_only_ones_own() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    let list = "/repos/acme/infra/issues/7/comments";
+    let forged = "<!-- stead:shop/staging -->\nall is well\n<sub>`dead-beef`</sub>";
+    forge.add(list, json!({ "id": 90, "body": forged, "user": { "login": "eve", "type": "User" } }));
+    ran(case.command("plan --report md=plan.md"), 0);
+    let created = ran(forge.hub(&case, "ci comment plan.md"), 0);
+    created.says(&["comment created: https://github.example/acme/infra/pull/7#issuecomment-2"]);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment kept"]);
+    case.edit("stead.yaml", "port: 8080", "port: 8081");
+    ran(case.command("plan --report md=plan.md"), 0);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment changed"]);
+    ran(case.command("plan -e prod --report md=prod.md"), 0);
+    ran(forge.hub(&case, "ci comment prod.md"), 0).says(&["comment created"]);
+    let notes = forge.notes();
+    assert_eq!(notes.len(), 3, "one for each environment, and the stranger's");
+    assert_eq!(notes[0]["body"], forged);
+    assert!(notes[1]["body"].as_str().unwrap().contains("8081"));
+    // What was reviewed is what the comment of one's own says.
+    let reviewed = ran(forge.hub(&case, "ci reviewed"), 0).stdout;
+    assert!(notes[1]["body"].as_str().unwrap().contains(&format!("`{}`", reviewed.trim())), "{reviewed}");
+    let expected = format!("apply --expect {}", reviewed.trim());
+    ran(case.command(&expected), 0);
+    case.edit("stead.yaml", "port: 8081", "port: 8082");
+    ran(case.command(&expected), 5).says(&["fingerprint"]);
+}
+
+#[test]
+fn an_answer_that_does_not_come_makes_no_second_comment() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    ran(case.command("plan --report md=plan.md"), 0);
+    let forge = Forge::start();
+    let set = |change: fn(&mut Known)| change(&mut forge.known.lock().unwrap());
+    set(|known| known.loses = true);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment created"]);
+    assert_eq!(forge.notes().len(), 1);
+    forge.asked();
+    set(|known| known.busy = 2);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment kept"]);
+    assert_eq!(forge.asked().iter().filter(|line| line.as_str() == "GET /user").count(), 3);
+    // A change that is refused is not sent again.
+    case.edit("plan.md", "### ", "### again ");
+    set(|known| known.person = true);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment created"]);
+    assert_eq!(forge.notes().len(), 2, "a person does not write over an app's comment");
+}
+
+#[test]
+fn gitlab_and_a_job_after_the_merge_find_the_request() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    ran(case.command("plan --report md=plan.md"), 0);
+    let forge = Forge::start();
+    forge.known.lock().unwrap().person = true;
+    let created = ran(forge.lab(&case, "ci comment plan.md"), 0);
+    created.says(&["comment created: https://gitlab.example/a/b/-/merge_requests/7#note_1"]);
+    let mut merged = forge.lab(&case, "ci reviewed --output json");
+    merged.env_remove("CI_MERGE_REQUEST_IID").env("CI_COMMIT_SHA", &"c0ffee".repeat(7)[..40]);
+    let run = ran(merged, 0);
+    assert_eq!(run.json()["number"], 7);
+    let mut neither = forge.hub(&case, "ci comment plan.md");
+    neither.env("GITHUB_REF", "refs/heads/main");
+    ran(neither, 1).says(&["no pull request and no commit", "--number"]);
+}
+
+#[test]
+fn drift_opens_one_issue_and_closes_it_when_there_is_none() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    ran(case.command("apply --yes"), 0);
+    let forge = Forge::start();
+    ran(forge.hub(&case, "drift --issue"), 0);
+    assert_eq!(forge.notes(), Vec::<Value>::new(), "where nothing drifted, nothing is opened");
+    let apps = case.cloud().list("/api/v1/apps/services");
+    case.cloud().mutate("app", apps[0]["id"].as_str().unwrap(), &json!({ "port": 9000 }));
+    ran(forge.hub(&case, "drift --issue --exit-code"), 3).says(&["the issue is created"]);
+    ran(forge.hub(&case, "drift --issue --exit-code"), 3).says(&["the issue is"]);
+    let notes = forge.notes();
+    assert_eq!(notes.len(), 1);
+    assert_eq!(notes[0]["title"], "stead drift: shop/staging");
+    assert!(notes[0]["body"].as_str().unwrap().contains("8080 → 9000"), "{}", notes[0]["body"]);
+    ran(case.command("apply --yes"), 0);
+    ran(forge.hub(&case, "drift --issue --exit-code"), 0);
+    assert_eq!(forge.notes()[0]["state"], "closed");
+    forge.asked();
+    ran(forge.hub(&case, "drift --issue"), 0);
+    assert!(forge.asked().iter().all(|line| line.starts_with("GET ")));
+}
+
+#[test]
+fn what_is_missing_is_said_before_anything_is_sent() {
+    let case = Case::new().file("stead.yaml", STACK).file("note.md", "# a note\n").emulator();
+    let forge = Forge::start();
+    ran(forge.hub(&case, "ci comment note.md"), 64).says(&["no Markdown report of stead's"]);
+    ran(case.command("plan --report md=plan.md"), 0);
+    let mut bare = forge.hub(&case, "ci comment plan.md");
+    bare.env_remove("GITHUB_TOKEN");
+    ran(bare, 64).says(&["GITHUB_TOKEN is not set", "github.token"]);
+    let mut plain = forge.hub(&case, "ci comment plan.md");
+    plain.env("GITHUB_API_URL", "http://example.com");
+    ran(plain, 64).says(&["plain http is for this machine only"]);
+    assert!(forge.asked().is_empty());
+}
+
+#[test]
+fn pipelines_and_a_hook_are_written_for_the_stack_and_never_over_others() {
+    let case = Case::new()
+        .file("infra/shop/stead.yaml", format!("{STACK}include: [../common/net.stead.yaml]\n"))
+        .file("infra/common/net.stead.yaml", "vpc: { other: { cidr: 10.1.0.0/16 } }\n")
+        .file(".git/HEAD", "ref: refs/heads/main\n");
+    let run = case.ok("-C infra/shop ci init github");
+    run.says(&["wrote .github/workflows/stead-shop.yml"]);
+    case.fails(1, "-C infra/shop ci init github").says(&["is there already", "--force"]);
+    case.ok("-C infra/shop ci init gitlab --image registry.example.com/ci:1 --branch trunk");
+    let text = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
+    let hub = text(".github/workflows/stead-shop.yml");
+    for line in [
+        "  STEAD_DIR: infra/shop",
+        "    paths: [\"infra/shop/**\", \"infra/common/**\", .github/workflows/stead-shop.yml]",
+        "        environment: [staging, prod]",
+        "      STEAD_VAR_MAIL_KEY: ${{ secrets.STEAD_VAR_MAIL_KEY }}",
+    ] {
+        assert!(hub.lines().any(|found| found == line), "{line}\n{hub}");
+    }
+    assert!(text(".gitlab/stead-shop.yml").contains("$CI_COMMIT_BRANCH == \"trunk\""));
+    case.ok("-C infra/shop ci hook").says(&["wrote .git/hooks/pre-commit"]);
+    let hook = |expected: bool| {
+        let path = std::env::join_paths(
+            [std::path::Path::new(crate::case::STEAD).parent().unwrap().to_owned()]
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        let mut command = Command::new(case.path(".git/hooks/pre-commit"));
+        let ended = command.current_dir(case.path("")).env("PATH", path.unwrap()).output().unwrap();
+        assert_eq!(ended.status.success(), expected, "{}", Run::of(&ended).all());
+    };
+    hook(true);
+    case.edit("infra/shop/stead.yaml", "10.0.0.0/16", "10.0.0.0/99");
+    hook(false);
+}
