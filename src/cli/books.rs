@@ -51,20 +51,43 @@ pub(super) struct Terms<'a> {
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(super) async fn find_ledger(project: &Project, place: &Place) -> Result<Option<Ledger>, Failure> {
+    let looked = look(project, place).await?;
+    looked.warn();
+    Ok(looked.found)
+}
+
+/// Something that was read of a ledger.
+#[derive(Debug)]
+pub(super) struct Looked<T> {
+    /// What was read.
+    pub(super) found: T,
+    /// Nothing proves who wrote it: its lines bear MACs, and no key was given.
+    pub(super) unproven: bool,
+}
+
+impl<T> Looked<T> {
+    /// Says so if nothing proves who wrote it.
+    pub(super) fn warn(&self) {
+        if self.unproven {
+            Ui::complain(&format!("warning: {UNPROVEN}"));
+        }
+    }
+}
+
+/// What there is to say of a ledger whose writer nothing proves.
+pub(super) const UNPROVEN: &str =
+    "the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key";
+
+/// Reads the ledger as it is, and says nothing; `None` when there is none.
+///
+/// # Errors
+/// When it cannot be read or is damaged.
+pub(super) async fn look(project: &Project, place: &Place) -> Result<Looked<Option<Ledger>>, Failure> {
     let stack = &project.stack;
     let key = seal_key(&project.settings)?;
     let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
-    if key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some()) {
-        warn_of_unchecked();
-    }
-    Ok(found)
-}
-
-/// Says that nothing proves who wrote a ledger.
-pub(super) fn warn_of_unchecked() {
-    Ui::complain(
-        "warning: the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key",
-    );
+    let unproven = key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some());
+    Ok(Looked { found, unproven })
 }
 
 /// Returns the key that seals ledgers; `None` where none is named.

@@ -59,6 +59,10 @@ fn a_sealed_ledger_is_written_with_its_key_alone() {
     assert_eq!(case.0.cloud().mutations_since(before), Vec::<String>::new());
     case.0.ok("plan").says(&["warning: the ledger's lines bear MACs, and none was checked"]);
     case.0.ok("state verify").says(&["whole", "none was checked"]);
+    let told = case.0.run("doctor").all();
+    assert_eq!(told.matches("none was checked").count(), 1, "{told}");
+    assert!(told.contains("Set STEAD_LEDGER_KEY to the file of its key."), "{told}");
+    assert!(!case.ok("doctor").all().contains("none was checked"));
     // Another key is told apart from one that cannot be used.
     case.0.write("other", "o".repeat(48));
     mode(&case.0.path("other"), 0o600);

@@ -1,7 +1,7 @@
 //! `stead state verify` and `stead state repair`.
 
 use crate::cli::args::Repair as Args;
-use crate::cli::books;
+use crate::cli::books::{self, Looked};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
@@ -21,7 +21,7 @@ use crate::report::json;
 /// # Errors
 /// When it cannot be read at all.
 pub(super) async fn verify(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let checked = checked(project, place).await?;
+    let checked = told(checked(project, place).await?);
     session.ui.out(&if session.ui.json {
         json::checked(&checked)
     } else {
@@ -38,26 +38,30 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) async fn checked(project: &Project, place: &Place) -> Result<Checked, Failure> {
+pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
         let key = books::seal_key(&project.settings)?;
         let report = verify::check(directory, environment, key.as_ref())?;
-        if report.unproven {
-            books::warn_of_unchecked();
-        }
-        return Ok(shown(report, place));
+        return Ok(Looked { unproven: report.unproven, found: shown(report, place) });
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
-    let ledger = books::find_ledger(project, place).await?;
+    let Looked { found: ledger, unproven } = books::look(project, place).await?;
     let flaws = ledger.as_ref().map(soundness::flaws).unwrap_or_default();
     let flaw = |reason| Flaw { place: place.to_string(), reason };
-    Ok(Checked {
+    let found = Checked {
         place: place.to_string(),
         serial: ledger.map_or(0, |ledger| ledger.serial),
         flaws: flaws.into_iter().map(flaw).collect(),
         ..Checked::default()
-    })
+    };
+    Ok(Looked { found, unproven })
+}
+
+/// Returns what was checked, and says if nothing proves who wrote it.
+fn told(looked: Looked<Checked>) -> Checked {
+    looked.warn();
+    looked.found
 }
 
 fn shown(report: Report, place: &Place) -> Checked {
@@ -90,7 +94,7 @@ pub(super) async fn run(
         )
         .help("Put back a copy: stead state push FILE. Or restore the place's own backup."));
     };
-    if checked(project, place).await?.flaws.is_empty() {
+    if told(checked(project, place).await?).flaws.is_empty() {
         session.ui.done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }

@@ -1,7 +1,7 @@
 //! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
 
 use super::doing;
-use crate::cli::books;
+use crate::cli::books::{self, Looked};
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::connect::Link;
 use crate::cli::failure::Failure;
@@ -125,16 +125,16 @@ async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, 
         let (detail, remedy) = doing(failure);
         Check::failed(NAME, detail).remedy(remedy)
     };
-    let found = match books::find_ledger(project, place).await {
-        Ok(Some(ledger)) => ledger,
-        Ok(None) => {
+    let (found, unproven) = match books::look(project, place).await {
+        Ok(Looked { found: Some(ledger), unproven }) => (ledger, unproven),
+        Ok(Looked { found: None, .. }) => {
             let detail = format!("There is none at {place} yet; the first apply begins one.");
             return (Check::ok(NAME, detail), None);
         }
         Err(failure) => return (failed(&failure), None),
     };
     let flaws = match repair::checked(project, place).await {
-        Ok(checked) => checked.flaws,
+        Ok(checked) => checked.found.flaws,
         Err(failure) => return (failed(&failure), Some(found)),
     };
     if let Some(first) = flaws.first() {
@@ -147,6 +147,11 @@ async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, 
     }
     let line = Waterline::read(session.settings.state.as_deref(), found.identity.lineage);
     let check = match line.map(|line| line.and_then(|line| line.objection(&found))) {
+        Ok(None) if unproven => {
+            let detail =
+                format!("{} Nothing proves who wrote it: {}.", whole(&found, place), books::UNPROVEN);
+            Check::warning(NAME, detail).remedy("Set STEAD_LEDGER_KEY to the file of its key.")
+        }
         Ok(None) => Check::ok(NAME, whole(&found, place)),
         Ok(Some(objection)) => {
             let text = format!("{}: {}", objection.what, objection.means);
