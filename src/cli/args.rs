@@ -9,6 +9,7 @@ mod cost;
 mod drift;
 mod import;
 mod list;
+mod needs;
 mod refactor;
 mod report;
 mod rewrite;

@@ -50,6 +50,7 @@ fn run() -> Exit {
             return Exit::Usage;
         }
     };
+    settings.needs_secrets = cli.command.as_ref().is_none_or(Command::needs_secrets);
     match &cli.command {
         Some(Command::Plan(args)) => settings.trust(!args.untrusted),
         Some(Command::Validate(args)) => settings.trust(!args.untrusted),

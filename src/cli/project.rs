@@ -192,7 +192,7 @@ fn request(settings: &Settings) -> Result<Request, Failure> {
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned,
-        withhold: settings.untrusted,
+        withhold: settings.untrusted || !settings.needs_secrets,
         ..Request::default()
     })
 }

@@ -67,6 +67,8 @@ pub struct Settings {
     pub plan_keys: PlanKeys,
     /// The stack is a stranger's.
     pub untrusted: bool,
+    /// The command has a use for the stack's secrets: where it has none, those that nobody gives count as in use.
+    pub needs_secrets: bool,
     /// The project of a stack without a project block.
     pub project: Option<Name>,
     /// Where the ledger is kept, as written.
@@ -217,14 +219,11 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         said,
         cloud: cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
         env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)).or(profile.env),
-        dir: flags
-            .dir
-            .or_else(|| text("STEAD_DIR").map(PathBuf::from))
-            .unwrap_or_else(|| DEFAULT_DIR.into()),
+        dir: flags.dir.or_else(|| path("STEAD_DIR", None)).unwrap_or_else(|| DEFAULT_DIR.into()),
         vars,
         env_vars: env_vars(variables),
         var_files: if flags.var_files.is_empty() {
-            text("STEAD_VAR_FILE").map(PathBuf::from).into_iter().collect()
+            path("STEAD_VAR_FILE", None).into_iter().collect()
         } else {
             flags.var_files
         },
@@ -245,6 +244,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
         },
         untrusted: false,
+        needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
         backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
         profile: profile.name,

@@ -49,7 +49,8 @@ pub struct Request {
     pub at_hand: BTreeMap<Name, Secret>,
     /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
     pub pretend: bool,
-    /// Secrets are kept from this run: none is asked for or read, and each counts as what is in use.
+    /// Secrets are kept from this run, or of no use to it: none is asked for or read, and each that nobody gives counts
+    /// as what is in use.
     pub withhold: bool,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,

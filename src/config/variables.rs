@@ -58,6 +58,9 @@ pub(super) struct Givers<'d, 'r> {
     pub(super) others: Vec<(&'d Name, &'d [Entry])>,
 }
 
+/// Who gives a secret that is kept from a run, or that a command has no use for.
+const NOBODY: &str = "nobody here";
+
 impl<'d> Resolver<'d> {
     /// Gives every variable its value.
     pub(super) fn variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
@@ -275,7 +278,7 @@ impl<'d> Resolver<'d> {
         }
         if *ty == VariableType::Secret && self.withhold {
             let value = Ok(Value::Secret(Secret::withheld()));
-            return Some(Given { value, by: "--untrusted".into(), span: None });
+            return Some(Given { value, by: NOBODY.into(), span: None });
         }
         if let Some(entry) = declaration.awaited {
             let value = self.awaited(name, declaration, entry);

@@ -259,3 +259,50 @@ fn a_secret_that_nobody_gave_is_asked_for_at_a_terminal_and_nowhere_else() {
     let (code, shown) = at_a_terminal(&case, "plan", &[]);
     assert!(code == 1 && shown.contains("S0209") && shown.contains("S0251"), "{shown}");
 }
+
+/// Whoever is called at night has a key and no secrets.
+#[test]
+fn what_has_no_use_for_secrets_does_without() {
+    let stack = "\
+stead: 1
+stack: shop
+vars: { mail_key: { type: secret }, tls: { type: secret, from_file: ./tls.key } }
+vpc: { main: { cidr: 10.0.0.0/16 }, other: { cidr: 10.1.0.0/16 } }
+app:
+  web:
+    type: web
+    repo: acme/shop
+    branch: main
+    port: 8080
+    env_vars: { MAIL: $vars.mail_key, TLS: $vars.tls }
+";
+    let case = Case::new().file("stead.yaml", stack).file("tls.key", "canary-tls").emulator();
+    let mut apply = case.command("apply --yes");
+    let run = Run::of(&apply.env("STEAD_VAR_MAIL_KEY", "canary-mail").output().unwrap());
+    assert_eq!(run.code, 0, "{}", run.all());
+    fs::remove_file(case.path("tls.key")).unwrap();
+    for args in [
+        "ls",
+        "get app.web",
+        "history",
+        "lock status",
+        "state list",
+        "resolve",
+        "cost",
+        "graph",
+        "why app.web",
+        "render",
+        "drift --exit-code",
+        "do events app.web",
+        "mv vpc.other vpc.second --yes",
+        "plan --destroy",
+        "render --why app.web.env_vars.MAIL",
+    ] {
+        let run = case.ok(&format!("--no-input {args}"));
+        assert!(!run.all().contains("canary"), "{args}: {}", run.all());
+    }
+    for args in ["plan", "apply --yes", "validate"] {
+        case.fails(1, args).says(&["vars.mail_key takes a secret"]);
+    }
+    case.ok("destroy --yes --confirm shop").says(&["Destroyed: 3 done"]);
+}

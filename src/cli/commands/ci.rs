@@ -205,7 +205,7 @@ fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
 
 /// Returns the secret variables that somebody must give, and the stack's files: valid or not, both can be told.
 fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
-    let bare = Settings { env_vars: BTreeMap::new(), ..settings.clone() };
+    let bare = Settings { env_vars: BTreeMap::new(), needs_secrets: true, ..settings.clone() };
     let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
     match Project::open(&bare) {
         Ok(project) => (Vec::new(), paths(&project.stack.sources)),
