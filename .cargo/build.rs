@@ -1,6 +1,6 @@
 //! The build script: says which commit a published binary is of, and asks the linker for a smaller one: it
-//! keeps one of functions that came out the same, a sixteenth, and leaves out the tables for unwinding, an
-//! eighth. Only where the linker is the one that comes with the compiler, which can do both.
+//! keeps one of functions that came out the same, a sixteenth, leaves out the tables for unwinding, an eighth, and
+//! packs addresses, a tenth. Only where the linker is the one that comes with the compiler, which can do both.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -19,6 +19,9 @@ fn main() {
         if links_with_lld() {
             println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
             leave_out_tables();
+            if loads_packed() {
+                println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+            }
         }
         if let Some((commit, date)) = commit() {
             println!("cargo::rustc-env=STEAD_BUILT_COMMIT={commit}");
@@ -36,6 +39,16 @@ fn leave_out_tables() {
     if std::fs::write(&script, discard).is_ok() {
         println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr,-T,{}", script.display());
     }
+}
+
+/// Tells whether this machine's loader takes addresses that are packed, as glibc does since 2.36: they are a tenth of
+/// the binary otherwise. An older loader says so and does not start it.
+fn loads_packed() -> bool {
+    let Ok(output) = Command::new("getconf").arg("GNU_LIBC_VERSION").output() else { return false };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version =
+        said.trim().strip_prefix("glibc 2.").and_then(|minor| minor.split('.').next()?.parse().ok());
+    version.is_some_and(|minor: u32| minor >= 36)
 }
 
 /// Returns the commit that is built and its day, where this is a checkout of its own.
