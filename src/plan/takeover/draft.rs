@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::names::{Namer, legal};
-use super::value::{Writer, looks_secret};
+use super::value::Writer;
 use crate::config::print::{Block, Entry, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};
 use crate::model::secret::Secret;
+use crate::model::secret_look::looks_secret;
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::survey::is_leaving;
