@@ -18,6 +18,7 @@ use crate::config::stack::{OtherStack, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Attributes;
 
@@ -81,12 +82,21 @@ pub(super) async fn ledger(
 }
 
 fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
-    let found = files::read_stack(directory)?;
+    let found = files::read_stack(directory).map_err(|_| nowhere(project, other))?;
     let below = project::below(directory, Trust::Full, project.outside);
     load::peek(REGISTRY, &found.sources, &below).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
-            .help(format!("Check it with: stead -C {} validate", other.shown))
+            .help(format!("Check it with: stead -C {} validate", files::shown(directory)))
     })
+}
+
+/// Says where a directory is named in which there is no stack.
+fn nowhere(project: &Project, other: &OtherStack) -> Failure {
+    let problem = Diagnostic::error("S0321", "there is no stack in this directory")
+        .at(other.span, "")
+        .detail(format!("`{}` cannot be read as one.", other.shown))
+        .help("name the directory of a stack, relative to this one");
+    Box::new(Rejected { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
 
 /// Returns the environment whose outputs are read: the one that is said, the one of the same name, or

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::habits;
-use super::index::which_instance;
 use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
@@ -218,7 +217,7 @@ impl<'d> Resolver<'d> {
                     self.problem(
                         frame,
                         match block {
-                            Some(block) => which_instance(block, None).first_at(span),
+                            Some(block) => self.index.which_instance(block, None).first_at(span),
                             None => mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span),
                         },
                     );

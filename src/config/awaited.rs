@@ -125,6 +125,10 @@ pub(super) fn check_readable<'a>(
     resources: &[Resource],
     problems: &Problems,
 ) {
+    // What shows it may be what has the error.
+    if problems.any_error() {
+        return;
+    }
     let is_lost = |(_, awaited): &(&Name, &Awaited)| match &awaited.origin {
         SecretOrigin::Generated { deliver: None | Some(SecretSink::Program(_)), .. } => {
             !resources.iter().any(|resource| shows(resource, &awaited.value))

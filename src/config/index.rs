@@ -228,7 +228,7 @@ impl<'d> Index<'d> {
                     match keys.get(key) {
                         Some(Some(_)) => block.address.join(key),
                         Some(None) => return Found::Absent(block.address.join(key)),
-                        None => return Found::Nowhere(Box::new(which_instance(block, Some(key)))),
+                        None => return Found::Nowhere(Box::new(self.which_instance(block, Some(key)))),
                     }
                 }
                 (State::Keyed(_), step) => {
@@ -281,40 +281,40 @@ impl<'d> Index<'d> {
             None => problem,
         }
     }
-}
 
-/// Returns the problem of a path that must name an instance and does not.
-pub(super) fn which_instance(block: &Block<'_>, key: Option<&Name>) -> Diagnostic {
-    let keys: Vec<&str> = match &block.state {
-        State::Keyed(keys) => keys.keys().map(Name::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let summary = match key {
-        Some(_) => "there is no instance with this key",
-        None => "a reference must name one instance",
-    };
-    let known = match keys.len() {
-        0 => "it has no instances".to_owned(),
-        n if n <= 20 => format!("its keys are {}", keys.join(", ")),
-        n => format!("its {n} keys begin with {}", keys[..20].join(", ")),
-    };
-    let what = key.map(|key| format!(" has no key `{key}`")).unwrap_or_default();
-    let problem = Diagnostic::error(codes::WHICH_INSTANCE, summary)
-        .detail(
-            format!("{}{what} has `for_each`: {known}.", block.address)
-                .replace("` has `for_each`", "`; it has `for_each`"),
-        )
-        .at(block.entry.key_span, format!("{} is declared here", block.address));
-    let near = key.and_then(|key| nearest(key, keys.iter().copied()));
-    let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
-    let attribute = key.filter(|key| near.is_none() && is_attribute(key));
-    match near.or_else(|| keys.first().copied()) {
-        Some(first) if let Some(name) = attribute => problem.help(format!(
-            "write `${}.{name}` for one of them, or `${{values({}).map(x, x.{name})}}` for all",
-            block.address.join(first),
-            block.address
-        )),
-        Some(near) => problem.help(format!("write `${}`", block.address.join(near))),
-        None => problem,
+    /// Returns the problem of a path that must name an instance and does not.
+    pub(super) fn which_instance(&self, block: &Block<'_>, key: Option<&Name>) -> Diagnostic {
+        let keys: Vec<&str> = match &block.state {
+            State::Keyed(keys) => keys.keys().map(Name::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let summary = match key {
+            Some(_) => "there is no instance with this key",
+            None => "a reference must name one instance",
+        };
+        let known = match keys.len() {
+            0 => "it has no instances".to_owned(),
+            n if n <= 20 => format!("its keys are {}", keys.join(", ")),
+            n => format!("its {n} keys begin with {}", keys[..20].join(", ")),
+        };
+        let what = key.map(|key| format!(" has no key `{key}`")).unwrap_or_default();
+        let problem = Diagnostic::error(codes::WHICH_INSTANCE, summary)
+            .detail(
+                format!("{}{what} has `for_each`: {known}.", block.address)
+                    .replace("` has `for_each`", "`; it has `for_each`"),
+            )
+            .at(block.entry.key_span, format!("{} is declared here", block.address));
+        let near = key.and_then(|key| nearest(key, keys.iter().copied()));
+        let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
+        let attribute = key.filter(|key| near.is_none() && is_attribute(key));
+        // A module's files say nothing of where it stands.
+        let own = block.address.below(&self.prefix).unwrap_or(block.address.as_str());
+        match near.or_else(|| keys.first().copied()) {
+            Some(first) if let Some(name) = attribute => problem.help(format!(
+                "write `${own}.{first}.{name}` for one of them, or `${{values({own}).map(x, x.{name})}}` for all"
+            )),
+            Some(near) => problem.help(format!("write `${own}.{near}`")),
+            None => problem,
+        }
     }
 }

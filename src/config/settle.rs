@@ -170,7 +170,7 @@ fn outputs(name: &Name, other: &OtherStack, given: Option<&Attributes>, problems
             problem(nowhere, "another stack was not applied yet")
                 .at(other.span, "named here")
                 .detail(format!("The stack in `{}` has no outputs in its ledger.", other.shown))
-                .help(format!("apply it first: stead -C {} apply", other.shown)),
+                .help("apply that stack first, in its directory"),
         );
         return;
     };

@@ -206,7 +206,8 @@ impl<'d> Resolver<'d> {
                 .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
         }
         let in_files = given.span.is_some() && given.by != "from_file";
-        let written = in_files && !matches!(&value, Value::Secret(secret) if self.is_awaited(name, secret));
+        let tells_nothing = |secret: &Secret| self.is_awaited(name, secret) || secret.expose() == Some("");
+        let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
         if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")

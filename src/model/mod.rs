@@ -11,6 +11,7 @@ pub mod hex;
 pub mod page;
 pub mod schema;
 pub mod secret;
+pub mod secret_look;
 pub mod snapshot;
 pub mod source;
 pub mod value;

@@ -31,9 +31,12 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
     ));
     page.line(line);
     for variable in &accepted.variables {
-        let text = format!("{} is a variable now: STEAD_VAR_{} must be set", variable.of, variable.name);
+        let name = variable.name.to_uppercase();
+        let verb = if variable.of.contains(", ") { "are one variable" } else { "is a variable" };
+        let text = format!("{} {verb} now: STEAD_VAR_{name} must be set", variable.of);
         page.line(Line::indent(0).put(Role::Warn, page.sign(Sign::Bang)).say(" ").say(text).hanging(2));
     }
+    in_clear(&mut page, accepted);
     for left in accepted.left.iter().take(MOST) {
         let line = Line::indent(0).put(Role::Warn, "left out ").put(Role::Strong, what(left)).say("  ");
         page.row(line.say(&left.why).hanging(4));
@@ -42,6 +45,32 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
         page.line(Line::indent(0).say(format!("and {} more left out", accepted.left.len() - MOST)));
     }
     page.finish()
+}
+
+/// Tells which private values can be read in the files, and how to keep them out.
+fn in_clear(page: &mut Page, accepted: &Accepted) {
+    let mut places: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in &accepted.in_clear {
+        let place = format!("{}.{}", one.address, one.attribute);
+        match places.last_mut() {
+            Some((last, keys)) if *last == place => keys.push(&one.key),
+            _ => places.push((place, vec![&one.key])),
+        }
+    }
+    for (place, keys) in places.iter().take(MOST) {
+        let line = Line::indent(0).put(Role::Warn, "in clear ").put(Role::Strong, place).say("  ");
+        page.row(line.say(keys.join(", ")).hanging(4));
+    }
+    if places.len() > MOST {
+        page.line(Line::indent(0).say(format!("and {} more in clear", places.len() - MOST)));
+    }
+    if let Some(first) = accepted.in_clear.first() {
+        let text = format!(
+            "Whoever reads the files reads these. A secret among them becomes a variable: --secret {}, or --secret '*'",
+            first.key
+        );
+        page.line(Line::indent(4).say(text).hanging(4));
+    }
 }
 
 fn what(left: &Left) -> String {

@@ -13,7 +13,7 @@ fn a_stack_reads_what_another_gave() {
         "stead: 1\nstack: shop\nstacks: { net: ../network }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { where: \"in ${stacks.net.cidr}\" }\n",
     );
     case.ok("validate -C shop");
-    case.fails(1, "plan -C shop").says(&["S0321", "was not applied yet", "stead -C ../network apply"]);
+    case.fails(1, "plan -C shop").says(&["S0321", "was not applied yet", "apply that stack first"]);
     case.ok("apply -C network --yes");
     let ledger: String = ["network/.stead/ledger"].iter().map(|dir| all_below(&case.path(dir))).collect();
     assert!(ledger.contains("vpc_id") && !ledger.contains("canary-77"), "{ledger}");
@@ -27,6 +27,9 @@ fn a_stack_reads_what_another_gave() {
     }
     case.ok("state migrate -C network --to file:books --yes");
     case.fails(4, "plan -C shop --backend file:books").says(&["exists already"]);
+    case.edit("shop/stead.yaml", "../network", "../nowhere");
+    case.fails(1, "plan -C shop").says(&["there is no stack in this directory", "stead.yaml:3:16"]);
+    case.edit("shop/stead.yaml", "../nowhere", "../network");
     case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpcid");
     case.fails(1, "plan -C shop --backend file:books")
         .says(&["no such output", "did you mean `$stacks.net.vpc_id`?"]);

@@ -308,3 +308,39 @@ fn what_is_taken_over_reads_as_people_write_it() {
     assert!(!read("database").contains("storage_gb"), "it is what the plans bring along");
     case.ok("-C stack plan").says(&["No changes"]);
 }
+
+#[test]
+fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
+    let case = Case::new().emulator_with(&["--seed", "shop"]);
+    for directory in ["stack", "other"] {
+        std::fs::create_dir(case.path(directory)).unwrap();
+    }
+    let hidden = case.ok("-C other import --all --observe --secret *");
+    hidden.says(&["APP_ENV: $vars.app_env"]);
+    assert!(!hidden.stdout.contains("in clear"), "{}", hidden.stdout);
+    let json = case.ok("-C other import --all --observe --output json").json();
+    assert_eq!(json["in_clear"][0]["key"], "APP_ENV", "{json}");
+    let told = case.ok("-C stack import --all --yes");
+    told.says(&["app.web.env_vars.SESSION_KEY, app.worker.env_vars.SESSION_KEY are one variable now"]);
+    told.says(&["STEAD_VAR_SESSION_KEY", "in clear app.web.env_vars  APP_ENV", "--secret APP_ENV"]);
+    let read = |name: &str| std::fs::read_to_string(case.path(&format!("stack/{name}.yaml"))).unwrap();
+    let (apps, head) = (read("app.stead"), read("stead"));
+    // One secret of two apps is one variable, and what says one thing is a list.
+    assert_eq!(apps.matches("SESSION_KEY: $vars.session_key\n").count(), 2, "{apps}");
+    assert_eq!(head.matches("type: secret").count(), 2, "{head}");
+    assert_eq!(apps.matches("databases: [$database.main]\n").count(), 2, "{apps}");
+    assert!(apps.contains("domains: [staging.shop.example.com]\n"), "{apps}");
+}
+
+#[test]
+fn what_goes_by_itself_is_not_taken_over_unless_it_is_named() {
+    let case = Case::new().emulator_with(&["--seed", "shop"]);
+    std::fs::create_dir(case.path("stack")).unwrap();
+    // Two days later the schedule has made a backup, which goes when its time is over.
+    case.cloud().control("POST", "/_emulator/clock", &json!({ "advance_seconds": 172_800 }));
+    let backups = case.cloud().list("/api/v1/backups");
+    let id = backups[0]["id"].as_str().unwrap();
+    case.ok("-C stack import --all --observe").says(&["left out backup:", "It goes by itself"]);
+    let named = case.ok(&format!("-C stack import backup.kept {id} --observe"));
+    assert!(named.stdout.contains("backup:"), "{}", named.stdout);
+}

@@ -139,6 +139,7 @@ fn law(number: u64) -> Result<Figure, String> {
         only: None,
         project: None,
         kept_out: &BTreeMap::new(),
+        hidden: &[],
     };
     let accepted = accept(&order).map_err(|refused| format!("refused: {refused:#?}"))?;
     let made = |object: &&Object| !REGISTRY.kind(&object.kind).unwrap().is_given(&object.attributes);

@@ -8,7 +8,7 @@ use crate::model::address::{Address, Name};
 /// `import`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --format kdl\n  stead import --all --project shop --observe\n  stead import --match-names"
+    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --format kdl --secret SESSION\n  stead import --all --project shop --observe\n  stead import --match-names"
 )]
 pub struct Import {
     /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
@@ -25,6 +25,10 @@ pub struct Import {
     /// Show what managing it would change; write nothing
     #[arg(long)]
     pub observe: bool,
+    /// Key of an environment whose value is a secret though it looks like none: a variable stands for it;
+    /// repeatable, `*` is all
+    #[arg(long, value_name = "KEY", conflicts_with = "match_names")]
+    pub secret: Vec<String>,
     /// Which syntax is written
     #[arg(long, default_value = "yaml")]
     pub format: Format,

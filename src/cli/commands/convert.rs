@@ -109,9 +109,14 @@ fn foreign(
     source: &Source,
     origin: foreign::Origin,
 ) -> Result<(String, Vec<String>), Failure> {
-    let stack = scaffold::stack_name(&files::directory_name(args.file.parent().unwrap_or(Path::new("."))));
+    let beside = args.file.parent().filter(|path| !path.as_os_str().is_empty());
+    let stack = scaffold::stack_name(&files::directory_name(beside.unwrap_or(Path::new("."))));
     let to = syntax(args.to.unwrap_or_default());
     let converted = foreign::convert(source, origin, &stack, to, &REGISTRY)
         .map_err(|problem| rewriting::rejected(source, vec![*problem]))?;
-    Ok((converted.text, converted.left_out))
+    let mut notes = converted.left_out;
+    if !converted.needed.is_empty() {
+        notes.push(format!("before a plan, give {}", converted.needed.join(", ")));
+    }
+    Ok((converted.text, notes))
 }

@@ -218,6 +218,7 @@ impl Importing<'_> {
             only: from.only,
             project: from.project,
             kept_out: from.kept_out,
+            hidden: &args.secret,
         };
         let accepted = match write {
             Some(write) => accept_child(&order, write),

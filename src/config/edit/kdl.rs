@@ -403,7 +403,15 @@ impl<'t> Editor<'t> {
     fn without_node(&self, node: &Node, siblings: &[Node], block: Option<&Block>) -> Patch {
         let end = node.semicolon.unwrap_or(node.end);
         if let (Some(block), [_]) = (block, siblings) {
-            return Patch::new(block.at.clone(), "{}");
+            // A block that has comments of its own stays for them.
+            let inside = |at: usize| block.at.contains(&at);
+            let others = |whole: &Range<usize>| {
+                let mut comments = self.lines.comments.iter().map(|comment| comment.start);
+                comments.any(|start| inside(start) && !whole.contains(&start))
+            };
+            let whole = self.lines.whole(node.start()..end, false).filter(others);
+            let whole = whole.filter(|whole| inside(whole.start) && inside(whole.end));
+            return whole.map_or_else(|| Patch::new(block.at.clone(), "{}"), |whole| Patch::new(whole, ""));
         }
         let position = siblings.iter().position(|other| std::ptr::eq(other, node)).unwrap_or_default();
         let at_top = block.is_none() && position == 0;

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use super::literal::Layout;
 
+/// What some editors write at the beginning of a file.
+const MARK: char = '\u{feff}';
+
 /// A text with its comments.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'t> {
@@ -35,9 +38,14 @@ impl Patch {
 }
 
 impl<'t> Lines<'t> {
+    /// Returns where the first line begins: behind the mark that a file may begin with.
+    fn first(self) -> usize {
+        if self.text.starts_with(MARK) { MARK.len_utf8() } else { 0 }
+    }
+
     /// Returns where the line of an offset begins.
     pub(super) fn start(self, at: usize) -> usize {
-        self.text[..at].rfind('\n').map_or(0, |n| n + 1)
+        self.text[..at].rfind('\n').map_or(self.first().min(at), |n| n + 1)
     }
 
     /// Returns where the line of an offset ends, its line end not included.
@@ -60,7 +68,7 @@ impl<'t> Lines<'t> {
     pub(super) fn indent(self, at: usize) -> String {
         let before = &self.text[self.start(at)..at];
         let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
-        before.trim_start_matches('\u{feff}').chars().map(blank).collect()
+        before.chars().map(blank).collect()
     }
 
     /// Returns how the file is laid out.
@@ -93,7 +101,7 @@ impl<'t> Lines<'t> {
     /// Returns where the comment lines directly above a line begin that stand as far right as it.
     fn above(self, line: usize, indent: &str) -> usize {
         let mut from = line;
-        while from > 0 {
+        while from > self.first() {
             let before = &self.text[..from - 1];
             let end = before.trim_end_matches([' ', '\t', '\r']).len();
             let last = self.comments.partition_point(|comment| comment.end < end);
@@ -124,7 +132,7 @@ impl<'t> Lines<'t> {
             return Some(before..to);
         }
         let blank = |line: &str| line.trim().is_empty();
-        let blank_before = from == 0 || blank(&self.text[self.start(from - 1)..from]);
+        let blank_before = from == self.first() || blank(&self.text[self.start(from - 1)..from]);
         let next = self.next(to);
         if blank_before && next > to && blank(&self.text[to..next]) {
             return Some(from..next);

@@ -333,7 +333,13 @@ impl<'t> Editor<'t> {
         }
         let end = self.lines.behind(holder.range.end.max(item.end()));
         match parent.key.as_ref().and_then(|key| key.colon).filter(|_| holder.anchor.is_none()) {
-            Some(colon) => Patch::new(colon..end, format!(" {empty}")),
+            Some(colon) => {
+                // What is said of the key, behind it, is not said of what goes.
+                let own = self.lines.comments.iter().find(|comment| comment.start >= colon);
+                let own = own.filter(|comment| comment.end <= self.lines.end(colon));
+                let said = own.map_or("", |comment| &self.lines.text[colon..comment.end]);
+                Patch::new(colon..end, format!(" {empty}{said}"))
+            }
             None => Patch::new(holder.range.start..end, empty),
         }
     }

@@ -1,8 +1,12 @@
 //! `Draft`: a stack in the making, whatever tool it comes from.
 
+use super::interpolate::{Piece, pieces};
+use super::reasons::reason;
 use crate::config::edit::Literal;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::schema::{Kind, Registry};
+use crate::model::secret_look::{is_secret_key, looks_secret};
+use crate::model::source::Span;
 
 /// An engine, the names that others have for it, and a small plan.
 const ENGINES: &[(&str, &[&str], &str)] = &[
@@ -16,13 +20,27 @@ const ENGINES: &[(&str, &[&str], &str)] = &[
 /// A stack in the making.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    vars: Vec<(Name, Literal)>,
+    vars: Vec<Variable>,
     /// Databases by name.
     pub(super) databases: Vec<Database>,
     /// Applications by name.
     pub(super) apps: Vec<App>,
-    /// What could not be carried over.
-    pub(super) left_out: Vec<String>,
+    /// What could not be carried over: where it stands, and why.
+    left_out: Vec<(Span, String)>,
+}
+
+/// A variable of the stack.
+#[derive(Debug)]
+struct Variable {
+    name: Name,
+    /// What it stands for: a variable of the other tool, or a secret that its file holds.
+    of: String,
+    /// The secret's text, which is not written.
+    hidden: Option<String>,
+    is_secret: bool,
+    default: Option<String>,
+    /// It is made by the stack.
+    generated: bool,
 }
 
 /// A database.
@@ -34,8 +52,10 @@ pub(super) struct Database {
     pub(super) engine: &'static str,
     /// Where one is said.
     pub(super) version: Option<String>,
-    /// Who may reach it from outside.
-    pub(super) allowed: Vec<String>,
+    /// Who may reach it from outside; an empty list lets everyone.
+    pub(super) allowed: Option<Vec<String>>,
+    /// Further attributes in the order to be written.
+    pub(super) attributes: Vec<(&'static str, Literal)>,
 }
 
 /// An application.
@@ -75,6 +95,29 @@ impl App {
             value.filter(|text| text.parse::<u32>().is_ok()).map(|text| Literal::Number(text.into())),
         );
     }
+
+    /// Sets between how many instances it scales.
+    pub(super) fn scales(&mut self, least: Option<&str>, most: Option<&str>) {
+        let number = |text: Option<&str>| {
+            let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
+            Literal::Number(number.to_string().into())
+        };
+        let parts = [
+            ("min_replicas", number(least)),
+            ("max_replicas", number(most.or(least))),
+            ("metric", Literal::text("concurrency")),
+            ("target", Literal::Number("80".into())),
+        ];
+        self.set("autoscaling", Some(Literal::map(parts)));
+    }
+
+    /// Sets a variable of its environment; the last of a name counts.
+    pub(super) fn variable(&mut self, key: &str, value: Literal) {
+        match self.env.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = value,
+            None => self.env.push((key.to_owned(), value)),
+        }
+    }
 }
 
 /// Returns a text that is no expression.
@@ -99,26 +142,123 @@ pub(super) fn legal(name: &str) -> Name {
     Name::new(if is_legal_segment(legal) { legal } else { "main" })
 }
 
+/// Returns a name for each of those of the other file, no two the same.
+fn names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
+    let mut given: Vec<Name> = Vec::new();
+    for original in originals {
+        let wanted = legal(original);
+        given.push(free(&wanted, "-", |name| given.contains(name)));
+    }
+    given
+}
+
+/// Returns a name that is not taken: the one that is wanted, or with a number behind it.
+fn free(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
+    let numbered = (2_u32..).map(|n| Name::from(format!("{wanted}{before}{n}")));
+    let mut all = std::iter::once(Name::new(wanted)).chain(numbered);
+    all.find(|name| !taken(name)).unwrap_or_else(|| Name::new(wanted))
+}
+
 impl Draft {
-    /// Declares a variable, once, and returns the way to it.
-    pub(super) fn variable(&mut self, name: &str, ty: &str, default: Option<&str>) -> String {
-        let name: Name = legal(name).replace('-', "_").into();
-        if !self.vars.iter().any(|(known, _)| *known == name) {
-            let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
-            entries.extend(default.map(|text| (Name::new_static("default"), plain(text))));
-            self.vars.push((name.clone(), Literal::Map(entries)));
+    /// Returns the variable of a name, new if there is none yet.
+    fn declared(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut Variable {
+        let same = |known: &Variable| known.of == of && known.hidden.as_deref() == hidden;
+        let n = self.vars.iter().position(same).unwrap_or_else(|| {
+            let wanted = legal(wanted).replace('-', "_");
+            let taken = |name: &Name| self.vars.iter().any(|known| known.name == *name);
+            self.vars.push(Variable {
+                name: free(&wanted, "_", taken),
+                of: of.to_owned(),
+                hidden: hidden.map(str::to_owned),
+                is_secret: is_secret_key(of),
+                default: None,
+                generated: false,
+            });
+            self.vars.len() - 1
+        });
+        &mut self.vars[n]
+    }
+
+    /// Declares what is typed in, or made by the other tool, and returns a reference to it.
+    pub(super) fn asked(&mut self, key: &str, generated: bool) -> Literal {
+        let variable = self.declared(key, None, key);
+        (variable.is_secret, variable.generated) = (true, variable.generated || generated);
+        Literal::text(format!("$vars.{}", variable.name))
+    }
+
+    /// Declares a variable that the other tool is given from outside, and returns its name.
+    fn outside(&mut self, key: &str, default: Option<String>, (at, path): (Span, &str)) -> Name {
+        let variable = self.declared(key, None, key);
+        variable.is_secret |= path.rsplit('.').next().is_some_and(is_secret_key);
+        let name = variable.name.clone();
+        let mut why = String::new();
+        match (default, &variable.default) {
+            (Some(default), _) if variable.is_secret && !default.is_empty() => {
+                why = format!("no default is written for the secret {name}");
+            }
+            (Some(default), None) => variable.default = Some(default),
+            (Some(new), Some(old)) if new != *old => {
+                why = format!("vars.{name} has one default, and here it is another: {new}");
+            }
+            _ => {}
         }
-        format!("vars.{name}")
+        if !why.is_empty() {
+            self.leave(at, path, &why);
+        }
+        name
+    }
+
+    /// Returns a text of Compose: what is filled in becomes a variable.
+    pub(super) fn filled_in(&mut self, text: &str, (at, path): (Span, &str)) -> Literal {
+        let pieces = pieces(text);
+        if let [Piece::Text(text)] = pieces.as_slice() {
+            return plain(text);
+        }
+        let alone = pieces.len() == 1;
+        let mut out = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(&text.replace('$', "$$")),
+                Piece::Variable { name, default, odd } => {
+                    if odd {
+                        let why = format!("what stands in place of {name} is more than a default can say");
+                        self.leave(at, path, &why);
+                    }
+                    let name = self.outside(&name, default, (at, path));
+                    let (open, close) = if alone { ("$", "") } else { ("${", "}") };
+                    out.extend([open, "vars.", name.as_str(), close]);
+                }
+            }
+        }
+        Literal::text(out)
+    }
+
+    /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
+    pub(super) fn value(&mut self, app: &str, key: &str, value: &str, at: Span) -> Literal {
+        if !looks_secret(key, value) {
+            return plain(value);
+        }
+        let others =
+            self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
+        let wanted = if others { format!("{app}_{key}") } else { key.to_owned() };
+        let variable = self.declared(key, Some(value), &wanted);
+        variable.is_secret = true;
+        let name = variable.name.clone();
+        let why = format!("it looks like a secret, and was not copied: vars.{name} takes it");
+        self.leave(at, &format!("{app}.{key}"), &why);
+        Literal::text(format!("$vars.{name}"))
     }
 
     /// Says that something could not be carried over.
-    pub(super) fn leave(&mut self, path: &str, why: &str) {
-        self.left_out.push(if why.is_empty() { path.to_owned() } else { format!("{path}: {why}") });
+    pub(super) fn leave(&mut self, at: Span, path: &str, why: &str) {
+        self.left_out.push((at, if why.is_empty() { path.to_owned() } else { format!("{path}: {why}") }));
     }
 
     /// Says so of many.
-    pub(super) fn leave_all(&mut self, paths: Vec<String>) {
-        self.left_out.extend(paths);
+    pub(super) fn leave_all(&mut self, fields: Vec<(Span, String, &str)>) {
+        for (at, path, key) in fields {
+            self.leave(at, &path, reason(key));
+        }
     }
 
     /// Tells whether a database has this name.
@@ -126,68 +266,118 @@ impl Draft {
         self.databases.iter().any(|database| database.name == name)
     }
 
-    /// Returns the top level of the stack's file, and what could not be carried over.
-    pub(super) fn finish(
-        mut self,
-        stack: &str,
-        registry: &Registry,
-    ) -> (Vec<(Name, Literal)>, Vec<String>) {
+    /// Tells whether nothing was carried over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.apps.is_empty() && self.databases.is_empty()
+    }
+
+    /// Returns what could not be carried over, in the order of the file.
+    pub(super) fn left_out(&mut self) -> Vec<(Span, String)> {
+        let mut all = std::mem::take(&mut self.left_out);
+        all.sort_by_key(|(at, _)| at.start);
+        all.dedup();
+        all
+    }
+
+    /// Returns the variables that have to be given.
+    pub(super) fn needed(&self) -> Vec<&Name> {
+        let open = self.vars.iter().filter(|one| one.default.is_none() && !one.generated);
+        open.map(|one| &one.name).collect()
+    }
+
+    /// Returns the top level of the stack's file.
+    pub(super) fn finish(self, stack: &str, registry: &Registry) -> Vec<(Name, Literal)> {
         let with = |attributes: [&str; 2]| {
             registry.top_level().find(|kind| attributes.iter().all(|name| kind.attribute(name).is_some()))
         };
-        let (apps, databases) = (with(["start_command", "cron_schedule"]), with(["engine", "storage_gb"]));
         let mut entries = vec![
             (Name::new_static("stead"), Literal::Number("1".into())),
             (Name::new_static("stack"), Literal::text(stack)),
         ];
         if !self.vars.is_empty() {
-            entries.push((Name::new_static("vars"), Literal::Map(std::mem::take(&mut self.vars))));
+            let vars = self.vars.into_iter().map(variable).collect();
+            entries.push((Name::new_static("vars"), Literal::Map(vars)));
         }
         entries.push((
             Name::new_static("project"),
             Literal::Map(vec![(stack.into(), Literal::Map(Vec::new()))]),
         ));
-        if let Some(kind) = databases.filter(|_| !self.databases.is_empty()) {
-            let blocks = self.databases.iter().map(|one| (legal(&one.name), database(one))).collect();
-            entries.push((kind.name.into(), Literal::Map(blocks)));
-        }
-        if let (Some(kind), Some(databases)) = (apps.filter(|_| !self.apps.is_empty()), databases) {
-            let blocks = std::mem::take(&mut self.apps);
-            let known: Vec<Name> = blocks.iter().map(|one| legal(&one.name)).collect();
-            let blocks =
-                blocks.into_iter().map(|one| (legal(&one.name), app(one, kind, databases, &known)));
-            entries.push((kind.name.into(), Literal::Map(blocks.collect())));
-        }
-        (entries, self.left_out)
+        let (Some(apps), Some(databases)) =
+            (with(["start_command", "cron_schedule"]), with(["engine", "storage_gb"]))
+        else {
+            return entries;
+        };
+        let called = Called {
+            kinds: [apps, databases],
+            apps: called(self.apps.iter().map(|one| one.name.as_str())),
+            databases: called(self.databases.iter().map(|one| one.name.as_str())),
+        };
+        let of = |blocks: Vec<(Name, Literal)>, kind: &Kind| {
+            (!blocks.is_empty()).then(|| (Name::from(kind.name), Literal::Map(blocks)))
+        };
+        let blocks = self.databases.into_iter().map(database);
+        let blocks = called.databases.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
+        entries.extend(of(blocks, databases));
+        let blocks = self.apps.into_iter().map(|one| app(one, &called));
+        let blocks = called.apps.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
+        entries.extend(of(blocks, apps));
+        entries
     }
 }
 
-fn database(draft: &Database) -> Literal {
+/// What things are called, by what the other file calls them.
+struct Called<'k> {
+    kinds: [&'k Kind; 2],
+    apps: Vec<(String, Name)>,
+    databases: Vec<(String, Name)>,
+}
+
+fn called<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, Name)> {
+    originals.clone().map(str::to_owned).zip(names(originals)).collect()
+}
+
+fn variable(variable: Variable) -> (Name, Literal) {
+    let ty = if variable.is_secret { "secret" } else { "string" };
+    let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
+    entries.extend(variable.default.map(|text| (Name::new_static("default"), plain(&text))));
+    if variable.generated {
+        entries.push((Name::new_static("generate"), Literal::Number("32".into())));
+    }
+    (variable.name, Literal::Map(entries))
+}
+
+fn database(draft: Database) -> Literal {
     let plan = ENGINES.iter().find(|(engine, ..)| *engine == draft.engine).map_or("", |(.., plan)| *plan);
     let mut entries = vec![(Name::new_static("engine"), Literal::text(draft.engine))];
     entries
         .extend(draft.version.iter().map(|version| (Name::new_static("engine_version"), plain(version))));
     entries.push((Name::new_static("plan"), Literal::text(plan)));
-    if !draft.allowed.is_empty() {
+    entries.extend(draft.attributes.into_iter().map(|(name, value)| (name.into(), value)));
+    if let Some(allowed) = draft.allowed {
         entries.push((Name::new_static("public_access"), Literal::Boolean(true)));
-        let allowed = draft.allowed.iter().map(|network| plain(network)).collect();
-        entries.push((Name::new_static("public_allowlist"), Literal::List(allowed)));
+        let allowed: Vec<Literal> = allowed.iter().map(|network| plain(network)).collect();
+        let allowed = (!allowed.is_empty()).then_some(Literal::List(allowed));
+        entries.extend(allowed.map(|allowed| (Name::new_static("public_allowlist"), allowed)));
     }
     Literal::Map(entries)
 }
 
-fn app(draft: App, kind: &Kind, databases: &Kind, known: &[Name]) -> Literal {
+fn app(draft: App, called: &Called<'_>) -> Literal {
     let list = |items: Vec<Literal>| (!items.is_empty()).then_some(Literal::List(items));
+    let find = |all: &[(String, Name)], name: &String| {
+        all.iter().find(|(known, _)| known == name).map(|(_, name)| name.clone())
+    };
+    let [apps, databases] = called.kinds.map(|kind| kind.name);
     let mut entries: Vec<(Name, Literal)> =
         draft.attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let mut uses = draft.uses;
     uses.sort();
     uses.dedup();
-    let links =
-        uses.iter().map(|name| Literal::text(format!("${}.{}", databases.name, legal(name)))).collect();
+    let links = uses.iter().filter_map(|name| find(&called.databases, name));
+    let links = links.map(|name| Literal::text(format!("${databases}.{name}"))).collect();
     let domains = draft.domains.iter().map(|domain| plain(domain)).collect();
-    let waits = draft.waits.iter().map(|name| legal(name)).filter(|name| known.contains(name));
-    let waits = waits.map(|name| Literal::text(format!("{}.{name}", kind.name))).collect();
+    let waits = draft.waits.iter().filter_map(|name| find(&called.apps, name));
+    let waits = waits.map(|name| Literal::text(format!("{apps}.{name}"))).collect();
     entries.extend(list(links).map(|links| (Name::new_static("databases"), links)));
     entries.extend(list(domains).map(|domains| (Name::new_static("domains"), domains)));
     if !draft.env.is_empty() {

@@ -15,7 +15,8 @@ const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "stati
 #[must_use]
 pub fn guess(source: &Source) -> Option<Origin> {
     let document = yaml::parse(SourceId(0), source).ok()?;
-    let entries = &document.root;
+    let wrapped = document.root.iter().find(|entry| entry.key == "spec");
+    let entries = wrapped.and_then(|entry| entry.value.entries()).unwrap_or(&document.root);
     let value = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value.value);
     let is_list = |key: &str| matches!(value(key), Some(NodeValue::Sequence(_)));
     if OWN.iter().any(|key| value(key).is_some()) {
@@ -29,7 +30,13 @@ pub fn guess(source: &Source) -> Option<Origin> {
     if named && COMPONENTS.iter().any(|key| is_list(key)) {
         return Some(Origin::AppSpec);
     }
-    (is_list("services") || is_list("databases")).then_some(Origin::Render)
+    if wrapped.is_some() {
+        return None;
+    }
+    ["services", "databases", "projects", "envVarGroups"]
+        .iter()
+        .any(|key| is_list(key))
+        .then_some(Origin::Render)
 }
 
 #[cfg(test)]
@@ -45,6 +52,9 @@ mod tests {
             ("databases:\n  - { name: main }\n", Some(Origin::Render)),
             ("name: shop\nservices:\n  - { name: web }\n", Some(Origin::AppSpec)),
             ("name: shop\nworkers: [{ name: w }]\n", Some(Origin::AppSpec)),
+            ("spec:\n  name: shop\n  services: [{ name: web }]\n", Some(Origin::AppSpec)),
+            ("spec:\n  services: [{ type: web }]\n", None),
+            ("projects:\n  - { name: shop }\n", Some(Origin::Render)),
             ("stead: 1\nstack: s\nvm: { web: {} }\n", None),
             ("vm: { web: {} }\n", None),
             ("services: [\n", None),

@@ -8,6 +8,9 @@ mod convert;
 mod draft;
 mod fields;
 mod guess;
+mod hosts;
+mod interpolate;
+mod reasons;
 mod render;
 
 pub use convert::{Converted, Origin, convert};

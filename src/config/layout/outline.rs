@@ -134,6 +134,18 @@ impl Item {
 }
 
 impl Outline {
+    /// Puts what is said of the words of a line above the line: between them no comment can stand.
+    pub(super) fn above_their_lines(&mut self) {
+        for item in &mut self.items {
+            let (Kind::Map(inner, _) | Kind::List(inner, _)) = &mut item.value.kind else { continue };
+            for property in inner.items.iter_mut().filter(|inner| inner.property) {
+                item.above.append(&mut property.above);
+                item.above.extend(property.behind.take().map(|behind| Note::Comment(behind.text)));
+            }
+            inner.above_their_lines();
+        }
+    }
+
     /// Tells whether a comment stands in it.
     pub(super) fn has_comments(&self) -> bool {
         !self.foot.is_empty() || self.items.iter().any(Item::has_comments)

@@ -54,7 +54,7 @@ struct Reader<'t> {
 }
 
 /// How KDL writes comments, and what stands before one.
-const MARKS: Marks = Marks { comment: "//", separators: &[';'] };
+const MARKS: Marks = Marks { comment: "//", separators: &[';', '\\'] };
 
 impl Reader<'_> {
     /// Takes the comments inside a node's line: they go above it.
@@ -75,15 +75,20 @@ impl Reader<'_> {
         let key = Word { text: node.name.clone(), raw: Some(self.text[node.name_at.clone()].to_owned()) };
         let (mut arguments, mut properties) = (Vec::new(), Vec::new());
         for entry in &node.entries {
-            self.within(entry.at.end, &mut above);
-            match &entry.key {
-                None => arguments.push(Item::new(None, self.scalar(entry))),
-                Some((key, at)) => {
-                    let key = Word { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
-                    let item = Item::new(None, self.scalar(entry));
-                    properties.push(Item { key: Some(key), property: true, ..item });
-                }
-            }
+            let Some((key, at)) = &entry.key else {
+                self.within(entry.at.end, &mut above);
+                arguments.push(Item::new(None, self.scalar(entry)));
+                continue;
+            };
+            // What stands between two properties is said of the second, and what stands behind one whose
+            // line goes on below, of that.
+            let mut own = Vec::new();
+            self.within(entry.at.end, if properties.is_empty() { &mut above } else { &mut own });
+            let goes_on = self.text[entry.at.end..].trim_start_matches([' ', '\t']).starts_with('\\');
+            let behind = if goes_on { self.notes.behind(entry.start()) } else { None };
+            let key = Word { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
+            let item = Item::new(None, self.scalar(entry));
+            properties.push(Item { above: own, behind, key: Some(key), property: true, ..item });
         }
         let mut behind = None;
         let kind = match &node.block {

@@ -39,7 +39,9 @@ pub fn format(file: &File<'_>) -> Result<String, Refusal> {
 /// Returns a file's text laid out once more.
 fn laid_out(file: &File<'_>) -> Option<String> {
     let syntax = syntax_of(&file.source.path)?;
-    let text = written(&read(file, syntax)?, syntax, true, file.registry, &BTreeSet::new());
+    let mut outline = read(file, syntax)?;
+    outline.above_their_lines();
+    let text = written(&outline, syntax, true, file.registry, &BTreeSet::new());
     Some(with_ends(&text, &file.source.text))
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule, Run};
-use crate::model::value::Attributes;
+use crate::model::value::{Attributes, Value};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +176,9 @@ pub struct Kind {
     /// Objects that the service itself has in every account, told by an attribute that has one of these
     /// values: nobody makes, imports or deletes them.
     pub given: Option<(&'static str, &'static [Literal])>,
+    /// The attribute that tells when an object goes by itself. One that has a time is not there to stay, and
+    /// is taken over only by who names it.
+    pub goes_at: Option<&'static str>,
     /// Objects of another kind that come into being by what runs in it, `(kind, path of their list)`: they are
     /// its own, and nobody takes them over.
     pub claims: Option<(&'static str, &'static str)>,
@@ -218,6 +221,7 @@ impl Kind {
         takes_along: &[],
         goes_with_parent: false,
         given: None,
+        goes_at: None,
         claims: None,
         plain_entry: None,
         also_in: None,
@@ -251,6 +255,12 @@ impl Kind {
         self.given.is_some_and(|(name, values)| {
             attributes.get(name).is_some_and(|live| values.iter().any(|value| value.value() == *live))
         })
+    }
+
+    /// Tells whether an object with these attributes goes by itself.
+    #[must_use]
+    pub fn passes(&self, attributes: &Attributes) -> bool {
+        self.goes_at.and_then(|name| attributes.get(name)).is_some_and(|time| *time != Value::Null)
     }
 
     /// Returns every call that changes an object in place, each once.

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::draft::{Draft, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable};
+use super::draft::{
+    Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
+};
 use crate::config::document::Syntax;
 use crate::config::load::{ReadFile, Rejected, Request, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
@@ -44,6 +46,8 @@ pub struct Order<'a> {
     pub project: Option<&'a Name>,
     /// What must not be taken over, and why.
     pub kept_out: &'a BTreeMap<ObjectKey, String>,
+    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    pub hidden: &'a [String],
 }
 
 /// Configuration whose plan has nothing to do, once its objects are taken over.
@@ -57,6 +61,8 @@ pub struct Accepted {
     pub entries: Vec<(Address, Box<LedgerEntry>)>,
     /// Secrets that variables stand for.
     pub variables: Vec<SecretVariable>,
+    /// Private values that are written as they are.
+    pub in_clear: Vec<InClear>,
     /// What was left out.
     pub left: Vec<Left>,
     /// The stack with all that is written.
@@ -91,12 +97,19 @@ pub(super) struct Known {
     owned: HashMap<ObjectKey, Address>,
     taken: BTreeSet<Address>,
     home: Option<Name>,
+    declared: BTreeSet<Name>,
 }
 
 impl Known {
     /// Returns what is known of the stack and its ledger.
     pub(super) fn of(order: &Order<'_>) -> Self {
-        Self { owned: owned(order.inputs.ledger), taken: taken(order), home: home(order) }
+        let named = order.inputs.stack.named.keys().filter_map(|path| path.strip_prefix("vars."));
+        Self {
+            owned: owned(order.inputs.ledger),
+            taken: taken(order),
+            home: home(order),
+            declared: named.map(Name::new).collect(),
+        }
     }
 
     /// Returns what drafts are made of.
@@ -111,6 +124,9 @@ impl Known {
             only: order.only,
             project: order.project,
             home: self.home.as_ref(),
+            declared: &self.declared,
+            hidden: order.hidden,
+            listed: false,
         }
     }
 }
@@ -133,18 +149,48 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
         let round = Round { order, drafted: &drafted };
         match round.judge()? {
             Judged::Fits(stack, entries) => {
+                let (drafted, stack, entries) = match listed(order, &known, &omitted, &entries)? {
+                    Some(better) => better,
+                    None => (drafted, stack, entries),
+                };
                 let files =
                     files(order, &drafted).into_iter().map(|(name, page)| (name, page.text)).collect();
                 let mut left = left(omitted);
                 let others = unmanageable(&material).into_iter();
                 left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
-                let Draft { blocks, variables, .. } = drafted;
-                return Ok(Accepted { files, blocks, entries, variables, left, stack: *stack });
+                let Draft { blocks, variables, in_clear, .. } = drafted;
+                return Ok(Accepted { files, blocks, entries, variables, in_clear, left, stack: *stack });
             }
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
     Err(unsettled())
+}
+
+/// What is accepted: the draft, its stack, and what the ledger is to remember.
+type Fitting = (Draft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
+
+/// Writes children that say one thing as lists, where that gives the same resources. It is tried last: a line
+/// with several of them tells less of what cannot stay.
+fn listed(
+    order: &Order<'_>,
+    known: &Known,
+    omitted: &Omitted,
+    entries: &[(Address, Box<LedgerEntry>)],
+) -> Result<Option<Fitting>, Refused> {
+    let material = Material { listed: true, ..known.material(order) };
+    let drafted = draft(&material, omitted);
+    let judged = Round { order, drafted: &drafted }.judge()?;
+    Ok(match judged {
+        Judged::Fits(stack, found) if addresses(&found).eq(addresses(entries)) => {
+            Some((drafted, stack, found))
+        }
+        _ => None,
+    })
+}
+
+fn addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Item = &Address> {
+    entries.iter().map(|(address, _)| address)
 }
 
 /// Leaves out what was told: attributes that can be missed, else their objects.

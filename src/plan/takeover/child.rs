@@ -31,7 +31,7 @@ pub fn accept_child(
         let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
         match round.judge()? {
             Judged::Fits(stack, adopted) => {
-                let Draft { variables, .. } = drafted;
+                let Draft { variables, in_clear, .. } = drafted;
                 let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
                 let block = Block { word, name: address.last().to_owned(), entries, mark: usize::MAX };
                 return Ok(Accepted {
@@ -39,6 +39,7 @@ pub fn accept_child(
                     blocks: vec![block],
                     entries: adopted,
                     variables,
+                    in_clear,
                     left: left(omitted),
                     stack: *stack,
                 });

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::names::{Namer, legal};
-use super::value::{Writer, looks_secret};
+use super::value::Writer;
 use crate::config::print::{Block, Entry, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};
 use crate::model::secret::Secret;
+use crate::model::secret_look::looks_secret;
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::survey::is_leaving;
@@ -30,6 +31,17 @@ pub struct SecretVariable {
     pub of: String,
 }
 
+/// A private value that is written as it is: nothing says that it is a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InClear {
+    /// The resource.
+    pub address: Address,
+    /// The attribute.
+    pub attribute: &'static str,
+    /// The key of its entry.
+    pub key: Name,
+}
+
 /// What drafts are made of.
 pub(super) struct Material<'a> {
     pub(super) registry: Registry,
@@ -47,6 +59,12 @@ pub(super) struct Material<'a> {
     pub(super) project: Option<&'a Name>,
     /// The project that resources belong to that do not say one.
     pub(super) home: Option<&'a Name>,
+    /// Names of variables that the stack has already.
+    pub(super) declared: &'a BTreeSet<Name>,
+    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    pub(super) hidden: &'a [String],
+    /// Children that say one thing are written as the items of a list.
+    pub(super) listed: bool,
 }
 
 /// What is left out of a draft, and why.
@@ -72,6 +90,8 @@ pub(super) struct Draft {
     pub(super) adopt: BTreeMap<Address, ObjectKey>,
     /// Secrets.
     pub(super) variables: Vec<SecretVariable>,
+    /// Private values that are written as they are.
+    pub(super) in_clear: Vec<InClear>,
 }
 
 struct Drafter<'m, 'a> {
@@ -97,10 +117,16 @@ pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
         given: named(material, &chosen, &children),
         children,
         says_project: !has_one_home(material, &chosen),
-        variables: BTreeSet::new(),
+        variables: material.declared.clone(),
         draft: Draft::default(),
     };
-    for (kind, object) in &chosen {
+    // By address: which secret has the short name does not hang on the ids.
+    let mut ordered: Vec<_> = chosen
+        .iter()
+        .map(|(kind, object)| (drafter.given.get(&object.key()).cloned(), kind, *object))
+        .collect();
+    ordered.sort_by(|a, b| a.0.cmp(&b.0));
+    for (_, kind, object) in ordered {
         drafter.block(kind, object);
     }
     let mut draft = drafter.draft;
@@ -125,7 +151,7 @@ pub(super) fn draft_child(
         given,
         children: Children::new(),
         says_project: false,
-        variables: BTreeSet::new(),
+        variables: material.declared.clone(),
         draft: Draft::default(),
     };
     let entries = drafter.body(kind, object, address);
@@ -142,7 +168,9 @@ fn named(
     children: &Children<'_>,
 ) -> HashMap<ObjectKey, Address> {
     let mut namer = Namer::new(material.catalog, material.owned.clone(), material.taken.clone());
-    for (kind, object) in by_need(chosen) {
+    let ordered = by_need(chosen);
+    let mut parents = Vec::with_capacity(ordered.len());
+    for (kind, object) in ordered {
         let address = match material.only {
             Some((address, key)) if *key == object.key() => {
                 namer.given.insert(object.key(), address.clone());
@@ -150,6 +178,10 @@ fn named(
             }
             _ => namer.give(kind, object, None),
         };
+        parents.push((kind, object, address));
+    }
+    // What a link leads to has its name by now.
+    for (kind, object, address) in parents {
         for child in material.registry.children(kind.name) {
             for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
                 namer.give(child, object, Some(&address));
@@ -219,6 +251,7 @@ fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind,
         };
         inside
             && !kind.is_given(&object.attributes)
+            && !kind.passes(&object.attributes)
             && !is_leaving(kind, object)
             && !material.owned.contains_key(&key)
             && !material.foreign.contains_key(&key)
@@ -246,6 +279,8 @@ pub(super) fn unmanageable(material: &Material<'_>) -> Vec<(ObjectKey, String)> 
                 format!("It belongs to {owner}.")
             } else if kind.is_given(&object.attributes) {
                 "It is the service's own: nobody makes or removes it.".to_owned()
+            } else if kind.passes(&object.attributes) {
+                "It goes by itself, when its time is over.".to_owned()
             } else if is_leaving(kind, object) {
                 "It is being deleted.".to_owned()
             } else {
@@ -288,8 +323,11 @@ impl Drafter<'_, '_> {
                 inner.push(Entry { key: address.last().to_owned(), value: Printed::Map(entries), mark });
             }
             inner.sort_by(|a, b| a.key.cmp(&b.key));
+            let items = child.plain_entry.filter(|_| self.material.listed);
+            let items = items.and_then(|attribute| inner.iter().map(|one| only(one, attribute)).collect());
+            let value = items.map_or_else(|| Printed::Map(inner.clone()), Printed::List);
             if !inner.is_empty() {
-                entries.push(Entry { key: collection.to_owned(), value: Printed::Map(inner), mark });
+                entries.push(Entry { key: collection.to_owned(), value, mark });
             }
         }
         let name = address.segments().nth(1).unwrap_or_default().to_owned();
@@ -362,15 +400,21 @@ impl Drafter<'_, '_> {
     ) -> Printed {
         let place = format!("{address}.{}", attribute.name);
         match (attribute.ty, value) {
-            (_, Value::Text(text)) if attribute.secret => self.secret(&place, text),
+            (_, Value::Text(text)) if attribute.secret => self.secret(&place, &place, text),
             (Type::Map(of), Value::Map(map)) => {
                 let entry = |(key, part): (&Name, &Value)| {
                     let value = match part {
                         Value::Null => return None,
-                        Value::Text(text) if attribute.secret || looks_secret(key, text) => {
-                            self.secret(&format!("{place}.{key}"), text)
+                        Value::Text(text) if attribute.secret || self.is_secret(key, text) => {
+                            self.secret_entry(&place, address, key, text)
                         }
-                        part => self.writer.written(of, part, &self.given, mark),
+                        part => {
+                            if attribute.private {
+                                let (address, attribute) = (address.clone(), attribute.name);
+                                self.draft.in_clear.push(InClear { address, attribute, key: key.clone() });
+                            }
+                            self.writer.written(of, part, &self.given, mark)
+                        }
                     };
                     Some(Entry { key: key.to_string(), value, mark })
                 };
@@ -380,10 +424,31 @@ impl Drafter<'_, '_> {
         }
     }
 
+    /// Tells whether an entry is a secret: by its look, or because somebody said so.
+    fn is_secret(&self, key: &str, text: &str) -> bool {
+        self.material.hidden.iter().any(|hidden| hidden == "*" || hidden == key) || looks_secret(key, text)
+    }
+
+    /// Takes a secret entry of a map out. One that stands in several resources is one variable.
+    fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> Printed {
+        let place = format!("{place}.{key}");
+        let ends = format!(".{key}");
+        let same = |known: &&mut SecretVariable| {
+            known.of.ends_with(&ends) && known.value.expose() == Some(text) && !text.is_empty()
+        };
+        if let Some(known) = self.draft.variables.iter_mut().find(same) {
+            known.of = format!("{}, {place}", known.of);
+            return Printed::Reference(format!("$vars.{}", known.name));
+        }
+        let free = !self.variables.contains(&variable_name(key));
+        let wanted = if free { key.to_owned() } else { format!("{}_{key}", address.last()) };
+        self.secret(&wanted, &place, text)
+    }
+
     /// Takes a secret out: a variable stands for it.
-    fn secret(&mut self, place: &str, text: &str) -> Printed {
-        let wanted = legal(&place.replace('.', "_")).replace('-', "_");
-        let mut name = Name::new(&wanted);
+    fn secret(&mut self, wanted: &str, place: &str, text: &str) -> Printed {
+        let wanted = variable_name(wanted);
+        let mut name = wanted.clone();
         let mut number = 1;
         while !self.variables.insert(name.clone()) {
             number += 1;
@@ -393,6 +458,23 @@ impl Drafter<'_, '_> {
             SecretVariable { name: name.clone(), value: Secret::new(text), of: place.to_owned() };
         self.draft.variables.push(variable);
         Printed::Reference(format!("$vars.{name}"))
+    }
+}
+
+/// Returns the name of a variable that is most like a text.
+fn variable_name(text: &str) -> Name {
+    let name = legal(&text.replace('.', "_")).replace('-', "_");
+    Name::new(if name.is_empty() { "secret" } else { &name })
+}
+
+/// Returns the value of an entry that says one attribute and nothing else.
+fn only(entry: &Entry, attribute: &str) -> Option<Printed> {
+    match &entry.value {
+        Printed::Map(parts) => match parts.as_slice() {
+            [part] if part.key == attribute => Some(part.value.clone()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -12,10 +12,6 @@ use crate::plan::compare::{is_unset, part_type, same};
 use crate::plan::diff::returned;
 use crate::plan::names::Names;
 
-/// Words in a key that say that its value is nobody's business.
-const SECRET_WORDS: &[&str] =
-    &["SECRET", "TOKEN", "PASSWORD", "PASSWD", "PRIVATE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY"];
-
 /// What values are written with.
 pub(super) struct Writer<'a> {
     registry: Registry,
@@ -117,34 +113,4 @@ impl<'a> Writer<'a> {
 fn reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
     let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
     given.get(&key).map(|address| Printed::Reference(format!("${address}")))
-}
-
-/// Tells whether an entry of a map is a secret, by its key or by its look.
-pub(super) fn looks_secret(key: &str, value: &str) -> bool {
-    let upper = key.to_uppercase();
-    let names = SECRET_WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY");
-    let login = value.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
-    names
-        || login.is_some_and(|(login, _)| login.contains(':') && !login.contains('/'))
-        || value.contains("-----BEGIN")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::looks_secret;
-
-    #[test]
-    fn secrets_are_told_by_key_or_look() {
-        for (key, value, secret) in [
-            ("STRIPE_KEY", "sk_live", true),
-            ("db_password", "x", true),
-            ("URL", "postgres://me:pw@db/x", true),
-            ("PEM", "-----BEGIN PRIVATE KEY-----", true),
-            ("URL", "https://example.com/a@b:c", false),
-            ("MODE", "fast", false),
-            ("KEYBOARD", "de", false),
-        ] {
-            assert_eq!(looks_secret(key, value), secret, "{key}={value}");
-        }
-    }
 }

@@ -56,6 +56,7 @@ const BASE: Kind = Kind {
     takes_along: &[],
     goes_with_parent: false,
     given: None,
+    goes_at: None,
     claims: None,
     plain_entry: None,
     states_project: false,

@@ -6,7 +6,7 @@ use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::change::Change;
-use crate::plan::takeover::Accepted;
+use crate::plan::takeover::{Accepted, InClear};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -14,6 +14,8 @@ struct Document<'a> {
     files: Vec<FileEntry<'a>>,
     resources: Vec<ResourceEntry<'a>>,
     variables: Vec<VariableEntry<'a>>,
+    /// Private values that the files hold as they are.
+    in_clear: Vec<InClearEntry<'a>>,
     left_out: Vec<LeftEntry<'a>>,
 }
 
@@ -34,6 +36,13 @@ struct ResourceEntry<'a> {
 struct VariableEntry<'a> {
     name: &'a Name,
     of: &'a str,
+}
+
+#[derive(Serialize)]
+struct InClearEntry<'a> {
+    address: &'a Address,
+    attribute: &'a str,
+    key: &'a Name,
 }
 
 #[derive(Serialize)]
@@ -64,8 +73,13 @@ pub fn takeover(accepted: &Accepted) -> String {
         files: accepted.files.iter().map(|(name, text)| FileEntry { name, text }).collect(),
         resources: resources.collect(),
         variables: variables.map(|secret| VariableEntry { name: &secret.name, of: &secret.of }).collect(),
+        in_clear: accepted.in_clear.iter().map(in_clear).collect(),
         left_out: left.collect(),
     })
+}
+
+fn in_clear(one: &InClear) -> InClearEntry<'_> {
+    InClearEntry { address: &one.address, attribute: one.attribute, key: &one.key }
 }
 
 #[derive(Serialize)]

@@ -162,6 +162,33 @@ fn what_is_removed_takes_its_comments_along() {
 }
 
 #[test]
+fn what_is_emptied_keeps_the_comments_that_are_its_own() {
+    yaml(
+        "vm:\n  a: # why\n    # of b\n    b: 1 # c\nvpc: {}\n",
+        &[remove("vm.a.b")],
+        "vm:\n  a: {} # why\nvpc: {}\n",
+    );
+    kdl(
+        "vm a { // why\n  // of b\n  b 1 // c\n\n  // last\n}\n// end\n",
+        &[remove("vm.a.b")],
+        "vm a { // why\n\n  // last\n}\n// end\n",
+    );
+    kdl("vm a {\n  // of b\n  b 1\n}\n", &[remove("vm.a.b")], "vm a {}\n");
+}
+
+#[test]
+fn the_mark_that_a_file_begins_with_stays() {
+    yaml(
+        "\u{feff}# of a\na: 1 # c\nvm: { a: 1, b: 2 }\n",
+        &[remove("a")],
+        "\u{feff}# of a\nvm: { a: 1, b: 2 }\n",
+    );
+    yaml("\u{feff}vm:\n  a: 1\n  b: 2\n", &[remove("vm.a")], "\u{feff}vm:\n  b: 2\n");
+    kdl("\u{feff}vm a plan=x // c\nvm b\n", &[remove("vm.a")], "\u{feff}vm b\n");
+    kdl("\u{feff}// c\n\nvm a {\n  b 1\n}\nvm b\n", &[remove("vm.a")], "\u{feff}// c\n\nvm b\n");
+}
+
+#[test]
 fn names_and_references_move_together() {
     let edits = [
         Edit::Rename(Path::of("vm.web"), "front".into()),

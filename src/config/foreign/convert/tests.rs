@@ -18,10 +18,9 @@ fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
     let path = if to == Syntax::Yaml { "stead.yaml" } else { "stead.kdl" };
     let mut sources = Sources::default();
     sources.add(Source::new(path, made.text.as_str()));
-    let names = ["stripe_key", "secret", "token"];
-    let env_vars = names.map(|name| (name.into(), crate::model::secret::Secret::new("x")));
-    let asked = |(name, _): &(crate::model::address::Name, _)| made.text.contains(name.as_str());
-    let request = Request { env_vars: env_vars.into_iter().filter(asked).collect(), ..Request::default() };
+    let name = |name: &String| name.trim_start_matches("STEAD_VAR_").to_lowercase().into();
+    let env_vars = made.needed.iter().map(|given| (name(given), crate::model::secret::Secret::new("x")));
+    let request = Request { env_vars: env_vars.collect(), ..Request::default() };
     let read = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     if let Err(rejected) = load(REGISTRY, sources, &request, &read) {
         // A directory of sources is read from the disk, which is not there.
@@ -45,10 +44,12 @@ fn every_tools_file_becomes_a_valid_stack() {
 #[test]
 fn compose_in_full() {
     let made = converted(COMPOSE, Origin::Compose, Syntax::Yaml);
-    insta::assert_snapshot!(made.text, @r##"
+    insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
-    # - services.db.environment: the service makes the users and passwords of a database
-    # - services.web.volumes
+    # - x.yaml:11: services.web.volumes: an app keeps no files from one deployment to the next: keep them in a database or an object store
+    # - x.yaml:19: services.db.environment: the service makes the users and passwords of a database
+    # To be given:
+    # - STEAD_VAR_STRIPE_KEY
 
     stead: 1
     stack: shop
@@ -87,21 +88,21 @@ fn compose_in_full() {
         image: acme/worker:2
         env_vars:
           A: b
-    "##);
+    "#);
 }
 
 #[test]
 fn a_blueprint_in_full() {
     let made = converted(RENDER, Origin::Render, Syntax::Kdl);
-    insta::assert_snapshot!(made.text, @r##"
+    insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
-    // - services.shop.buildCommand
+    // - x.yaml:10: services.shop.buildCommand: how to build is found out by the platform; what else has to run belongs into the source
 
     stead 1
     stack shop
 
     vars {
-      secret type=secret
+      secret type=secret generate=32
     }
 
     project shop
@@ -118,15 +119,17 @@ fn a_blueprint_in_full() {
     app digest type=cron repo="acme/shop" branch=main start_command="npm run digest" {
       cron_schedule "0 6 * * *"
     }
-    "##);
+    "#);
 }
 
 #[test]
 fn an_app_spec_in_full() {
     let made = converted(APP_SPEC, Origin::AppSpec, Syntax::Yaml);
-    insta::assert_snapshot!(made.text, @r##"
+    insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
-    # - services.web.routes
+    # - x.yaml:8: services.web.routes: each app has an address of its own: there is no routing by path
+    # To be given:
+    # - STEAD_VAR_TOKEN
 
     stead: 1
     stack: shop
@@ -158,7 +161,137 @@ fn an_app_spec_in_full() {
       jobs:
         type: worker
         image: acme/jobs:v1
-    "##);
+    "#);
+}
+
+/// Returns what a Compose file becomes, and what was left out.
+fn compose(text: &str) -> (String, String) {
+    let made = converted(text, Origin::Compose, Syntax::Yaml);
+    (made.text, made.left_out.join("\n"))
+}
+
+#[test]
+fn what_compose_fills_in_is_filled_in_everywhere() {
+    let (text, left) = compose(
+        "services:\n  web:\n    image: acme/web:${TAG:-${OLD:-1}}\n    command: [sh, -c, 'echo $$HOME ${WORD}']\n    ports: ['${OUT}:80', '53:53/udp', 443]\n    scale: 9\n    environment:\n      - KEY=${API_KEY:-a}\n      - TWICE=1\n      - TWICE=2\n      - EMPTY=\n",
+    );
+    for says in
+        ["acme/web:${vars.tag}", "echo $$HOME ${vars.word}", "port: 80", "TWICE: \"2\"", "EMPTY: \"\""]
+    {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+    insta::assert_snapshot!(left, @r#"
+    x.yaml:2: services.web: 1 to 6 instances run, and not 9
+    x.yaml:3: services.web.image: what stands in place of TAG is more than a default can say
+    x.yaml:5: services.web.ports: 53:53/udp: it is no TCP port that is known here
+    x.yaml:5: services.web.ports: 443: an app listens on one port
+    x.yaml:8: services.web.environment.KEY: no default is written for the secret api_key
+    x.yaml:10: services.web.environment.TWICE: it is written twice, and the last one counts
+    "#);
+}
+
+#[test]
+fn names_of_containers_are_no_addresses_here() {
+    let (text, left) = compose(
+        "services:\n  web:\n    build: { context: ., dockerfile: Other }\n    environment:\n      DATABASE_URL: postgres://u:p@db:5432/x\n      CACHE: redis://cache:6379\n      API: http://api:3000/v1\n      MODE: api\n  api: { image: x, expose: [3000], depends_on: [db], command: wait db:5432 }\n  api.2: { image: x }\n  api-2: { image: x }\n  db: { image: 'postgres:16', ports: ['5432:5432'], volumes: ['d:/x'] }\n  cache: { image: 'redis:${V:-7}' }\n",
+    );
+    assert!(text.contains("databases: [$database.cache, $database.db]"), "{text}");
+    assert!(text.contains("api-2-2:") && text.contains("MODE: api"), "{text}");
+    assert!(!text.contains("postgres://"), "{text}");
+    insta::assert_snapshot!(left, @r#"
+    x.yaml:3: services.web.build.dockerfile: how to build is found out by the platform; what else has to run belongs into the source
+    x.yaml:6: services.web.environment.CACHE: it names the container cache: the link to it sets DATABASE_URL and its like
+    x.yaml:7: services.web.environment.API: it names the container api: the `url` of that app is where it answers
+    x.yaml:9: services.api.command: it names the container db, which has another address here
+    x.yaml:12: services.db.ports: an app reaches it by its link; others, by `public_access` and `public_allowlist`
+    x.yaml:12: services.db.volumes: the service keeps its files; it starts empty: load a dump, and run first statements by hand
+    "#);
+}
+
+#[test]
+fn secrets_are_not_copied() {
+    let (text, left) = compose(
+        "services:\n  a: { image: x, environment: { JWT_SECRET: one, HASH: 'sk_live_0123456789abcdef' } }\n  b: { image: x, environment: { JWT_SECRET: one } }\n  c: { image: x, environment: { JWT_SECRET: two } }\n",
+    );
+    assert!(!text.contains("one") && !text.contains("two") && !text.contains("sk_live"), "{text}");
+    assert_eq!(text.matches("JWT_SECRET: $vars.jwt_secret").count(), 2, "{text}");
+    assert!(text.contains("JWT_SECRET: $vars.c_jwt_secret"), "{text}");
+    insta::assert_snapshot!(left, @r#"
+    x.yaml:2: a.JWT_SECRET: it looks like a secret, and was not copied: vars.jwt_secret takes it
+    x.yaml:2: a.HASH: it looks like a secret, and was not copied: vars.hash takes it
+    x.yaml:3: b.JWT_SECRET: it looks like a secret, and was not copied: vars.jwt_secret takes it
+    x.yaml:4: c.JWT_SECRET: it looks like a secret, and was not copied: vars.c_jwt_secret takes it
+    "#);
+}
+
+#[test]
+fn a_blueprint_of_projects_and_groups() {
+    let text = "projects:\n  - name: shop\n    environments:\n      - name: prod\n        services:\n          - { type: web, name: w, repo: 'https://github.com/a/b.git', scaling: { minInstances: 1, maxInstances: 9 }, envVars: [{ fromGroup: g }, { key: PORT, value: 4000 }] }\n        databases:\n          - { name: d, diskSizeGB: 40, highAvailability: { enabled: true }, ipAllowList: [{ source: 0.0.0.0/0 }] }\n      - { name: dev, services: [{ type: web, name: w }] }\nenvVarGroups:\n  - name: g\n    envVars: [{ key: MADE, generateValue: true }, { key: MODE, value: live }]\n";
+    let made = converted(text, Origin::Render, Syntax::Kdl);
+    insta::assert_snapshot!(made.text, @r#"
+    // Not carried over:
+    // - x.yaml:6: projects.shop.environments.prod.services.w.scaling: replicas follow the number of requests at once, 80 for each, and at most 6 run
+    // - x.yaml:8: projects.shop.environments.prod.databases.d.ipAllowList: 0.0.0.0/0 is everyone, which here is an empty `public_allowlist`
+    // - x.yaml:9: projects.shop.environments.dev: one environment is read, the first: the others are `environments` of the stack
+
+    stead 1
+    stack shop
+
+    vars {
+      made type=secret generate=32
+    }
+
+    project shop
+
+    database d engine=postgres plan=pg-1c-2g storage_gb=40 ha_enabled=#true public_access=#true
+
+    app w type=web repo="a/b" branch=main port=4000 {
+      autoscaling min_replicas=1 max_replicas=6 metric=concurrency target=80
+      env_vars MADE=$vars.made MODE=live PORT="4000"
+    }
+    "#);
+}
+
+#[test]
+fn a_wrapped_app_spec_and_what_it_binds() {
+    let text = "spec:\n  name: shop\n  workers: [{ name: w, image: { repository: x }, envs: [{ key: A, value: '' }, { key: B, value: '${_self.PRIVATE_DOMAIN}' }, { key: C, value: 'mysql://${db.HOSTNAME}/x' }] }]\n  services: [{ name: web, source_dir: /api, gitlab: { repo: a/b }, instance_count: 0 }]\n  databases: [{ name: db, engine: MYSQL }]\n  domains: [{ domain: shop.example.com }]\n  static_sites: [{ name: ui }]\n";
+    let made = converted(text, Origin::AppSpec, Syntax::Kdl);
+    insta::assert_snapshot!(made.text, @r#"
+    // Not carried over:
+    // - x.yaml:3: w.B: `_self.PRIVATE_DOMAIN` is filled in by the other platform
+    // - x.yaml:3: w.C: the link to db sets DATABASE_URL and its like
+    // - x.yaml:4: spec.services.web.gitlab: only repositories on GitHub are built; of another, `source_dir` uploads a copy of the files
+    // - x.yaml:4: spec.services.web.instance_count: at least one instance runs: remove the block, or give it a `when`
+    // - x.yaml:7: spec.static_sites.ui: there are no static sites: serve the files from a web app
+
+    stead 1
+    stack shop
+
+    project shop
+
+    database db engine=mysql plan=mysql-1c-2g
+
+    app web type=web source_dir=api port=8080 {
+      domains shop.example.com
+    }
+    app w type=worker image=x {
+      databases $database.db
+      env_vars A=""
+    }
+    "#);
+}
+
+#[test]
+fn a_file_of_what_nothing_runs_here_says_so() {
+    for (text, origin) in [
+        ("name: s\nstatic_sites: [{ name: ui }]\n", Origin::AppSpec),
+        ("services: [{ type: web, name: s, runtime: static }]\n", Origin::Render),
+    ] {
+        let source = Source::new("x.yaml", text);
+        let problem = convert(&source, origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err();
+        assert_eq!(problem.summary, "nothing of this file can be carried over");
+        assert_eq!(problem.labels.len(), 1);
+    }
 }
 
 #[test]

@@ -71,6 +71,16 @@ fn kdl_has_one_form() {
 }
 
 #[test]
+fn what_is_said_of_a_word_of_a_line_stays_with_it() {
+    let kdl = "vm a \\ // why\n  plan=x \\ // small\n  /* this */ template=b // end\nvm b /* c */ plan=z\n";
+    let settled =
+        "// why\n// small\n// /* this */\nvm a plan=x template=b // end\n// /* c */\nvm b plan=z\n";
+    settles("a.kdl", kdl, settled);
+    let yaml = "# why\nvm:\n  a: # end\n    plan: x # small\n    # /* this */\n    template: b\n  # /* c */\n  b: { plan: z }\n";
+    assert_eq!(converted("a.kdl", kdl, Syntax::Yaml), yaml);
+}
+
+#[test]
 fn one_key_alone_an_empty_list_of_declarations_and_any_number_go_across() {
     for (yaml, kdl) in [
         ("vm:\n  a: { for_each: [x] }\n", "vm a {\n  for_each x\n}\n"),

@@ -137,7 +137,7 @@ fn every_lookup_that_fails_says_what_was_seen() {
     --
     S0321 3:45 a lookup finds what this stack manages | The yard with name `deep` is yard.mine. | refer to the block itself: `$yard.mine`
     --
-    S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply it first: stead -C ../net apply
+    S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply that stack first, in its directory
     --
     S0321 6:43 another stack has no such output | The stack in `../net` gave no `zone` when it was last applied. | did you mean `$stacks.net.tons`?
     --

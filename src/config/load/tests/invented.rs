@@ -40,6 +40,7 @@ const fn kind(
         takes_along: &[],
         goes_with_parent: false,
         given: None,
+        goes_at: None,
         claims: None,
         plain_entry: None,
         states_project: false,

@@ -430,3 +430,10 @@ fn what_a_module_knows_early_may_decide_what_exists() {
     S0317 5:61 there is no module of this name | No `use` block declares `n`. | there is: m
     "#);
 }
+
+#[test]
+fn what_a_module_is_told_to_write_is_what_it_can_write() {
+    let module = "crane: { a: { for_each: [x, y] }, b: { note: \"${crane.a.z.name}\" } }\n";
+    let problems = shop("use: { m: { source: ../../m } }\n").shared("m/stead.yaml", module).problems();
+    assert!(problems.contains("write `$crane.a.x`"), "{problems}");
+}

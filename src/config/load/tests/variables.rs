@@ -178,6 +178,11 @@ fn mistakes_of_secrets_that_stand_in_no_file() {
     let lost = yaml("vars: { x: { type: secret, generate: 32 } }\ncrane: { a: { note: 'k${vars.x}' } }\n");
     assert!(lost.problems().contains("a generated secret would be lost"), "{}", lost.problems());
     assert_eq!(with("{ type: secret, default: { generate: 32 } }").problems(), "");
+    let other = "crane: { a: { labels: { k: $vars.x }, sise: 1 } }\n";
+    let other = yaml(&format!("vars: {{ x: {{ type: secret, generate: 32 }} }}\n{other}")).problems();
+    assert!(!other.contains("would be lost"), "{other}");
+    // A default that is empty tells nothing.
+    assert_eq!(with("{ type: secret, default: \"\" }").problems(), "");
 }
 
 /// What a CI system gives where it has no secret of that name is nobody's secret.

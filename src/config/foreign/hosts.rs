@@ -1,0 +1,70 @@
+//! Host names that only containers of one Compose file have.
+
+/// Host names, and the service that each is.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    names: Vec<(String, String)>,
+}
+
+impl Hosts {
+    /// Adds a name of a service.
+    pub(super) fn add(&mut self, host: &str, service: &str) {
+        self.names.push((host.to_owned(), service.to_owned()));
+    }
+
+    /// Returns the service that a variable of an environment names.
+    pub(super) fn of(&self, key: &str, value: &str) -> Option<&str> {
+        let upper = key.to_uppercase();
+        let says_host = ["HOST", "SERVER", "ADDR", "URL", "URI", "ENDPOINT", "BROKER"]
+            .iter()
+            .any(|word| upper.contains(word));
+        let alone = self.names.iter().find(|(host, _)| says_host && host == value);
+        alone.map(|(_, service)| service.as_str()).or_else(|| self.named_in(value))
+    }
+
+    /// Returns the service that a text names: `//db/`, `me@db:5432`, `db:5432`.
+    pub(super) fn named_in(&self, text: &str) -> Option<&str> {
+        let names = |host: &str| {
+            text.match_indices(host).any(|(at, _)| {
+                let (before, behind) = (&text[..at], &text[at + host.len()..]);
+                let port = behind
+                    .strip_prefix(':')
+                    .map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+                let ends = behind.is_empty()
+                    || behind.starts_with(['/', ',', '"', '\'', ' ', '?'])
+                    || port.is_some();
+                let host_follows = before.ends_with("//") || before.ends_with('@');
+                let free = before.is_empty() || before.ends_with([' ', ',', '=', '"', '\'']);
+                host_follows && ends || free && port.is_some_and(|digits| digits > 2)
+            })
+        };
+        self.names.iter().find(|(host, _)| names(host)).map(|(_, service)| service.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_are_told_by_where_their_names_stand() {
+        let mut hosts = Hosts::default();
+        hosts.add("db", "main");
+        for (key, value, found) in [
+            ("X", "postgres://u:p@db:5432/x", true),
+            ("X", "redis://db", true),
+            ("X", "jdbc:mysql://db/x", true),
+            ("X", "a:9092,db:9092", true),
+            ("X", "db:5432", true),
+            ("DB_HOST", "db", true),
+            ("MODE", "db", false),
+            ("X", "/var/db/x", false),
+            ("X", "db:16", false),
+            ("X", "https://example.com/db", false),
+            ("X", "https://dbx/", false),
+        ] {
+            assert_eq!(hosts.of(key, value).is_some(), found, "{key}={value}");
+        }
+        assert_eq!(hosts.named_in("wait-for-it db:5432 -- run"), Some("main"));
+    }
+}

@@ -1,0 +1,132 @@
+//! What Compose fills into a text: `$NAME`, `${NAME:-default}`; `$$` is a dollar.
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// As it stands.
+    Text(String),
+    /// What is given from outside.
+    Variable {
+        /// Its name.
+        name: String,
+        /// What stands where nothing is given.
+        default: Option<String>,
+        /// More is said of it than a variable can say.
+        odd: bool,
+    },
+}
+
+/// Returns the parts of a text; neighbouring texts are one.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        plain.push_str(before);
+        let (piece, after) = piece(after);
+        rest = after;
+        match piece {
+            Some(variable) => {
+                if !plain.is_empty() {
+                    found.push(Piece::Text(std::mem::take(&mut plain)));
+                }
+                found.push(variable);
+            }
+            None => plain.push('$'),
+        }
+    }
+    plain.push_str(rest);
+    if !plain.is_empty() || found.is_empty() {
+        found.push(Piece::Text(plain));
+    }
+    found
+}
+
+/// Returns a text with its defaults filled in; `None` where one has none.
+pub(super) fn resolved(text: &str) -> Option<String> {
+    pieces(text)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Some(text),
+            Piece::Variable { default, .. } => default,
+        })
+        .collect()
+}
+
+/// Reads what follows a dollar: a variable, or nothing but the dollar. Returns what is behind it, too.
+fn piece(after: &str) -> (Option<Piece>, &str) {
+    if let Some(after) = after.strip_prefix('$') {
+        return (None, after);
+    }
+    let Some(body) = after.strip_prefix('{') else {
+        let (name, behind) = named(after);
+        let variable = Piece::Variable { name: name.to_owned(), default: None, odd: false };
+        return if name.is_empty() { (None, after) } else { (Some(variable), behind) };
+    };
+    let Some(end) = closing(body) else { return (None, after) };
+    let (name, says) = named(&body[..end]);
+    if name.is_empty() {
+        return (None, after);
+    }
+    let default = says.strip_prefix(":-").or_else(|| says.strip_prefix('-'));
+    let must = says.is_empty() || says.starts_with(":?") || says.starts_with('?');
+    let variable = Piece::Variable {
+        name: name.to_owned(),
+        default: default.and_then(resolved),
+        odd: !must && default.is_none_or(|text| text.contains('$') && !text.contains("$$")),
+    };
+    (Some(variable), &body[end + 1..])
+}
+
+fn named(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
+}
+
+/// Returns where the brace is closed that was opened before a text.
+fn closing(body: &str) -> Option<usize> {
+    let mut depth = 1_u32;
+    for (at, c) in body.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_told_from_what_stands() {
+        let text = |text: &str| Piece::Text(text.to_owned());
+        let variable = |name: &str, default: Option<&str>, odd| Piece::Variable {
+            name: name.to_owned(),
+            default: default.map(str::to_owned),
+            odd,
+        };
+        for (source, wanted) in [
+            ("", vec![text("")]),
+            ("a", vec![text("a")]),
+            ("$A", vec![variable("A", None, false)]),
+            ("x:${A:-1}/y", vec![text("x:"), variable("A", Some("1"), false), text("/y")]),
+            ("${A:-${B:-c}}", vec![variable("A", Some("c"), true)]),
+            ("${A:-${B}}", vec![variable("A", None, true)]),
+            ("${A:-pa$$s}", vec![variable("A", Some("pa$s"), false)]),
+            ("${A:?say it}", vec![variable("A", None, false)]),
+            ("${A:+on}", vec![variable("A", None, true)]),
+            ("a$$b $", vec![text("a$b $")]),
+            ("${", vec![text("${")]),
+            ("$$$A", vec![text("$"), variable("A", None, false)]),
+        ] {
+            assert_eq!(pieces(source), wanted, "{source}");
+        }
+        assert_eq!(resolved("${A:-80}${B-1}").as_deref(), Some("801"));
+        assert_eq!(resolved("${A}"), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! What looks like a secret: an entry of an environment, by its key or by its value.
+
+/// Words in a key that say that its value is nobody's business.
+const WORDS: &[&str] = &[
+    "ACCESS_KEY",
+    "APIKEY",
+    "API_KEY",
+    "CREDENTIAL",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "PRIVATE",
+    "SECRET",
+    "SIGNING",
+    "TOKEN",
+];
+
+/// Parts of a key, between underscores, that say the same.
+const PARTS: &[&str] = &["DSN", "KEY", "PASS", "PW", "PWD", "SALT"];
+
+/// Ends of a key that say that its value is about a secret, and none.
+const ABOUT: &[&str] = &[
+    "ALGORITHM",
+    "COUNT",
+    "DAYS",
+    "ENABLED",
+    "EXPIRATION",
+    "EXPIRES",
+    "EXPIRES_IN",
+    "EXPIRE_MINUTES",
+    "EXPIRY",
+    "FILE",
+    "HEADER",
+    "HOST",
+    "HOURS",
+    "ISSUER",
+    "LENGTH",
+    "LIFETIME",
+    "MINUTES",
+    "NAME",
+    "PATH",
+    "PORT",
+    "PUBLIC_KEY",
+    "PUBLISHABLE_KEY",
+    "SECONDS",
+    "TTL",
+    "TYPE",
+    "URI",
+    "URL",
+    "VERSION",
+];
+
+/// How tokens of well-known services begin.
+const BEGINNINGS: &[&str] = &[
+    "AIza",
+    "AKIA",
+    "EV[1:",
+    "SG.",
+    "eyJ",
+    "ghp_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "npm_",
+    "pk_live_",
+    "rk_live_",
+    "sk-",
+    "sk_",
+    "whsec_",
+    "xoxb-",
+    "xoxp-",
+];
+
+/// Values that keep no secret, whatever their key.
+const OPEN: &[&str] = &["", "false", "no", "none", "null", "off", "on", "true", "yes"];
+
+/// Tells whether an entry of a map looks like a secret, by its key or by its value.
+#[must_use]
+pub fn looks_secret(key: &str, value: &str) -> bool {
+    !OPEN.contains(&value.to_ascii_lowercase().as_str()) && (is_secret_key(key) || is_secret_value(value))
+}
+
+/// Tells whether a key says that its value is a secret.
+#[must_use]
+pub fn is_secret_key(key: &str) -> bool {
+    let upper = key.to_uppercase().replace(['-', '.'], "_");
+    let about = ABOUT.iter().any(|end| upper.strip_suffix(end).is_some_and(|rest| rest.ends_with('_')));
+    let named = WORDS.iter().any(|word| upper.contains(word));
+    let last = upper.rsplit('_').next().unwrap_or_default();
+    !about && (named || PARTS.contains(&last) && upper != "KEY")
+}
+
+fn is_secret_value(value: &str) -> bool {
+    let login = value.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+    login.is_some_and(|(login, _)| login.contains(':') && !login.contains('/'))
+        || value.contains("-----BEGIN")
+        || value.contains("hooks.slack.com/services/")
+        || BEGINNINGS.iter().any(|start| value.len() >= 16 && value.starts_with(start))
+        || is_random(value)
+}
+
+/// Tells whether a text is one that nobody thought of: long, without words.
+fn is_random(value: &str) -> bool {
+    let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
+    let digits = has(char::is_ascii_digit);
+    let is_hex = value.len() >= 32 && value.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_base64 = value.len() >= 28
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b))
+        && !value.contains("//")
+        && has(char::is_ascii_uppercase)
+        && has(char::is_ascii_lowercase);
+    digits && (is_hex && has(char::is_ascii_alphabetic) || is_base64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_told_by_key_or_look() {
+        for (key, value, secret) in [
+            ("STRIPE_KEY", "sk_live", true),
+            ("db_password", "x", true),
+            ("DB_PASS", "x", true),
+            ("SENTRY_DSN", "https://a@b/1", true),
+            ("URL", "postgres://me:pw@db/x", true),
+            ("PEM", "-----BEGIN PRIVATE KEY-----", true),
+            ("PAYMENT", "sk_live_0123456789abcdef", true),
+            ("SIGNER", "3q2hX8ZkPq0vLw7RtYbN4cUeHs1dFgJm", true),
+            ("SALTED", "9f86d081884c7d659a2feaa0c55ad015", true),
+            ("URL", "https://example.com/a@b:c", false),
+            ("MODE", "fast", false),
+            ("KEYBOARD", "de", false),
+            ("COMPASS", "north", false),
+            ("VAPID_PUBLIC_KEY", "abc", false),
+            ("TOKEN_TTL", "3600", false),
+            ("DB_PASSWORD_FILE", "/run/secrets/db", false),
+            ("ALLOW_EMPTY_PASSWORD", "yes", false),
+            ("PASSWORD", "", false),
+            ("PROJECT", "0b8a7e1c-3f55-4a53-9c1d-0a1b2c3d4e5f", false),
+            ("BUCKET", "acme-media-eu-west-1-production-assets", false),
+        ] {
+            assert_eq!(looks_secret(key, value), secret, "{key}={value}");
+        }
+    }
+}
