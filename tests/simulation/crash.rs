@@ -127,10 +127,10 @@ fn renamed() -> (Outside, Aim) {
         resources.insert(resource.address.clone(), resource);
     }
     resources.sort_keys();
-    let kind = resources[&to].kind;
+    let kind = Some(resources[&to].kind);
     let span = resources[&to].span;
     stack.resources = resources;
-    stack.declarations.moved.push(Moved { from, to, kind, whole: false, span });
+    stack.declarations.moved.push(Moved { from, to, kind, whole: false, module: Name::default(), span });
     (outside, Aim::build(stack))
 }
 
