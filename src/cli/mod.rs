@@ -30,6 +30,7 @@ mod keys;
 mod learned;
 mod local;
 mod origin;
+mod overlaid;
 pub mod profile;
 mod program;
 mod project;
