@@ -342,6 +342,13 @@ pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str
     (address, "")
 }
 
+/// Tells whether a name means something else at the beginning of an address or an expression, so that no module
+/// and no key of one has it.
+#[must_use]
+pub fn is_taken(registry: &Registry, name: &str) -> bool {
+    language::find(language::ROOTS, name).is_some() || registry.kinds.iter().any(|kind| kind.name == name)
+}
+
 /// Returns the kind of what stands at an address: a resource, an instance or a whole block.
 #[must_use]
 pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> {

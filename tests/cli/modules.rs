@@ -185,3 +185,26 @@ fn a_module_that_is_called_otherwise_by_hand_is_told_once() {
     case.edit("shop/stead.yaml", "from: shop_eu, to: shop_europe", "from: shop_europe, to: fleet.a");
     case.fails(1, "plan -C shop").says(&["S0291", "a `use` block declares it"]);
 }
+
+#[test]
+fn what_nobody_else_may_touch_is_refused() {
+    let case = Case::new()
+        .file("m/stead.yaml", "volume: { x: { size: 10 }, many: { for_each: [a, b], size: 10 } }\n")
+        .file("s/stead.yaml", "stead: 1\nstack: s\nuse: { m: { source: ../m } }\n")
+        .file("inc/i.stead.yaml", "use: { \"n\": { source: ../m } }\n");
+    case.fails(64, "mv -C s --allow-outside m.volume.x m.volume.y --yes")
+        .says(&["m.volume.x is declared in m/stead.yaml", "by hand"]);
+    case.write(".git", "");
+    case.fails(64, "mv -C s m.volume.many.a m.volume.many.c --yes").says(&[
+        "one instance of a block in the module m",
+        "`moved: [{ from: volume.many.a, to: volume.many.c }]` beside it",
+    ]);
+    case.fails(64, "mv -C s m vm --yes").says(&["`vm` means something else"]);
+    case.fails(64, "mv -C s m.volume.x volume.x --yes")
+        .says(&["stands elsewhere", "from: m.volume.x, to: volume.x"]);
+    case.fails(64, "mv -C s m.volume.x m.volume.many --yes").says(&["m.volume.many.a is declared already"]);
+    let before = read(&case, "m/stead.yaml");
+    case.write("s/stead.yaml", "stead: 1\nstack: s\ninclude: [../inc/i.stead.yaml]\n");
+    case.fails(64, "mv -C s n k --yes").says(&["n is declared in inc", "by hand"]);
+    assert_eq!(read(&case, "m/stead.yaml"), before);
+}

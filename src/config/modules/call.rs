@@ -7,6 +7,7 @@ use super::gather::source_of;
 use super::inputs::Input;
 use crate::config::attributes::unknown_word;
 use crate::config::codes;
+use crate::config::declarations::is_taken;
 use crate::config::document::{Entry, Node};
 use crate::config::ground::Used;
 use crate::config::index::{Each, State};
@@ -107,7 +108,7 @@ impl<'d> Resolver<'d> {
         let keyed = self.scope.keyed.contains(&entry.key);
         let mut found = BTreeMap::new();
         for (key, each) in instances {
-            if let Some(key) = key.as_ref().filter(|key| self.is_taken(key)) {
+            if let Some(key) = key.as_ref().filter(|key| is_taken(&self.registry, key)) {
                 self.problems.push(taken(key, entry.key_span));
                 return None;
             }
@@ -170,18 +171,12 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    /// Tells whether a name means something at the beginning of an address or an expression.
-    fn is_taken(&self, name: &str) -> bool {
-        language::find(language::ROOTS, name).is_some()
-            || self.registry.kinds.iter().any(|kind| kind.name == name)
-    }
-
     /// Returns the module of a call and what it is given.
     fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
         for key in body.iter().filter(|key| language::find(language::USE, &key.key).is_none()) {
             self.problems.push(unknown_word(key, language::USE));
         }
-        if self.is_taken(&entry.key) {
+        if is_taken(&self.registry, &entry.key) {
             self.problems.push(taken(&entry.key, entry.key_span));
             return None;
         }

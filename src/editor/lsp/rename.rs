@@ -9,8 +9,8 @@ use super::names::Call;
 use super::navigate;
 use super::protocol::TextEdit;
 use super::workspace::{Found, Text, Workspace};
+use crate::config::declarations::is_taken;
 use crate::config::edit::{self, Edit, File, Literal, Path};
-use crate::config::language;
 use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;
@@ -60,7 +60,7 @@ pub(super) fn rename(
     if workspace.find(directory, &to).is_some_and(|taken| taken.path == to) {
         return Err(format!("`{to}` is declared already."));
     }
-    if above == "use" && is_taken(workspace, new) {
+    if above == "use" && is_taken(&workspace.registry, new) {
         return Err(format!("`{new}` means something else at the beginning of an address."));
     }
     let mut changes: BTreeMap<&FilePath, (&Text, Vec<Edit>)> = BTreeMap::new();
@@ -156,12 +156,6 @@ fn settings<'w>(workspace: &'w Workspace, file: &Text, variable: &str) -> impl I
 fn is_kept(found: &Found<'_>) -> bool {
     let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
     is_resource || found.path.starts_with("use.")
-}
-
-/// Tells whether a name means something else where a module's may stand.
-fn is_taken(workspace: &Workspace, name: &str) -> bool {
-    language::find(language::ROOTS, name).is_some()
-        || workspace.registry.kinds.iter().any(|kind| kind.name == name)
 }
 
 /// Returns the edits of what a file's environments replace in a module, as `new` has the rest of each path.

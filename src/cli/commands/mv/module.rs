@@ -14,7 +14,7 @@ use crate::cli::failure::Failure;
 use crate::cli::files::{self, Shared};
 use crate::cli::project::Begun;
 use crate::cli::session::Session;
-use crate::config::declarations::module_of;
+use crate::config::declarations::{is_taken, module_of};
 use crate::config::edit::{self, Edit, File, Literal, Path, Step};
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
@@ -92,6 +92,10 @@ fn module<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'
         );
         let text = format!("{from} is one instance of the module {outer}");
         return Err(Failure::new(Exit::Usage, text).help(spoken(begun, call.source, &help)));
+    }
+    if is_taken(&REGISTRY, to.last()) {
+        let text = format!("`{}` means something else at the beginning of an address", to.last());
+        return Err(Failure::new(Exit::Usage, text).help("Choose another name."));
     }
     fits(begun, from, to, *call)?;
     let within = |name: &Name| {
@@ -248,8 +252,9 @@ impl Change<'_> {
     }
 
     fn outside(&self, path: &str) -> Failure {
-        let text =
-            format!("{} is declared in {path}, which is no file of this stack or its modules", self.from);
+        let from = self.prefixes.first().map(|prefix| self.from.clone().within(prefix));
+        let from = from.unwrap_or_else(|| self.from.clone());
+        let text = format!("{from} is declared in {path}, which is no file of this stack or its modules");
         Failure::new(Exit::Usage, text)
             .help("Change it there by hand, and write the `moved` entry beside it.")
     }
