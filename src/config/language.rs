@@ -31,6 +31,8 @@ pub enum Takes {
     Flag,
     /// An address, or several, without a `$`.
     Address,
+    /// An address, or the name of a module, without a `$`.
+    Place,
     /// The names of kinds.
     Kinds,
     /// A map from the variables' names.
@@ -105,7 +107,7 @@ pub const TOP: Words = &[
         .example("include: [../shared/network.stead.yaml]"),
     word("locals", "Values with a name; computed once.").takes(Takes::Named(&[]))
         .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
-    word("moved", "New addresses of what the ledger has under old ones.").takes(Takes::Block(MOVED))
+    word("moved", "New addresses of what the ledger has under old ones; a module says those of its own.").takes(Takes::Block(MOVED))
         .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }"),
     word("outputs", "What to print when all is done, and other stacks may read.").takes(Takes::Named(&[]))
         .example("outputs: { url: $app.web.url }"),
@@ -281,8 +283,8 @@ pub const STACK: Words =
 
 /// Words of an entry of `moved`.
 pub const MOVED: Words = &[
-    word("from", "The address that it had, or the name that a module had.").takes(Takes::Address).needed(),
-    word("to", "The address or name that it has now.").takes(Takes::Address).needed(),
+    word("from", "The address that it had, or the name that a module had.").takes(Takes::Place).needed(),
+    word("to", "The address or name that it has now.").takes(Takes::Place).needed(),
 ];
 
 /// Words of an entry of `import`.
@@ -294,7 +296,7 @@ pub const IMPORT: Words = &[
 
 /// Words of an entry of `removed`.
 pub const REMOVED: Words = &[
-    word("from", "The address that it had.").takes(Takes::Address).needed(),
+    word("from", "The address that it had, or the name that a module had.").takes(Takes::Place).needed(),
     word("action", "forget: the object stays live; delete: it goes.")
         .needed()
         .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
