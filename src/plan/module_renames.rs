@@ -8,6 +8,8 @@ use super::renames::{NAME, alike};
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::config::declarations::module_of;
+use crate::config::stack::Resource;
+use crate::model::address::Address;
 use crate::model::source::Span;
 
 /// What stands in a place of modules: what each resource looks like, by its address in there.
@@ -76,10 +78,14 @@ fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<Stri
         Some((outer, _)) => stack.modules.contains_key(outer),
         None => true,
     };
-    let by_default = stack.resources.values().any(|resource| {
-        let name = resource.attributes.get(NAME);
-        is_in(resource.address.as_str(), to) && name.is_some_and(|name| name.span == resource.span)
-    });
+    let changes = |resource: &Resource| {
+        let now = resource.attributes.get(NAME).filter(|name| name.span == resource.span)?;
+        let rest = resource.address.as_str().strip_prefix(to).filter(|rest| rest.starts_with('.'))?;
+        let old = Address::parse(&format!("{from}{rest}")).ok()?;
+        let before = survey.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
+        (now.expression.known() != Some(before)).then_some(())
+    };
+    let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
     // One key's names cannot be said beside those of the others.
     if !by_default || !is_block(to) {
         return None;

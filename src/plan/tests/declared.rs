@@ -399,9 +399,10 @@ fn a_module_that_is_called_otherwise_is_told_once() {
         let name = resource.split('.').next().unwrap();
         world.set(resource, "plan", json!(if name == "europe" { "small" } else { "large" }));
     }
+    world.set("europe.vm.web", "name", json!("europe-web"));
     let told = world.plan().notes.into_iter().map(|note| format!("{}: {}", note.text, note.help));
     insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"
     the deletion of all of eu and the creation of europe look like a rename: to keep the objects, write `moved: [{ from: eu, to: europe }]`, and in the block of europe `name: eu`, which keeps their names
-    the deletion of all of us and the creation of america look like a rename: to keep the objects, write `moved: [{ from: us, to: america }]`, and in the block of america `name: us`, which keeps their names
+    the deletion of all of us and the creation of america look like a rename: to keep the objects, write `moved: [{ from: us, to: america }]`
     ");
 }
