@@ -283,7 +283,13 @@ pub const STACK: Words =
 
 /// Words of an entry of `moved`.
 pub const MOVED: Words = &[
-    word("from", "The address that it had, or the name that a module had.").takes(Takes::Place).needed(),
+    word(
+        "from",
+        "The address that it had, or the name that a module had: all that is in it goes along, but for what another \
+         entry says more of.",
+    )
+    .takes(Takes::Place)
+    .needed(),
     word("to", "The address or name that it has now.").takes(Takes::Place).needed(),
 ];
 
