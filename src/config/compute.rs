@@ -46,7 +46,8 @@ impl<'d> Resolver<'d> {
                     Segment::Computed(_) => None,
                 }))
                 .collect();
-            if !self.is_root(&path.root) {
+            let goes_too_far = path.root == "module" && !path.segments.is_empty();
+            if goes_too_far || !self.is_root(&path.root) {
                 self.problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
                 return None;
             }
@@ -142,7 +143,7 @@ impl<'d> Resolver<'d> {
             });
             match (path.root.as_str(), first) {
                 ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
-                ("module", _) => good &= self.front(span, frame).is_some(),
+                ("module", None) => good &= self.front(span, frame).is_some(),
                 ("vars", Some(name)) => {
                     let base = self.variable(name, span, frame);
                     good &= self.through(base, path, span, frame, &mut named);

@@ -34,7 +34,7 @@ impl<'d> Resolver<'d> {
             ("each", [name, rest @ ..]) => {
                 self.inside(&self.each(name, span, frame)?, path, rest, span, frame)
             }
-            ("vars" | "locals" | "each" | "env" | "module" | "stack" | "use", _) => {
+            ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
                 self.problem(
                     frame,
                     Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")

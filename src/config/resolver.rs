@@ -367,7 +367,8 @@ impl<'d> Resolver<'d> {
     pub(super) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
         let known = self.registry.top_level().map(|kind| kind.name).chain(language::names(language::ROOTS));
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
-        let roots: Vec<&str> = language::names(language::ROOTS).collect();
+        // `module.shop.url`, as other tools have it: it is a name, and leads no further.
+        let roots: Vec<&str> = language::names(language::ROOTS).filter(|known| *known != root).collect();
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
