@@ -1,10 +1,13 @@
-//! Edits of a stack's own files: made in memory, read back, shown, agreed on, written.
+//! Edits of a stack's own files and of its modules': made in memory, read back, shown, agreed on, written.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
+use super::overlaid::Overlaid;
 use super::project::Begun;
 use super::session::Session;
 use crate::config::edit::{Edit, File, edit};
@@ -21,13 +24,23 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(super) struct Edits<'a> {
     begun: &'a Begun,
     texts: Vec<(SourceId, Source)>,
+    /// Those of modules, with their paths from the root.
+    shared: BTreeMap<SourceId, PathBuf>,
 }
 
 impl<'a> Edits<'a> {
     /// Starts with the files as they are.
     pub(super) fn new(begun: &'a Begun) -> Self {
         let texts = begun.files.iter().map(|(id, source)| (id, source.clone())).collect();
-        Self { begun, texts }
+        Self { begun, texts, shared: BTreeMap::new() }
+    }
+
+    /// Adds a file of a module, by its path from the root.
+    pub(super) fn add(&mut self, file: SourceId, path: PathBuf) {
+        if let Some(source) = self.begun.project.stack.sources.get(file) {
+            self.texts.push((file, source.clone()));
+            self.shared.insert(file, path);
+        }
     }
 
     /// Edits one file.
@@ -51,14 +64,17 @@ impl<'a> Edits<'a> {
     /// # Errors
     /// When they have problems that they did not have before.
     pub(super) fn read(&self) -> Result<Stack, Failure> {
-        let below = self.begun.project.files();
-        Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &below)?.0)
+        let edited = self.texts.iter().filter_map(|(id, source)| {
+            self.shared.get(id).map(|path| (path.clone(), source.text.to_string()))
+        });
+        let files = Overlaid { disk: self.begun.project.files(), edited: edited.collect() };
+        Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &files)?.0)
     }
 
-    /// Returns the edited files.
+    /// Returns the stack's own files as they are edited.
     pub(super) fn sources(&self) -> Sources {
         let mut sources = Sources::default();
-        for (_, source) in &self.texts {
+        for (_, source) in self.texts.iter().filter(|(id, _)| !self.shared.contains_key(id)) {
             sources.add(source.clone());
         }
         sources
@@ -69,13 +85,18 @@ impl<'a> Edits<'a> {
     /// # Errors
     /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
     pub(super) async fn settle(&self, session: &Session, yes: bool) -> Result<bool, Failure> {
-        let edited: Vec<(&Source, &Source)> = self
+        let old = |id: SourceId| {
+            let read =
+                || self.begun.project.stack.sources.get(id).filter(|_| self.shared.contains_key(&id));
+            self.begun.files.get(id).or_else(read)
+        };
+        let edited: Vec<(SourceId, &Source, &Source)> = self
             .texts
             .iter()
-            .filter_map(|(id, new)| Some((self.begun.files.get(*id)?, new)))
-            .filter(|(old, new)| old.text != new.text)
+            .filter_map(|(id, new)| Some((*id, old(*id)?, new)))
+            .filter(|(_, old, new)| old.text != new.text)
             .collect();
-        let diffs: Vec<(String, String)> = edited.iter().map(|(old, new)| diff(old, new)).collect();
+        let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| diff(old, new)).collect();
         if session.ui.json {
             session.ui.out(&json::edits(&diffs));
         } else {
@@ -84,9 +105,10 @@ impl<'a> Edits<'a> {
         if !session.sure(yes, "Write this?").await? {
             return Ok(false);
         }
-        for (old, new) in edited {
+        for (id, old, new) in edited {
             let path = session.settings.dir.join(&old.path);
-            let path = if files::exists(&path) { path } else { old.path.clone().into() };
+            let own = !self.shared.contains_key(&id) && files::exists(&path);
+            let path = if own { path } else { old.path.clone().into() };
             if files::read_optional(&path)?.as_deref() != Some(&*old.text) {
                 return Err(Failure::new(
                     Exit::Failed,

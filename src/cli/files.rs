@@ -473,6 +473,12 @@ pub(super) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
     Folder::make(path).map(drop).map_err(|error| about(&error, "make the directory", path))
 }
 
+/// Returns a file's path from a root; `None` where it does not lie below it.
+pub(super) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
+    let (root, file) = (fs::canonicalize(root).ok()?, fs::canonicalize(file).ok()?);
+    file.strip_prefix(root).ok().map(Path::to_owned)
+}
+
 /// Returns the last part of a directory's full path; empty where there is none.
 pub(super) fn directory_name(path: &Path) -> String {
     let full = std::path::absolute(path).unwrap_or_default();

@@ -31,6 +31,7 @@ mod keys;
 mod learned;
 mod local;
 mod origin;
+mod overlaid;
 pub mod profile;
 mod program;
 mod project;

@@ -174,8 +174,8 @@ impl<'d> Resolver<'d> {
     /// Returns the name of a block that says none: its own, after those of the modules that it stands in
     /// (two instances of a module would make the same names), and before its key.
     fn default_name(&self, name: &Name, key: Option<&Name>) -> String {
-        let modules = self.scope.prefix.split('.').filter(|part| !part.is_empty());
-        let parts = modules.chain([name.as_str()]).chain(key.map(Name::as_str));
+        let front = Some(&self.scope.front).filter(|front| !front.is_empty());
+        let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
         parts.collect::<Vec<_>>().join("-")
     }
 

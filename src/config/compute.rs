@@ -46,7 +46,8 @@ impl<'d> Resolver<'d> {
                     Segment::Computed(_) => None,
                 }))
                 .collect();
-            if !self.is_root(&path.root) {
+            let goes_too_far = path.root == "module" && !path.segments.is_empty();
+            if goes_too_far || !self.is_root(&path.root) {
                 self.problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
                 return None;
             }
@@ -142,6 +143,7 @@ impl<'d> Resolver<'d> {
             });
             match (path.root.as_str(), first) {
                 ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
+                ("module", None) => good &= self.front(span, frame).is_some(),
                 ("vars", Some(name)) => {
                     let base = self.variable(name, span, frame);
                     good &= self.through(base, path, span, frame, &mut named);
@@ -330,6 +332,7 @@ impl<'d> Resolver<'d> {
         scope.roots.insert("use".into(), Item::of_map(&self.scope.use_values));
         scope.roots.insert("env".into(), text(&self.env));
         scope.roots.insert("stack".into(), text(&self.stack));
+        scope.roots.insert("module".into(), text(&self.scope.front));
         for place in &named.places {
             if !scope.roots.contains_key(place.as_str()) {
                 bind(&mut scope.roots, place.split('.'), Item::empty_map());
@@ -388,6 +391,9 @@ impl<'d> Resolver<'d> {
                 "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names),
                 "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
                 "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
+                "module" => {
+                    bindings.insert(path.root.clone(), Value::Text(self.scope.front.clone()));
+                }
                 "each" => {
                     let Some(each) = frame.each else { continue };
                     let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);

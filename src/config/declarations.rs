@@ -2,24 +2,21 @@
 //!
 //! Here they are read and held against the blocks; against the ledger they are held by the plan.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::attributes::unknown_word;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
-use super::index::State;
+use super::ground::{Ground, Standing};
 use super::language::{self, Word, Words};
 use super::merge::Merged;
 use super::resolver::{Frame, Resolver};
 use super::stack::Resource;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::Span;
 use crate::model::value::Value;
-
-/// Most addresses that a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 1_000;
 
 /// What becomes of addresses and objects besides what blocks say. All of it fits the blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,16 +32,26 @@ pub struct Declarations {
 /// A new address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// The address that the ledger may still have.
+    /// The address that the ledger may still have; or the place of a module, which everything in it leaves.
     pub from: Address,
-    /// The next one: a resource, a whole block with `for_each`, or the `from` of another entry.
+    /// The next one: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
     pub to: Address,
-    /// The kind of both.
-    pub kind: &'static Kind,
+    /// The kind of both; `None`: they are places of modules.
+    pub kind: Option<&'static Kind>,
     /// `to` is a whole block with `for_each`: each instance goes to the one with its key.
     pub whole: bool,
+    /// The instance of a module that says it; empty for the stack itself.
+    pub module: Name,
     /// The entry.
     pub span: Span,
+}
+
+impl Moved {
+    /// Tells whether what stands at an address is not there yet: `shop` to `shop.a` leaves `shop.a.vm.web` alone.
+    #[must_use]
+    pub fn takes(&self, at: &Address) -> bool {
+        !(self.to.is_within(&self.from) && at.is_within(&self.to))
+    }
 }
 
 /// An object to take over.
@@ -61,7 +68,7 @@ pub struct Import {
 /// What becomes of objects whose block is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// A resource, or a whole block with `for_each`.
+    /// A resource, a whole block with `for_each`, or a module.
     pub from: Address,
     /// What becomes of its objects.
     pub action: RemovedAction,
@@ -78,43 +85,26 @@ pub enum RemovedAction {
     Delete,
 }
 
-/// How an address stands to the blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// It is one resource.
-    One,
-    /// It is a block with `for_each`.
-    Several,
-    /// It is written, but left out of this environment.
-    Absent,
-    /// What is wrong with it was said already.
-    Broken,
-    /// No block declares it.
-    Nowhere,
-}
-
-/// The resources by address, and how an address stands to the blocks.
-struct Ground<'g, 'd> {
-    resolver: &'g Resolver<'d>,
-    resources: HashMap<&'g Address, &'g Resource>,
-}
-
 impl<'d> Resolver<'d> {
-    /// Reads all declarations, and holds them against the blocks.
+    /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
     pub(super) fn declarations(&self, merged: &Merged<'d>, resources: &[Resource]) -> Declarations {
-        let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
-        let ground = Ground { resolver: self, resources };
-        let moved = self.items(&merged.moved, language::MOVED);
-        let moved = moved.into_iter().filter_map(|item| self.moved(&item)).collect();
+        let ground = Ground::new(self, resources);
         let imports = self.items(&merged.imports, language::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
         let removed = self.items(&merged.removed, language::REMOVED);
         let removed = removed.into_iter().filter_map(|item| self.removed(&item, &ground)).collect();
         Declarations {
-            moved: ground.moves(moved),
+            moved: ground.moves(self.moved.clone()),
             imports: self.each_once(imports, |import| (&import.to, import.span), "imported"),
             removed: self.each_once(removed, |removed| (&removed.from, removed.span), "removed"),
         }
+    }
+
+    /// Reads the moves of the stack or the instance of a module that is being resolved.
+    pub(super) fn moves_here(&mut self, merged: &Merged<'d>) {
+        let items = self.items(&merged.moved, language::MOVED);
+        let moved: Vec<Moved> = items.iter().filter_map(|item| self.moved(item)).collect();
+        self.moved.extend(moved);
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
@@ -160,15 +150,15 @@ impl<'d> Resolver<'d> {
         self.problems.push(problem.detail(detail).help(help));
     }
 
-    /// Reads an address, and the kind that stands there.
-    fn place(&self, node: &Node) -> Option<(Address, &'static Kind)> {
+    /// Reads an address, or the place of a module, and the kind that stands there, if one does.
+    fn place(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
         let written = node.scalar().map(|scalar| scalar.text.as_str());
         let Some(written) = written else {
             let help = "write an address, such as `vm.web`".to_owned();
             self.misdeclared(node.span, "An address is one text.".to_owned(), help);
             return None;
         };
-        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse(bare).is_ok()) {
+        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::place(bare).is_ok()) {
             let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
                 .at(node.span, "")
                 .detail("It names an address, not what is there: it has no `$`.")
@@ -176,46 +166,76 @@ impl<'d> Resolver<'d> {
             self.problems.push(problem.fix(node.span, bare));
             return None;
         }
-        let address = match Address::parse(written) {
+        let is_kind = self.registry.top_level().any(|kind| kind.name == written);
+        let is_name = is_legal_segment(written) && !is_kind;
+        let address = match if is_name { Address::place(written) } else { Address::parse(written) } {
             Ok(address) => address,
             Err(error) => {
                 self.misdeclared(node.span, format!("{error}."), "write `vm.web`, for example".to_owned());
                 return None;
             }
         };
-        if let Some(kind) = kind_at(&self.registry, &address) {
-            return Some((address, kind));
+        let kind = kind_at(&self.registry, &address);
+        if kind.is_none() && !module_of(&self.registry, written).1.is_empty() {
+            self.no_kind(node.span, &address);
+            return None;
         }
+        Some((address, kind))
+    }
+
+    /// Reads the address of a resource or of several.
+    fn resource_at(&self, node: &Node) -> Option<Address> {
+        let (address, kind) = self.place(node)?;
+        if kind.is_none() {
+            self.no_kind(node.span, &address);
+            return None;
+        }
+        Some(address)
+    }
+
+    fn no_kind(&self, span: Span, address: &Address) {
         let known = self.registry.top_level().map(|kind| kind.name);
         let help = nearest(address.root(), known).map_or_else(
             || "an address begins with a kind: `vm.web`".to_owned(),
             |near| {
-                let rest = address.as_str().split_once('.').map_or("", |(_, rest)| rest);
+                let rest = address.as_str().split_once('.').map_or("NAME", |(_, rest)| rest);
                 format!("did you mean `{near}.{rest}`?")
             },
         );
-        self.misdeclared(node.span, format!("No kind of resource stands at `{address}`."), help);
-        None
+        self.misdeclared(span, format!("No kind of resource stands at `{address}`."), help);
     }
 
     fn moved(&self, item: &Item<'d>) -> Option<Moved> {
-        let (from, to) = (self.place(item.get("from")?), self.place(item.get("to")?));
-        let ((from, kind), (to, other)) = from.zip(to)?;
-        if kind.name != other.name {
-            let detail = format!("{from} is a {}, and {to} a {}.", kind.name, other.name);
-            self.misdeclared(
-                item.span,
-                detail,
-                "an object stays what it is: name two of one kind".to_owned(),
-            );
-            return None;
+        let (there, here) = (item.get("from")?, item.get("to")?);
+        let ((from, kind), (to, other)) = self.place(there).zip(self.place(here))?;
+        let module = &self.scope.prefix;
+        match (kind, other) {
+            // A kind that is misspelt looks like a module.
+            (None, Some(_)) if from.as_str().contains('.') => self.no_kind(there.span, &from),
+            (Some(_), None) if to.as_str().contains('.') => self.no_kind(here.span, &to),
+            _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
+                let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
+                let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
+                let help = "an object stays what it is: name two of one kind".to_owned();
+                self.misdeclared(item.span, detail, help);
+            }
+            _ if from == to => {
+                let help = "remove the entry".to_owned();
+                self.misdeclared(item.span, format!("{from} moves to where it is."), help);
+            }
+            _ => {
+                let (from, to) = (from.within(module), to.within(module));
+                return Some(Moved {
+                    from,
+                    to,
+                    kind,
+                    whole: false,
+                    module: module.clone(),
+                    span: item.span,
+                });
+            }
         }
-        if from == to {
-            let help = "remove the entry".to_owned();
-            self.misdeclared(item.span, format!("{from} moves to where it is."), help);
-            return None;
-        }
-        Some(Moved { from, to, kind, whole: false, span: item.span })
+        None
     }
 
     fn import(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Import> {
@@ -225,7 +245,7 @@ impl<'d> Resolver<'d> {
             None => true,
         };
         let node = item.get("to")?;
-        let (to, _) = self.place(node)?;
+        let to = self.resource_at(node)?;
         let id = match self.known(item.get("id")?, early)? {
             Value::Text(id) if !id.is_empty() => id,
             Value::Integer(id) => Name::new(id.to_string()),
@@ -283,136 +303,6 @@ impl<'d> Resolver<'d> {
     }
 }
 
-impl Ground<'_, '_> {
-    fn standing(&self, address: &Address) -> Standing {
-        if self.resources.contains_key(address) {
-            return Standing::One;
-        }
-        let index = &self.resolver.index;
-        let mut end = Some(address.as_str().len());
-        // What stands inside of something that is left out is left out with it.
-        while let Some(at) = end {
-            let part = &address.as_str()[..at];
-            if let Some(block) = index.get(part) {
-                let rest = address.as_str()[at..].trim_start_matches('.');
-                let key = rest.split('.').next().unwrap_or_default();
-                return match &block.state {
-                    State::Broken => Standing::Broken,
-                    State::Absent => Standing::Absent,
-                    State::Keyed(_) if rest.is_empty() => Standing::Several,
-                    State::Keyed(keys) if matches!(keys.get(key), Some(None)) => Standing::Absent,
-                    State::One if rest.is_empty() => Standing::Broken,
-                    State::One | State::Keyed(_) => Standing::Nowhere,
-                };
-            }
-            end = part.rfind('.');
-        }
-        Standing::Nowhere
-    }
-
-    fn undeclared(&self, address: &Address, span: Span, help: &str) {
-        let known = self.resources.keys().map(|known| known.as_str()).take(MOST_CANDIDATES);
-        let mut known: Vec<&str> = known.collect();
-        known.sort_unstable();
-        let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration leads nowhere")
-            .at(span, "")
-            .detail(format!("No block declares {address}."));
-        self.resolver.problems.push(match nearest(address.as_str(), known) {
-            Some(near) => problem.help(format!("did you mean `{near}`? Else {help}")),
-            None => problem.help(help),
-        });
-    }
-
-    fn still_declared(&self, address: &Address, span: Span, help: &str) {
-        let problem = Diagnostic::error(codes::STILL_DECLARED, "an address still has its block")
-            .at(span, "")
-            .detail(format!("{address} is to be left, and a block declares it."))
-            .help(help);
-        let block = self.resolver.index.of_instance(address);
-        self.resolver.problems.push(match block {
-            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
-            None => problem,
-        });
-    }
-
-    /// Follows all moves to their ends, and keeps those that lead to a resource.
-    fn moves(&self, moved: Vec<Moved>) -> Vec<Moved> {
-        let problems = &self.resolver.problems;
-        let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
-        for (n, step) in moved.iter().enumerate() {
-            if let Some(first) = by_from.insert(step.from.clone(), n) {
-                let text = format!("{} moves to two addresses.", step.from);
-                problems.push(twice(&text, moved[first].span, step.span));
-            }
-            if let Some(first) = by_to.insert(&step.to, n) {
-                let text = format!("Two addresses move to {}.", step.to);
-                problems.push(twice(&text, moved[first].span, step.span));
-            }
-        }
-        let ends = self.ends(&moved, &by_from);
-        let mut kept = Vec::with_capacity(moved.len());
-        for (step, end) in moved.into_iter().zip(ends) {
-            let Some((end, is_last)) = end else { continue };
-            let into_itself = step.to.is_within(&step.from);
-            let standing = self.standing(&step.from);
-            if standing != Standing::Nowhere && !(standing == Standing::Several && into_itself) {
-                self.still_declared(&step.from, step.span, "rename the block, or remove this entry");
-                continue;
-            }
-            match self.standing(&end) {
-                Standing::One => kept.push(step),
-                Standing::Several => kept.push(Moved { whole: true, ..step }),
-                Standing::Nowhere if is_last => {
-                    self.undeclared(&end, step.span, "write its block, or remove the entry");
-                }
-                Standing::Absent | Standing::Broken | Standing::Nowhere => {}
-            }
-        }
-        kept
-    }
-
-    /// Returns where each move ends, and whether it is itself the last one on the way; `None` for those
-    /// that lead round in a circle, which is reported once.
-    fn ends(&self, moved: &[Moved], by_from: &BTreeMap<Address, usize>) -> Vec<Option<(Address, bool)>> {
-        let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
-        for start in 0..moved.len() {
-            let mut way: Vec<usize> = Vec::new();
-            let mut n = start;
-            let end = loop {
-                if let Some(known) = &ends[n] {
-                    break known.clone();
-                }
-                if let Some(at) = way.iter().position(|m| *m == n) {
-                    self.circle(moved, &way[at..]);
-                    break None;
-                }
-                way.push(n);
-                match by_from.get(&moved[n].to) {
-                    Some(next) => n = *next,
-                    None => break Some(moved[n].to.clone()),
-                }
-            };
-            for m in way {
-                ends[m] = Some(end.clone());
-            }
-        }
-        let last = |n: usize| !by_from.contains_key(&moved[n].to);
-        let ends = ends.into_iter().enumerate();
-        ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
-    }
-
-    fn circle(&self, moved: &[Moved], way: &[usize]) {
-        let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "moves lead round in a circle");
-        for n in way {
-            let Moved { from, to, span, .. } = &moved[*n];
-            problem = problem.at(*span, format!("{from} moves to {to}"));
-        }
-        let help =
-            "remove one of the entries; to swap two resources, apply a move to a third address first";
-        self.resolver.problems.push(problem.help(help));
-    }
-}
-
 /// One entry of a list.
 struct Item<'d> {
     entries: &'d [Entry],
@@ -430,7 +320,7 @@ fn example(words: Words) -> String {
     needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
 }
 
-fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
+pub(super) fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
         .at(again, "said again here")
         .at(first, "said here first")
@@ -438,10 +328,31 @@ fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
         .help("keep one of the two")
 }
 
+/// Returns the module that an address is in, and the rest of it, either of which may be empty. No module and
+/// no key of one has the name of a kind.
+#[must_use]
+pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str) {
+    let mut at = 0;
+    for part in address.split('.') {
+        if registry.top_level().any(|kind| kind.name == part) {
+            return (address[..at].trim_end_matches('.'), &address[at..]);
+        }
+        at += part.len() + 1;
+    }
+    (address, "")
+}
+
+/// Tells whether a name means something else at the beginning of an address or an expression, so that no module
+/// and no key of one has it.
+#[must_use]
+pub fn is_taken(registry: &Registry, name: &str) -> bool {
+    language::find(language::ROOTS, name).is_some() || registry.kinds.iter().any(|kind| kind.name == name)
+}
+
 /// Returns the kind of what stands at an address: a resource, an instance or a whole block.
 #[must_use]
 pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> {
-    let parts: Vec<&str> = address.segments().collect();
+    let parts: Vec<&str> = module_of(registry, address.as_str()).1.split('.').collect();
     let mut kind = registry.top_level().find(|kind| kind.name == parts[0])?;
     let mut at = 2;
     loop {

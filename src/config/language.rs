@@ -31,6 +31,8 @@ pub enum Takes {
     Flag,
     /// An address, or several, without a `$`.
     Address,
+    /// An address, or the name of a module, without a `$`.
+    Place,
     /// The names of kinds.
     Kinds,
     /// A map from the variables' names.
@@ -105,9 +107,8 @@ pub const TOP: Words = &[
         .example("include: [../shared/network.stead.yaml]"),
     word("locals", "Values with a name; computed once.").takes(Takes::Named(&[]))
         .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
-    word("moved", "New addresses of what the ledger has under old ones.").takes(Takes::Block(MOVED))
-        .example("moved: [{ from: vm.frontend, to: vm.web }]")
-        .of_stacks(),
+    word("moved", "New addresses of what the ledger has under old ones; a module says those of its own.").takes(Takes::Block(MOVED))
+        .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }"),
     word("outputs", "What to print when all is done, and other stacks may read.").takes(Takes::Named(&[]))
         .example("outputs: { url: $app.web.url }"),
     word("policy", "Rules that a plan must pass.").takes(Takes::Named(POLICY))
@@ -266,6 +267,11 @@ pub const POLICY: Words = &[
 /// Words of a use.
 pub const USE: Words = &[
     word("for_each", "One instance of the module for each entry."),
+    word(
+        "name",
+        "What the names of its resources begin with, instead of its own name and key: a module that is \
+                  called otherwise keeps their names.",
+    ),
     word("source", "The module's directory.").needed(),
     word("when", "It is there only when this is true.").takes(Takes::Flag),
     word("with", "Values of the module's variables."),
@@ -277,8 +283,14 @@ pub const STACK: Words =
 
 /// Words of an entry of `moved`.
 pub const MOVED: Words = &[
-    word("from", "The address that it had.").takes(Takes::Address).needed(),
-    word("to", "The address that it has now.").takes(Takes::Address).needed(),
+    word(
+        "from",
+        "The address that it had, or the name that a module had: all that is in it goes along, but for what another \
+         entry says more of.",
+    )
+    .takes(Takes::Place)
+    .needed(),
+    word("to", "The address or name that it has now.").takes(Takes::Place).needed(),
 ];
 
 /// Words of an entry of `import`.
@@ -290,7 +302,7 @@ pub const IMPORT: Words = &[
 
 /// Words of an entry of `removed`.
 pub const REMOVED: Words = &[
-    word("from", "The address that it had.").takes(Takes::Address).needed(),
+    word("from", "The address that it had, or the name that a module had.").takes(Takes::Place).needed(),
     word("action", "forget: the object stays live; delete: it goes.")
         .needed()
         .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
@@ -302,6 +314,7 @@ pub const ROOTS: Words = &[
     word("each", "Inside of `for_each`: `each.key`, `each.value`."),
     word("env", "The environment's name."),
     word("locals", "A local."),
+    word("module", "In a module: what the names of its resources begin with."),
     word("stack", "The stack's name."),
     word("stacks", "Another stack's output."),
     word("use", "A module's output."),

@@ -17,6 +17,7 @@ impl<'d> Resolver<'d> {
         match (root.as_str(), steps) {
             ("env", []) => Some(Value::Text(self.env.clone()).into()),
             ("stack", []) => Some(Value::Text(self.stack.clone()).into()),
+            ("module", []) => Some(Value::Text(self.front(span, frame)?.clone()).into()),
             ("vars", [name, rest @ ..]) => {
                 let resolved = self.inside(self.variable(name, span, frame)?, path, rest, span, frame)?;
                 Some(Resolved { origin: self.origin("vars", name), ..resolved })
@@ -38,7 +39,7 @@ impl<'d> Resolver<'d> {
                     frame,
                     Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")
                         .at(span, "")
-                        .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env` or `$stack`"),
+                        .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`"),
                 );
                 None
             }
@@ -50,6 +51,23 @@ impl<'d> Resolver<'d> {
                 self.live_path(kind, path, span, frame)
             }
         }
+    }
+
+    /// Returns what the names of a module's resources begin with; a stack has none, and says so.
+    pub(super) fn front(&self, span: Span, frame: Frame<'_, 'd>) -> Option<&Name> {
+        if self.scope.depth > 0 {
+            return Some(&self.scope.front);
+        }
+        self.problem(
+            frame,
+            Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
+                .at(span, "")
+                .detail(
+                    "`module` is what the names of a module's resources begin with, and this is no module.",
+                )
+                .help("write the name itself"),
+        );
+        None
     }
 
     /// Follows the rest of a path inside of a local or of `each.value`.

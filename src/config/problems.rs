@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -86,6 +87,24 @@ impl Problems {
     /// Says that what follows is found where the module is used.
     pub(super) fn leave(&self) {
         self.inside.borrow_mut().pop();
+    }
+
+    /// Says what is wrong of an instance of a module that is resolved already.
+    pub(super) fn within(&self, prefix: &Name, say: impl FnOnce()) {
+        if prefix.is_empty() {
+            return say();
+        }
+        self.inside.borrow_mut().push(prefix.clone());
+        say();
+        self.leave();
+    }
+
+    /// Returns where an instance of a module is used; of all of them, where the first is.
+    pub(super) fn call(&self, place: &str) -> Option<Span> {
+        let calls = self.calls.borrow();
+        let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();
+        let is_it = |name: &Name| name == place || name.rsplit_once('.').is_some_and(|(at, _)| at == place);
+        first.filter(|(name, _)| is_it(name)).map(|(_, call)| *call)
     }
 
     /// Returns where every instance of a module is used.

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::codes;
+use super::declarations::Moved;
 use super::external::Externals;
 use super::files::Files;
+use super::ground::Used;
 use super::habits;
 use super::index::{Each, Index};
 use super::language;
@@ -52,6 +54,8 @@ pub(super) enum LocalValue {
 pub(super) struct Scope {
     /// The way to it from the stack: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
     pub(super) prefix: Name,
+    /// What the names of its resources begin with; empty for the stack itself.
+    pub(super) front: Name,
     /// How `set` may speak of it: by its own name, or by that of several instances.
     pub(super) spoken: Vec<Name>,
     /// Where its directory stands.
@@ -114,6 +118,10 @@ pub(super) struct Resolver<'d> {
     pub(super) overrides: Overrides<'d>,
     /// Modules that this environment leaves out, by what would stand in front of their addresses.
     pub(super) left_out: Vec<Name>,
+    /// How many instances each block of `use` stands for, by what would stand in front of their addresses.
+    pub(super) used: BTreeMap<Name, Used>,
+    /// The moves of the stack and of its modules.
+    pub(super) moved: Vec<Moved>,
     /// The declared blocks.
     pub(super) index: Index<'d>,
     /// What is looked up elsewhere.
@@ -220,6 +228,8 @@ impl<'d> Resolver<'d> {
             replaced: BTreeSet::new(),
             overrides: Overrides::default(),
             left_out: Vec::new(),
+            used: BTreeMap::new(),
+            moved: Vec::new(),
             index: Index::default(),
             externals: Externals::default(),
             made: Vec::new(),
@@ -357,7 +367,8 @@ impl<'d> Resolver<'d> {
     pub(super) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
         let known = self.registry.top_level().map(|kind| kind.name).chain(language::names(language::ROOTS));
         let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
-        let roots: Vec<&str> = language::names(language::ROOTS).collect();
+        // `module.shop.url`, as other tools have it: it is a name, and leads no further.
+        let roots: Vec<&str> = language::names(language::ROOTS).filter(|known| *known != root).collect();
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));

@@ -176,6 +176,18 @@ pub struct Was {
     pub address: Address,
     /// Where the `moved` entry stands that says so; `None`: it goes with its parent.
     pub source: Option<Place>,
+    /// The module that it moves with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<Carried>,
+}
+
+/// A module whose resources all move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// What stood in front of their addresses.
+    pub from: Name,
+    /// What stands there now.
+    pub to: Name,
 }
 
 impl Plan {

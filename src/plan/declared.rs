@@ -2,17 +2,19 @@
 //! becomes of objects whose block is gone; and which declarations have nothing left to do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::change::{Note, NoteCode};
 use super::make::Options;
+use super::movers::Movers;
 use super::survey::Survey;
 use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
 use crate::config::stack::Stack;
-use crate::ledger::entry::{Entry, Ledger};
+use crate::ledger::entry::Ledger;
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
+use crate::model::schema::Registry;
 use crate::model::source::Span;
 
 /// What the declarations of a stack do to a ledger.
@@ -20,12 +22,23 @@ use crate::model::source::Span;
 pub(super) struct Declared<'a> {
     /// New addresses by old ones.
     pub moves: BTreeMap<Address, Address>,
-    /// Old addresses by new ones, with the entry that says so.
-    pub was: HashMap<Address, (Address, Option<Span>)>,
+    /// What there was before, by new addresses.
+    pub was: HashMap<Address, Before>,
     /// What becomes of what is left at an address, or below it.
     removed: HashMap<&'a str, &'a Removed>,
     /// Moves that cannot be made: the address, what and why, what to do, and the entry.
     pub impossible: Vec<Impossible>,
+}
+
+/// What there was before a move.
+#[derive(Debug)]
+pub(super) struct Before {
+    /// The old address.
+    pub address: Address,
+    /// The entry that says so; `None`: it goes with its parent.
+    pub span: Option<Span>,
+    /// It moves with everything in a module: the module's old place and its new one.
+    pub module: Option<(Name, Name)>,
 }
 
 /// A move that cannot be made.
@@ -43,12 +56,12 @@ pub(super) struct Impossible {
 
 impl<'a> Declared<'a> {
     /// Holds a stack's declarations against a ledger.
-    pub fn new(stack: &'a Stack, ledger: &Ledger) -> Self {
+    pub fn new(registry: Registry, stack: &'a Stack, ledger: &Ledger) -> Self {
         let removed =
             stack.declarations.removed.iter().map(|removed| (removed.from.as_str(), removed)).collect();
         let mut declared = Self { removed, ..Self::default() };
         if !stack.declarations.moved.is_empty() {
-            Movers::new(stack, ledger).all(&mut declared);
+            Movers::new(registry, stack, ledger).all(&mut declared);
         }
         declared
     }
@@ -115,108 +128,6 @@ fn is_imported(ledger: &Ledger, import: &Import) -> bool {
     current.is_some_and(|owned| owned.id == import.id)
 }
 
-/// Moves entries one by one, parents first.
-struct Movers<'a, 'l> {
-    stack: &'a Stack,
-    ledger: &'l Ledger,
-    rules: HashMap<&'a str, &'a Moved>,
-}
-
-impl<'a, 'l> Movers<'a, 'l> {
-    fn new(stack: &'a Stack, ledger: &'l Ledger) -> Self {
-        let rules = stack.declarations.moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
-        Self { stack, ledger, rules }
-    }
-
-    fn all(&self, declared: &mut Declared<'_>) {
-        let mut taken: HashSet<Address> = HashSet::new();
-        // A parent's address is the beginning of its children's, so it comes before them.
-        for (address, entry) in &self.ledger.entries {
-            if self.stack.resources.contains_key(address) {
-                continue;
-            }
-            let (to, span) = match self.way(address, entry, declared) {
-                Ok(Some(way)) => way,
-                Ok(None) => continue,
-                Err(impossible) => {
-                    declared.impossible.push(impossible);
-                    continue;
-                }
-            };
-            if self.ledger.entries.contains_key(&to) || !taken.insert(to.clone()) {
-                declared.impossible.push(occupied(address, &to, span));
-                continue;
-            }
-            declared.was.insert(to.clone(), (address.clone(), span));
-            declared.moves.insert(address.clone(), to);
-        }
-    }
-
-    /// Returns where an entry goes: as entries for it say, else with its parent.
-    fn way(
-        &self,
-        address: &Address,
-        entry: &Entry,
-        declared: &Declared<'_>,
-    ) -> Result<Option<(Address, Option<Span>)>, Impossible> {
-        let mut at = address.clone();
-        let mut span = None;
-        let mut moved = false;
-        if self.rule(&at, entry).is_none()
-            && let Some(parent) = &entry.parent
-            && let Some(new) = declared.moves.get(parent)
-        {
-            let rest = address.as_str().get(parent.as_str().len() + 1..).unwrap_or_default();
-            at = new.join(rest);
-            moved = true;
-        }
-        // Entries never lead round in a circle; the bound is for what comes of parents.
-        for _ in 0..=self.rules.len() {
-            let Some((rule, key)) = self.rule(&at, entry) else { break };
-            if rule.whole != key.is_some() && !self.rules.contains_key(rule.to.as_str()) {
-                return Err(ambiguous(&at, rule, key));
-            }
-            at = key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key));
-            (span, moved) = (Some(rule.span), true);
-        }
-        Ok(moved.then_some((at, span)))
-    }
-
-    /// Returns the entry that moves an address, and the key, when it is one for a whole block.
-    fn rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
-        if let Some(rule) = self.rules.get(at.as_str()) {
-            return Some((rule, None));
-        }
-        let (block, key) = at.as_str().rsplit_once('.')?;
-        let rule = self.rules.get(block).filter(|rule| rule.kind.name == entry.kind)?;
-        // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
-        (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
-    }
-}
-
-fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
-    let help = format!(
-        "Remove the `moved` entry; then let go of what is not wanted: \
-         `removed: [{{ from: {address}, action: forget }}]` (or delete)."
-    );
-    let text = format!("{address} cannot become {to}: that has an object of its own already.");
-    Impossible { address: address.clone(), text, help, span }
-}
-
-fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
-    let (text, help) = match key {
-        None => (
-            format!("{at} is one resource, and {} has `for_each`.", rule.to),
-            format!("Say which instance it becomes: `to: {}.KEY`.", rule.to),
-        ),
-        Some(key) => (
-            format!("{at} is one of several, and {} is one resource.", rule.to),
-            format!("Say which one it is: `from: {}.{key}`.", rule.from),
-        ),
-    };
-    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
-}
-
 /// A declaration that has nothing left to do: it can go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
@@ -224,6 +135,8 @@ pub struct Done {
     pub text: String,
     /// The entry.
     pub span: Span,
+    /// A module says it: it stays for everyone who uses the module.
+    pub in_module: bool,
 }
 
 /// Returns the declarations that have nothing left to do in this environment.
@@ -244,17 +157,25 @@ pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
             .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
     };
     let mut found = Vec::new();
-    for Moved { from, to, span, .. } in &declarations.moved {
-        if !is_left(from) {
-            found.push(Done { text: format!("move of {from} to {to}"), span: *span });
+    // What a module says is done when it is for each of its instances.
+    let of_modules = || declarations.moved.iter().filter(|moved| !moved.module.is_empty());
+    let open: BTreeSet<Span> =
+        of_modules().filter(|moved| is_left(&moved.from)).map(|moved| moved.span).collect();
+    let mut told = HashSet::new();
+    for Moved { from, to, span, module, .. } in &declarations.moved {
+        let in_module = !module.is_empty();
+        let is_done = if in_module { !open.contains(span) && told.insert(*span) } else { !is_left(from) };
+        if is_done {
+            found.push(Done { text: format!("move of {from} to {to}"), span: *span, in_module });
         }
     }
     for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
-        found.push(Done { text: format!("import of {}", import.to), span: import.span });
+        let text = format!("import of {}", import.to);
+        found.push(Done { text, span: import.span, in_module: false });
     }
     for Removed { from, span, .. } in &declarations.removed {
         if !is_left(from) {
-            found.push(Done { text: format!("removal of {from}"), span: *span });
+            found.push(Done { text: format!("removal of {from}"), span: *span, in_module: false });
         }
     }
     found.sort_by_key(|done| (done.span.source, done.span.start));
@@ -284,7 +205,7 @@ pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
             source,
         }
     };
-    let moving: HashSet<Span> = survey.declared.was.values().filter_map(|(_, span)| *span).collect();
+    let moving: HashSet<Span> = survey.declared.was.values().filter_map(|was| was.span).collect();
     let done = done(stack, survey.inputs.ledger).into_iter();
-    done.filter(|done| !moving.contains(&done.span)).map(told).collect()
+    done.filter(|done| !done.in_module && !moving.contains(&done.span)).map(told).collect()
 }

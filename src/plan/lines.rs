@@ -1,7 +1,7 @@
 //! The lines of a plan: what people read of each subject that changes.
 
 use super::change::{
-    Action, AttributeChange, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
+    Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
 };
 use super::compare::sealed;
 use super::diff::shown;
@@ -72,8 +72,12 @@ fn decided(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
 }
 
 fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
-    let (address, span) = survey.declared.was.get(subject.address)?;
-    Some(Was { address: address.clone(), source: span.and_then(|span| place(survey, span)) })
+    let before = survey.declared.was.get(subject.address)?;
+    Some(Was {
+        address: before.address.clone(),
+        source: before.span.and_then(|span| place(survey, span)),
+        module: before.module.clone().map(|(from, to)| Carried { from, to }),
+    })
 }
 
 fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {

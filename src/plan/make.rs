@@ -92,7 +92,7 @@ pub struct Options {
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
 pub fn make(inputs: &Inputs<'_>) -> Plan {
-    let mut declared = Declared::new(inputs.stack, inputs.ledger);
+    let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.ledger(inputs.ledger);
     let options = declared::options(inputs.stack, &ledger, inputs.options);
     let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };

@@ -24,6 +24,8 @@ mod leftovers;
 mod lines;
 mod lookup;
 pub mod make;
+mod module_renames;
+mod movers;
 mod names;
 pub mod offline;
 mod order;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::change::{Note, NoteCode};
 use super::compare::{canonical, sealed};
+use super::module_renames;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::config::declarations::kind_at;
@@ -12,7 +13,7 @@ use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
 
 /// The attribute that follows the address, and so says nothing of whether two are the same.
-const NAME: &str = "name";
+pub(super) const NAME: &str = "name";
 
 /// Renames that are told one by one.
 const MOST: usize = 20;
@@ -22,8 +23,12 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
     if survey.inputs.options.destroy {
         return Vec::new();
     }
-    let found = together(survey, pairs(survey, verdicts));
-    let told = found.into_iter().take(MOST).map(|(from, to)| {
+    let modules = module_renames::found(survey, verdicts);
+    let mut pairs = pairs(survey, verdicts);
+    pairs.retain(|(from, to)| {
+        !modules.iter().any(|module| module.holds(from.as_str()) || module.holds(to.as_str()))
+    });
+    let told = together(survey, pairs).into_iter().map(|(from, to)| {
         let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
         let span = block.and_then(|subject| subject.block).map(|block| block.span);
         let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
@@ -34,7 +39,8 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
             source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
         }
     });
-    told.collect()
+    let modules = modules.iter().map(|module| module_renames::note(survey, module));
+    modules.chain(told).take(MOST).collect()
 }
 
 /// What makes two resources look alike: all that is written but the name and references, which may
@@ -124,6 +130,14 @@ fn together(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address
         }
     }
     found
+}
+
+/// Returns what a deletion or a creation looks like: the same of two that say the same.
+pub(super) fn alike(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> String {
+    match verdict.act {
+        Act::Create => key(&wanted(survey, subject, verdict)),
+        _ => key(&old(subject)),
+    }
 }
 
 fn key((kind, attributes): &Look) -> String {

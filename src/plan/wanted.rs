@@ -24,7 +24,7 @@ pub fn wanted<'a>(
     ledger: &Ledger,
     options: &Options,
 ) -> (Wanted, BTreeSet<&'a str>) {
-    let ledger = &*Declared::new(stack, ledger).ledger(ledger);
+    let ledger = &*Declared::new(registry, stack, ledger).ledger(ledger);
     let options = &*declared::options(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
     let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };

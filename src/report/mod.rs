@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod board;
+mod carried;
 pub mod catalog;
 pub mod check;
 pub mod contract;

@@ -30,6 +30,7 @@ mod ledgers;
 mod login;
 mod lsp;
 mod lying;
+mod modules;
 mod outcome;
 mod questions;
 mod recovery;

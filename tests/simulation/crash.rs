@@ -14,6 +14,7 @@ use stead::ledger::memory_shelf::MemoryShelf;
 use stead::ledger::record::{Answer, Record};
 use stead::ledger::replay::load_ledger;
 use stead::model::address::{Address, Name};
+use stead::model::expression::Expression;
 use stead::model::schema::Method;
 
 use super::cloud::meddle;
@@ -51,6 +52,7 @@ const SCENARIOS: &[(&str, Begin)] = &[
         (outside, aim)
     }),
     ("other names", renamed),
+    ("a module of another name", carried),
     ("recovering, with late requests", || half_way(true)),
     ("recovering, with nothing late", || half_way(false)),
     ("lists that lag", || {
@@ -127,11 +129,45 @@ fn renamed() -> (Outside, Aim) {
         resources.insert(resource.address.clone(), resource);
     }
     resources.sort_keys();
-    let kind = resources[&to].kind;
+    let kind = Some(resources[&to].kind);
     let span = resources[&to].span;
     stack.resources = resources;
-    stack.declarations.moved.push(Moved { from, to, kind, whole: false, span });
+    stack.declarations.moved.push(Moved { from, to, kind, whole: false, module: Name::default(), span });
     (outside, Aim::build(stack))
+}
+
+/// A module of a database and its users has another name, and a network comes.
+fn carried() -> (Outside, Aim) {
+    let outside = built(&within("eu"));
+    let mut stack = within("europe");
+    let front = Builder::new().with("vpc", "front", &[("cidr", text("10.3.0.0/16"))]).build();
+    stack.resources.extend(front.resources);
+    stack.resources.sort_keys();
+    let (from, to) = (Address::place("eu").unwrap(), Address::place("europe").unwrap());
+    let span = stack.resources[0].span;
+    let moved = Moved { from, to, kind: None, whole: false, module: Name::default(), span };
+    stack.declarations.moved.push(moved);
+    (outside, Aim::build(stack))
+}
+
+/// The database and its users in a module.
+fn within(module: &str) -> Stack {
+    let mut stack = base();
+    let place = |address: &Address| address.clone().within(module);
+    for (_, mut resource) in std::mem::take(&mut stack.resources) {
+        resource.address = place(&resource.address);
+        resource.parent = resource.parent.as_ref().map(place);
+        for setting in resource.attributes.values_mut() {
+            if let Expression::Reference(reference) = &mut setting.expression {
+                reference.address = place(&reference.address);
+            }
+        }
+        stack.resources.insert(resource.address.clone(), resource);
+    }
+    stack.resources.sort_keys();
+    stack.project = stack.project.as_ref().map(place);
+    stack.modules.insert(module.into(), stack.resources[0].span);
+    stack
 }
 
 /// Returns a world in which a stack stands.
@@ -142,7 +178,7 @@ fn built(stack: &Stack) -> Outside {
 }
 
 /// A stack stands, and some of its attributes are written otherwise.
-fn changed(stack: Stack, edits: &[(&str, &str, stead::model::expression::Expression)]) -> (Outside, Aim) {
+fn changed(stack: Stack, edits: &[(&str, &str, Expression)]) -> (Outside, Aim) {
     let outside = built(&stack);
     let mut stack = stack;
     for (address, name, value) in edits {

@@ -7,14 +7,14 @@ use crate::model::address::Address;
 /// `mv`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv vm.web.a vm.api\n  stead mv database.main.users.old database.main.users.new --yes"
+    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv vm.web.a vm.api\n  stead mv shop_eu shop_europe\n  stead mv database.main.users.old database.main.users.new --yes"
 )]
 pub struct Mv {
-    /// The resource, one instance, or a whole block with `for_each`
-    #[arg(value_parser = super::address)]
+    /// The resource, one instance, a whole block with `for_each`, or a module
+    #[arg(value_parser = super::place)]
     pub from: Address,
     /// Its new address: the same but for the name; of an instance, another key or a block of its own
-    #[arg(value_parser = super::address)]
+    #[arg(value_parser = super::place)]
     pub to: Address,
     /// Do not ask
     #[arg(long)]

@@ -16,7 +16,7 @@ use crate::cli::project::{Begun, Project};
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
 use crate::cli::{awaited, everything, files, scaffold};
-use crate::config::declarations::kind_at;
+use crate::config::declarations::{kind_at, module_of};
 use crate::config::document::Syntax;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::load::Request;
@@ -134,7 +134,9 @@ impl Importing<'_> {
 
     /// Takes over one object, whose block is to be written.
     async fn one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
-        let kind = kind_at(&REGISTRY, address);
+        // A module's blocks are everyone's who uses it.
+        let own = module_of(&REGISTRY, address.as_str()).0.is_empty();
+        let kind = kind_at(&REGISTRY, address).filter(|_| own);
         let parent = kind.and_then(|kind| child::parent(self.begun, address, kind)).transpose()?;
         let kind = kind.filter(|_| parent.is_some() || address.segments().count() == 2);
         let Some(kind) = kind else {

@@ -1,6 +1,7 @@
-//! `stead mv`: another name for a resource: its block, what refers to it, and the `moved` entry.
+//! `stead mv`: another name for a resource or a module: its block, what refers to it, and the `moved` entry.
 
 pub(super) mod instance;
+mod module;
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::session::Session;
 use crate::config::corrections;
-use crate::config::declarations::kind_at;
+use crate::config::declarations::{kind_at, module_of};
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
@@ -21,6 +22,9 @@ use crate::model::source::SourceId;
 
 /// The attribute that a block's own name stands for.
 const NAME: &str = "name";
+
+/// What has a name and no object.
+const VALUES: [&str; 2] = ["vars", "locals"];
 
 /// Most addresses that one message names.
 const MOST_TOLD: usize = 10;
@@ -32,6 +36,10 @@ const MOST_TOLD: usize = 10;
 pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Failure> {
     let begun = Project::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);
+    let is_value = VALUES.contains(&from.root());
+    if !is_value && !module_of(&REGISTRY, from.as_str()).0.is_empty() {
+        return module::run(session, &begun, args).await;
+    }
     if let Some(one) = instance::of(&begun, from)? {
         return instance::moved(session, &begun, &one, args).await;
     }
@@ -78,8 +86,9 @@ async fn made(
         edits.make(file, edits_here)?;
     }
     let (before, after) = (&begun.project.stack, edits.read()?);
-    let Some(carried) = carried(before, &after, from, to) else {
-        return Err(lost(before, &after, from, to));
+    let pairs = [(from.clone(), to.clone())];
+    let Some(carried) = carried(before, &after, &pairs) else {
+        return Err(lost(before, &after, from, &pairs));
     };
     let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved(from, to)).collect();
     edits.make(own, &carried)?;
@@ -91,8 +100,8 @@ async fn made(
 }
 
 /// Says which resources there would no longer be, or which new ones.
-fn lost(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Failure {
-    let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, from, to)).collect();
+fn lost(before: &Stack, after: &Stack, from: &Address, pairs: &Pairs) -> Failure {
+    let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, pairs)).collect();
     let now: BTreeSet<Address> = after.resources.keys().cloned().collect();
     let told = |what: &str, some: Vec<&Address>| {
         let names: Vec<&str> = some.iter().take(MOST_TOLD).map(|one| one.as_str()).collect();
@@ -108,13 +117,16 @@ fn lost(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Failure 
     )
 }
 
-/// Returns where an address goes when another one moves.
-fn carried_to(address: &Address, from: &Address, to: &Address) -> Address {
-    match address.as_str().strip_prefix(from.as_str()) {
-        Some("") => to.clone(),
-        Some(rest) if rest.starts_with('.') => to.join(&rest[1..]),
-        _ => address.clone(),
-    }
+/// Addresses, of resources or of whole modules, and what takes their places.
+type Pairs = [(Address, Address)];
+
+/// Returns where an address goes when others move.
+fn carried_to(address: &Address, pairs: &Pairs) -> Address {
+    let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
+        "" => Some(to.clone()),
+        rest => rest.strip_prefix('.').map(|rest| to.join(rest)),
+    };
+    pairs.iter().find_map(moved).unwrap_or_else(|| address.clone())
 }
 
 /// Returns a help as the syntax of a file has it.
@@ -125,16 +137,16 @@ pub(super) fn spoken(begun: &Begun, file: SourceId, help: &str) -> String {
 
 /// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
 /// `None` when something would be lost.
-fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Option<Vec<(Address, Address)>> {
+fn carried(before: &Stack, after: &Stack, pairs: &Pairs) -> Option<Vec<(Address, Address)>> {
     if before.resources.len() != after.resources.len() {
         return None;
     }
-    let moved = |address: &Address| carried_to(address, from, to);
+    let moved = |address: &Address| carried_to(address, pairs);
     let known: BTreeSet<Address> = before.resources.keys().map(&moved).collect();
     let mut new: Vec<&Resource> =
         after.resources.values().filter(|one| !known.contains(&one.address)).collect();
     let gone = before.resources.values().filter(|one| !after.resources.contains_key(&moved(&one.address)));
-    let mut pairs = Vec::new();
+    let mut found = Vec::new();
     for one in gone {
         let parent = one.parent.as_ref().map(&moved);
         let is_it = |other: &&Resource| other.kind.name == one.kind.name && other.parent == parent;
@@ -143,9 +155,9 @@ fn carried(before: &Stack, after: &Stack, from: &Address, to: &Address) -> Optio
         if new.iter().any(is_it) {
             return None;
         }
-        pairs.push((one.address.clone(), other.address.clone()));
+        found.push((one.address.clone(), other.address.clone()));
     }
-    new.is_empty().then_some(pairs)
+    new.is_empty().then_some(found)
 }
 
 /// A block that is to be edited.
@@ -170,7 +182,7 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
         stack.resources.values().find(is_instance)
     });
     let Some(resource) = resource else {
-        if ["vars", "locals"].contains(&address.root()) {
+        if VALUES.contains(&address.root()) {
             let text = format!("{address} is no resource: it has no object, and needs no `moved` entry");
             return Err(Failure::new(Exit::Usage, text)
                 .help("An editor renames it everywhere, with what callers give: stead lsp"));

@@ -13,6 +13,7 @@ mod meaning;
 mod references;
 mod refusals;
 mod request;
+mod settings;
 mod yaml;
 
 pub use apply::edit;
@@ -24,6 +25,7 @@ pub use refusals::Refusal;
 pub(in crate::config) use refusals::unsure;
 pub use request::{Edit, File, Path, Step};
 pub(in crate::config) use request::{is_list, is_list_of_texts};
+pub use settings::settings;
 
 #[cfg(test)]
 mod tests;

@@ -85,7 +85,8 @@ impl Path {
     }
 
     /// Returns its first steps.
-    pub(super) fn first(&self, steps: usize) -> Self {
+    #[must_use]
+    pub fn first(&self, steps: usize) -> Self {
         Self(self.0[..steps].to_vec())
     }
 }
@@ -111,7 +112,7 @@ impl File<'_> {
 
     /// Tells whether a top-level word names blocks.
     pub(super) fn is_kind(&self, word: &str) -> bool {
-        self.registry.top_level().any(|kind| kind.name == word)
+        word == "use" || self.registry.top_level().any(|kind| kind.name == word)
     }
 
     /// Tells whether one value alone is a list at a path.

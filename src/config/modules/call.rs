@@ -7,7 +7,9 @@ use super::gather::source_of;
 use super::inputs::Input;
 use crate::config::attributes::unknown_word;
 use crate::config::codes;
+use crate::config::declarations::is_taken;
 use crate::config::document::{Entry, Node};
+use crate::config::ground::Used;
 use crate::config::index::{Each, State};
 use crate::config::language;
 use crate::config::locals::Step;
@@ -31,6 +33,7 @@ const MOST_BLOCKS: usize = 1_000_000;
 struct Instantiated<'d> {
     module: usize,
     prefix: Name,
+    front: Name,
     spoken: Vec<Name>,
     inputs: BTreeMap<Name, Input>,
     call: &'d Entry,
@@ -58,6 +61,7 @@ impl<'d> Resolver<'d> {
             self.made.extend(resources);
         }
         self.resolve_data(&merged.data);
+        self.moves_here(merged);
     }
 
     fn resolve_step(&mut self, step: Step<'d>) {
@@ -68,13 +72,13 @@ impl<'d> Resolver<'d> {
     }
 
     fn call(&mut self, entry: &'d Entry) {
-        let value = match self.called(entry) {
-            Some(outputs) => {
-                let known = outputs.evaluate(&Nothing).unwrap_or_default();
-                self.scope.use_values.insert(entry.key.clone(), known);
-                LocalValue::Ready(outputs)
-            }
-            None => LocalValue::Broken,
+        let value = if let Some(outputs) = self.called(entry) {
+            let known = outputs.evaluate(&Nothing).unwrap_or_default();
+            self.scope.use_values.insert(entry.key.clone(), known);
+            LocalValue::Ready(outputs)
+        } else {
+            self.used.insert(self.prefix_of(&entry.key, None), Used::Broken);
+            LocalValue::Broken
         };
         self.scope.uses.insert(entry.key.clone(), Local { value, origin: None });
     }
@@ -86,7 +90,9 @@ impl<'d> Resolver<'d> {
         };
         let (module, with) = self.read_call(entry, body)?;
         let address = self.address("use", &entry.key);
-        let state = self.expand(&address, None, body)?;
+        let state = self.expand(&address, None, body);
+        self.used.insert(self.prefix_of(&entry.key, None), Used::of(state.as_ref()));
+        let state = state?;
         let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
             State::Broken => return None,
             State::Absent => {
@@ -102,7 +108,7 @@ impl<'d> Resolver<'d> {
         let keyed = self.scope.keyed.contains(&entry.key);
         let mut found = BTreeMap::new();
         for (key, each) in instances {
-            if let Some(key) = key.as_ref().filter(|key| self.is_taken(key)) {
+            if let Some(key) = key.as_ref().filter(|key| is_taken(&self.registry, key)) {
                 self.problems.push(taken(key, entry.key_span));
                 return None;
             }
@@ -110,9 +116,11 @@ impl<'d> Resolver<'d> {
             let instance = Instance { address: &place, key: key.as_ref() };
             let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
             let inputs = self.inputs(module, with, &entry.key, frame);
+            let front = self.front_of(entry, body, key.as_ref(), frame)?;
             let prefix = self.prefix_of(&entry.key, key.as_ref());
             let spoken = self.overrides.spoken(&self.scope.spoken, &entry.key, key.as_ref());
-            let outputs = self.instantiate(Instantiated { module, prefix, spoken, inputs, call: entry })?;
+            let instance = Instantiated { module, prefix, front, spoken, inputs, call: entry };
+            let outputs = self.instantiate(instance)?;
             match key {
                 Some(key) => drop(found.insert(key, outputs)),
                 None => return Some(outputs),
@@ -127,10 +135,40 @@ impl<'d> Resolver<'d> {
         Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
     }
 
-    /// Tells whether a name means something at the beginning of an address or an expression.
-    fn is_taken(&self, name: &str) -> bool {
-        language::find(language::ROOTS, name).is_some()
-            || self.registry.kinds.iter().any(|kind| kind.name == name)
+    /// Returns what the names of an instance's resources begin with: what its `name` says, else its own name
+    /// and key, after those of the modules that it stands in.
+    fn front_of(
+        &self,
+        entry: &'d Entry,
+        body: &'d [Entry],
+        key: Option<&Name>,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Name> {
+        let said = match body.iter().find(|word| word.key == "name") {
+            Some(word) => Some(self.said_name(&word.value, Frame { early: Some("`name`"), ..frame })?),
+            None => None,
+        };
+        let own = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
+        let own: Vec<&str> = said.as_ref().map_or_else(|| own.collect(), |said| vec![said.as_str()]);
+        let parts = [self.scope.front.as_str()].into_iter().chain(own).filter(|part| !part.is_empty());
+        Some(Name::new(parts.collect::<Vec<_>>().join("-")))
+    }
+
+    fn said_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
+        match self.known(node, frame)? {
+            Value::Text(name) => Some(name),
+            Value::Integer(name) => Some(Name::new(name.to_string())),
+            other => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
+                        .at(node.span, "")
+                        .detail(format!("This is {}.", other.type_name()))
+                        .help("write what the names of its resources begin with: `name: shop`"),
+                );
+                None
+            }
+        }
     }
 
     /// Returns the module of a call and what it is given.
@@ -138,7 +176,7 @@ impl<'d> Resolver<'d> {
         for key in body.iter().filter(|key| language::find(language::USE, &key.key).is_none()) {
             self.problems.push(unknown_word(key, language::USE));
         }
-        if self.is_taken(&entry.key) {
+        if is_taken(&self.registry, &entry.key) {
             self.problems.push(taken(&entry.key, entry.key_span));
             return None;
         }
@@ -185,7 +223,7 @@ impl<'d> Resolver<'d> {
 
     /// Resolves one instance. Returns its outputs.
     fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
-        let Instantiated { module, prefix, spoken, inputs, call } = instance;
+        let Instantiated { module, prefix, front, spoken, inputs, call } = instance;
         let depth = self.scope.depth + 1;
         if self.exhausted {
             return None;
@@ -201,7 +239,8 @@ impl<'d> Resolver<'d> {
         let merged = self.modules.get(module)?;
         let place = self.places.get(module).cloned().unwrap_or_default();
         let files = self.read.below(&place.path());
-        let scope = Scope { prefix: prefix.clone(), spoken, files, place, depth, ..Scope::default() };
+        let scope =
+            Scope { prefix: prefix.clone(), front, spoken, files, place, depth, ..Scope::default() };
         let caller = std::mem::replace(&mut self.scope, scope);
         let names = self.index.enter(prefix.clone());
         self.problems.enter(prefix, call.key_span);

@@ -45,7 +45,7 @@ fn root_example(name: &str) -> Option<&'static str> {
 const fn inside(word: &Word) -> Words {
     match word.takes {
         Takes::OneOf(words) | Takes::Block(words) | Takes::Named(words) => words,
-        Takes::Value | Takes::Flag | Takes::Address | Takes::Kinds | Takes::Variables => &[],
+        Takes::Value | Takes::Flag | Takes::Address | Takes::Place | Takes::Kinds | Takes::Variables => &[],
     }
 }
 

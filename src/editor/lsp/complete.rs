@@ -165,7 +165,9 @@ impl Asked<'_> {
                 let names = self.below("vars");
                 names.into_iter().map(|(name, _)| self.key(&name, icon::VARIABLE, "", 0)).collect()
             }
-            Place::Names(_) | Place::Value(_) | Place::Addresses | Place::Free => Vec::new(),
+            Place::Names(_) | Place::Value(_) | Place::Addresses | Place::Places | Place::Free => {
+                Vec::new()
+            }
         }
     }
 
@@ -173,12 +175,16 @@ impl Asked<'_> {
         match place {
             Place::Typed { kind, attribute, ty } => self.typed(kind, attribute, ty),
             Place::Value(word) => self.values_of(word),
-            Place::Addresses => {
+            Place::Addresses | Place::Places => {
                 let names = self.workspace.names(self.directory);
                 let declared = names.flat_map(|(_, names)| &names.declared);
-                let resources =
-                    declared.filter(|(path, found)| found.kind.is_some() && !path.starts_with("data."));
-                resources.map(|(path, _)| self.value(path, "")).collect()
+                let fitting = declared.filter(|(path, found)| match path.split_once('.') {
+                    Some(("use", _)) => place == Place::Places,
+                    Some(("data", _)) => false,
+                    _ => found.kind.is_some(),
+                });
+                let written = |path: &str| self.value(path.strip_prefix("use.").unwrap_or(path), "");
+                fitting.map(|(path, _)| written(path)).collect()
             }
             _ => Vec::new(),
         }

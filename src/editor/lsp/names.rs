@@ -22,7 +22,7 @@ pub(super) struct Declared {
     pub(super) kind: Option<&'static Kind>,
     /// Where its name stands.
     pub(super) at: Range<usize>,
-    /// It has `for_each`: its instances' keys, as far as they are written there.
+    /// It is a resource or a module and has `for_each`: its instances' keys, as far as they are written there.
     pub(super) keys: Option<Vec<String>>,
     /// It says its `name` itself.
     pub(super) named: bool,
@@ -130,7 +130,9 @@ impl Reader<'_> {
         let declared = Declared {
             kind,
             at: range(entry.key_span),
-            keys: kind.and(find("for_each")).map(|each| keys(&each.value)),
+            keys: find("for_each")
+                .filter(|_| kind.is_some() || path.starts_with("use."))
+                .map(|each| keys(&each.value)),
             named: find("name").is_some(),
             text: self.shown(&entry.value),
         };

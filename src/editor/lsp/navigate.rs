@@ -41,7 +41,9 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
             let found = workspace.find(directory, &path).filter(|found| found.path == path)?;
             (!found.path.is_empty()).then_some(Target { path, at: cursor.word, declares: true })
         }
-        At::Value | At::Argument if place(&registry, &cursor.path) == Place::Addresses => {
+        At::Value | At::Argument
+            if matches!(place(&registry, &cursor.path), Place::Addresses | Place::Places) =>
+        {
             Some(Target { path: word.to_owned(), at: cursor.word, declares: false })
         }
         _ => None,

@@ -33,6 +33,8 @@ pub(super) enum Place {
     Value(&'static Word),
     /// Addresses, as they are: `depends_on`.
     Addresses,
+    /// Addresses and names of modules, as they are: `moved`.
+    Places,
     /// Anything.
     Free,
 }
@@ -68,6 +70,7 @@ fn word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
         (Takes::Named(_), []) => Place::Names(None),
         (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => entries(words, rest),
         (Takes::Address, []) => Place::Addresses,
+        (Takes::Place, []) => Place::Places,
         (Takes::Variables, []) => Place::Variables,
         (_, []) => Place::Value(word),
         _ => Place::Free,
@@ -140,7 +143,7 @@ impl Place {
             | Self::Words(_)
             | Self::Variables => true,
             Self::Typed { ty, .. } => matches!(innermost(ty), Type::Record(_)),
-            Self::Value(_) | Self::Addresses | Self::Free => false,
+            Self::Value(_) | Self::Addresses | Self::Places | Self::Free => false,
         }
     }
 }
@@ -186,7 +189,7 @@ mod tests {
             ("locals/a/b", Place::Free),
             ("environments/prod/vars", Place::Variables),
             ("environments/prod/set/x", Place::Free),
-            ("moved/from", Place::Addresses),
+            ("moved/from", Place::Places),
             ("vm/web/depends_on", Place::Addresses),
             ("nothing", Place::Free),
             ("vm/web/nothing", Place::Free),

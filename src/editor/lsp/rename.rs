@@ -8,10 +8,11 @@ use super::change;
 use super::names::Call;
 use super::navigate;
 use super::protocol::TextEdit;
-use super::workspace::{Text, Workspace};
+use super::workspace::{Found, Text, Workspace};
+use crate::config::declarations::is_taken;
 use crate::config::edit::{self, Edit, File, Literal, Path};
-use crate::model::address::{Name, is_legal_segment};
-use crate::model::schema::Attribute;
+use crate::model::address::is_legal_segment;
+use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;
 
 /// The attribute that a block's own name stands for.
@@ -29,21 +30,6 @@ pub(super) fn prepare(
     let nothing = || "Nothing here has a name that can be changed.".to_owned();
     let target = navigate::target(workspace, text, offset).ok_or_else(nothing)?;
     let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
-    if found.path.starts_with("use.") {
-        return Err("A module's name is part of its resources' addresses: rename it by hand, and write \
-                    a `moved` entry for each of them."
-            .to_owned());
-    }
-    let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
-    // An object's address and name begin with the call's, and a module may hold no `moved`.
-    if let Some((_, call)) = workspace.calls(found.file).first().filter(|_| is_resource) {
-        return Err(format!(
-            "{path} is declared in a module, and is {name}.{path} to those who use it: rename it by hand, and write a \
-             `moved` entry wherever the module is used.",
-            path = found.path,
-            name = call.name
-        ));
-    }
     let name = found.path.rsplit('.').next().unwrap_or_default().to_owned();
     if target.declares {
         return Ok((target.at, name));
@@ -74,6 +60,9 @@ pub(super) fn rename(
     if workspace.find(directory, &to).is_some_and(|taken| taken.path == to) {
         return Err(format!("`{to}` is declared already."));
     }
+    if above == "use" && is_taken(&workspace.registry, new) {
+        return Err(format!("`{new}` means something else at the beginning of an address."));
+    }
     let mut changes: BTreeMap<&FilePath, (&Text, Vec<Edit>)> = BTreeMap::new();
     for file in workspace.around(directory).into_values() {
         let own = file.path == found.file;
@@ -91,10 +80,16 @@ pub(super) fn rename(
             );
         }
         edits.push(Edit::Redirect(vec![(found.path.into(), to.as_str().into())]));
-        if own && found.declared.kind.is_some() && above != "data" && !above.starts_with("data.") {
-            edits.extend(kept(&found, old, &to));
+        if above == "use" {
+            edits.extend(replaced(workspace, file, old, &|rest| Some(format!("{new}{rest}"))));
+        }
+        if own && is_kept(&found) {
+            edits.extend(kept(workspace, &found, old, &to));
         }
         changes.insert(&file.path, (file, edits));
+    }
+    if is_kept(&found) {
+        told(workspace, &found, &to, &mut changes);
     }
     if above == "vars" {
         given(workspace, found.file, old, new, &mut changes);
@@ -157,20 +152,75 @@ fn settings<'w>(workspace: &'w Workspace, file: &Text, variable: &str) -> impl I
         .filter(move |path| path.ends_with(&ending))
 }
 
-/// Returns what keeps a resource's object: the name that it has, and where it came from.
-fn kept(found: &super::workspace::Found<'_>, old: &str, to: &str) -> Vec<Edit> {
+/// Tells whether objects have what is declared in their addresses.
+fn is_kept(found: &Found<'_>) -> bool {
+    let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
+    is_resource || found.path.starts_with("use.")
+}
+
+/// Returns the edits of what a file's environments replace in a module, as `new` has the rest of each path.
+fn replaced(
+    workspace: &Workspace,
+    file: &Text,
+    module: &str,
+    new: &dyn Fn(&str) -> Option<String>,
+) -> Vec<Edit> {
+    let source = file.source();
+    let file = File { source: &source, registry: &workspace.registry };
+    edit::settings(&file, &|key| new(key.strip_prefix(module).filter(|rest| rest.starts_with('.'))?))
+}
+
+/// Adds what the environments of those replace who use the module of a block.
+fn told<'w>(
+    workspace: &'w Workspace,
+    found: &Found<'_>,
+    to: &str,
+    changes: &mut BTreeMap<&'w FilePath, (&'w Text, Vec<Edit>)>,
+) {
+    let address = |path: &str| path.strip_prefix("use.").unwrap_or(path).to_owned();
+    let (old, to) = (address(found.path), address(to));
+    for (directory, call) in workspace.calls(found.file) {
+        for file in workspace.around(directory).into_values() {
+            let mut wanted = Vec::new();
+            for front in [call.name.clone(), format!("use.{}", call.name)] {
+                // `.vm.web.plan`, or `.KEY.vm.web.plan`.
+                let new = |rest: &str| {
+                    let key = rest[1..].find('.').map_or(0, |end| end + 1);
+                    let of = |at: usize| {
+                        let inner = rest[at + 1..].strip_prefix(old.as_str())?;
+                        let ends = inner.is_empty() || inner.starts_with('.');
+                        ends.then(|| format!("{front}{}.{to}{inner}", &rest[..at]))
+                    };
+                    of(0).or_else(|| of(key))
+                };
+                wanted.extend(replaced(workspace, file, &front, &new));
+            }
+            if wanted.is_empty() {
+                continue;
+            }
+            let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
+            // Several stacks may read the file.
+            wanted.retain(|edit| !edits.contains(edit));
+            edits.extend(wanted);
+        }
+    }
+}
+
+/// Returns what keeps objects: the names that they have, and where they came from.
+fn kept(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let declared = found.declared;
-    let takes_name =
-        declared.kind.and_then(|kind| kind.attribute(NAME)).is_some_and(Attribute::is_writable);
-    if takes_name && !declared.named {
-        let name = match declared.keys {
-            Some(_) => Name::new(format!("{old}-${{each.key}}")),
-            None => Name::new(old),
-        };
-        edits.push(Edit::Set(Path::of(to).key(NAME), Literal::text(name)));
+    let writable = |kind: &Kind| kind.attribute(NAME).is_some_and(Attribute::is_writable);
+    if declared.kind.is_none_or(writable) && !declared.named {
+        // In a module the names begin with what each caller has there.
+        let in_module = declared.kind.is_some() && !workspace.calls(found.file).is_empty();
+        let front = if in_module { "${module}-" } else { "" };
+        let key = if declared.keys.is_some() { "-${each.key}" } else { "" };
+        let name = Literal::text(format!("{front}{old}{key}"));
+        edits.push(Edit::Set(Path::of(to).key(NAME), name));
     }
-    let entry = [("from", Literal::text(found.path)), ("to", Literal::text(to))];
+    let address = |path: &str| Literal::text(path.strip_prefix("use.").unwrap_or(path));
+    let entry = [("from", address(found.path)), ("to", address(to))];
     edits.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
     edits
 }

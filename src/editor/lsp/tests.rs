@@ -217,6 +217,12 @@ fn completes_in_both_syntaxes() {
             "create_first",
         ),
         ("stead.yaml", format!("{YAML}moved:\n  - |"), "from", "id"),
+        (
+            "stead.yaml",
+            format!("{YAML}use: {{ shop: {{ source: ./shop }} }}\nmoved: [{{ from: shop_eu, to: | }}]"),
+            "shop",
+            "use.shop",
+        ),
         ("stead.kdl", format!("{KDL}vol|"), "volume", "size"),
         ("stead.kdl", KDL.replace("vpc=$vpc.main", "pow|"), "power", "template_id"),
         ("stead.kdl", KDL.replace("vpc=$vpc.main", "vpc=$vpc.|"), "main", "cidr"),

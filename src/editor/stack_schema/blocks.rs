@@ -12,6 +12,8 @@ pub(super) const NAME: &str = "^[a-z0-9_-]+$";
 pub(super) const NAMES: &str = "What the one object is found by: plain values, locals and variables.";
 /// An address.
 const ADDRESS: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$";
+/// An address, or the name of a module.
+const MODULE: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$";
 /// A whole expression.
 const EXPRESSION: &str = r"^\$\{[\s\S]*\}$";
 /// A path that depends on nothing.
@@ -65,6 +67,7 @@ fn include() -> Value {
 pub(super) fn definitions() -> Map<String, Value> {
     let expression = definition("expression");
     let address = json!({"type": "string", "pattern": ADDRESS});
+    let place = json!({"type": "string", "pattern": MODULE});
     let dependency = json!({"type": "string", "pattern": r"^\$?[a-z0-9_-]+(\.[a-z0-9_-]+)+$"});
     let duration = json!({"type": "string", "pattern": "^[0-9]+[smh]$", "examples": ["90s", "30m", "1h"]});
     let key = json!({"type": ["string", "integer"]});
@@ -83,9 +86,9 @@ pub(super) fn definitions() -> Map<String, Value> {
         ("deliver_secret", deliver_secret()),
         ("variable", variable()),
         ("environment", environment()),
-        ("moved", closed(entries([("from", address.clone()), ("to", address.clone())]), &needed(MOVED))),
+        ("moved", closed(entries([("from", place.clone()), ("to", place.clone())]), &needed(MOVED))),
         ("import", import(&address)),
-        ("removed", removed(&address)),
+        ("removed", removed(&place)),
         ("use", module()),
         ("stack", stack()),
     ])
@@ -114,12 +117,12 @@ fn import(address: &Value) -> Value {
     closed(entry, &needed(IMPORT))
 }
 
-fn removed(address: &Value) -> Value {
+fn removed(place: &Value) -> Value {
     let action = json!({
         "enum": chosen(REMOVED, "action"),
         "description": says(REMOVED, "action"),
     });
-    closed(entries([("from", address.clone()), ("action", action)]), &needed(REMOVED))
+    closed(entries([("from", place.clone()), ("action", action)]), &needed(REMOVED))
 }
 
 fn module() -> Value {
@@ -127,6 +130,7 @@ fn module() -> Value {
     let call = entries([
         ("source", json!({"type": "string", "pattern": PATH, "description": says(USE, "source")})),
         ("with", with),
+        ("name", json!({"type": ["string", "integer"], "description": says(USE, "name")})),
         ("for_each", definition("for_each")),
         ("when", definition("condition")),
     ]);

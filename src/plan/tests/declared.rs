@@ -12,14 +12,15 @@ use crate::model::source::{SourceId, Span};
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 5 };
 
 fn address(text: &str) -> Address {
-    Address::parse(text).unwrap()
+    Address::place(text).unwrap()
 }
 
 impl World {
     /// Declares a move, of a whole block with `for_each` or of one resource.
     fn moved(&mut self, from: &str, to: &str, whole: bool) -> &mut Self {
-        let kind = crate::config::declarations::kind_at(&self.registry, &address(from)).unwrap();
-        let moved = Moved { from: address(from), to: address(to), kind, whole, span: SPAN };
+        let kind = crate::config::declarations::kind_at(&self.registry, &address(from));
+        let module = "".into();
+        let moved = Moved { from: address(from), to: address(to), kind, whole, module, span: SPAN };
         self.stack.declarations.moved.push(moved);
         self
     }
@@ -289,4 +290,119 @@ fn an_instance_whose_key_is_gone_says_so() {
     let change = &world.plan().changes[0];
     assert_eq!(change.reason.as_deref(), Some("`b` is no key of the `for_each` of vpc.net any more"));
     assert!(change.source.is_some());
+}
+
+const MACHINE: &str = "vm.web";
+
+impl World {
+    /// Uses a module at a place.
+    fn uses(&mut self, place: &str) -> &mut Self {
+        self.stack.modules.insert(place.into(), SPAN);
+        self
+    }
+
+    /// Gives everything in a module another place, and keeps the names.
+    fn carry(&mut self, from: &str, to: &str) -> &mut Self {
+        let inside: Vec<String> = self.stack.resources.keys().map(ToString::to_string).collect();
+        for old in inside.iter().filter(|old| address(old).is_within(&address(from))) {
+            self.rename(old, &format!("{to}{}", &old[from.len()..]));
+        }
+        let places: Vec<String> = self.stack.modules.keys().map(ToString::to_string).collect();
+        for old in places.iter().filter(|old| address(old).is_within(&address(from))) {
+            self.stack.modules.remove(old.as_str());
+            self.uses(&format!("{to}{}", &old[from.len()..]));
+        }
+        self
+    }
+}
+
+fn two_modules() -> World {
+    let machine = |name: &str| json!({"template": "ubuntu-22.04", "plan": "small", "name": name});
+    let mut world = World::new();
+    for (module, cidr) in [("eu", "10.0.0.0/16"), ("us", "10.1.0.0/16")] {
+        world.uses(module).uses(&format!("{module}.cache"));
+        world.write(&format!("{module}.{MACHINE}"), machine(module));
+        world.write(&format!("{module}.cache.{MACHINE}"), machine(&format!("{module}-cache")));
+        world.write(&format!("{module}.vpc.main"), json!({"cidr": cidr, "name": module}));
+    }
+    world.settle();
+    world
+}
+
+#[test]
+fn all_of_a_module_moves_and_what_is_said_of_one_is_stronger() {
+    let mut world = two_modules();
+    let id = world.id("eu.cache.vm.web");
+    world.carry("eu.cache", "europe.store").carry("eu", "europe");
+    world.rename("europe.vpc.main", "vpc.main");
+    world.moved("eu", "europe", false).moved("europe.cache", "europe.store", false);
+    world.moved("eu.vpc.main", "vpc.main", false);
+    insta::assert_snapshot!(show(&world.plan()), @"
+    > europe.store.vm.web was eu.cache.vm.web config
+    > europe.vm.web was eu.vm.web config
+    > vpc.main was eu.vpc.main config
+    ");
+    let carried: Vec<_> =
+        world.plan().changes.iter().map(|change| change.was.clone().unwrap().module).collect();
+    assert_eq!(carried.iter().flatten().count(), 1, "{carried:?}");
+    world.settle();
+    assert_eq!(world.id("europe.store.vm.web"), id);
+    assert!(is_empty(&world.plan()));
+    assert_eq!(world.plan().notes.len(), 3, "each is done");
+}
+
+#[test]
+fn a_module_gets_keys_and_loses_them() {
+    let mut world = two_modules();
+    world.carry("eu", "eu.a").moved("eu", "eu.a", false);
+    insta::assert_snapshot!(show(&world.settle()), @"
+    > eu.a.cache.vm.web was eu.cache.vm.web config
+    > eu.a.vm.web was eu.vm.web config
+    > eu.a.vpc.main was eu.vpc.main config
+    ");
+    world.stack.declarations.moved.clear();
+    world.carry("eu.a", "eu").moved("eu.a", "eu", false);
+    insta::assert_snapshot!(show(&world.settle()), @"
+    > eu.cache.vm.web was eu.a.cache.vm.web config
+    > eu.vm.web was eu.a.vm.web config
+    > eu.vpc.main was eu.a.vpc.main config
+    ");
+    world.stack.declarations.moved.clear();
+    world.carry("eu", "ue.a").moved("eu", "ue", true);
+    insta::assert_snapshot!(blocked(&world), @"eu.vm.web is in one module, and ue has `for_each`. Say which instance it becomes: `to: ue.KEY`.");
+    world.stack.declarations.moved.clear();
+    world.moved("eu", "ue.a", false);
+    world.settle();
+    world.stack.declarations.moved.clear();
+    world.carry("ue.a", "eu").moved("ue", "eu", false);
+    insta::assert_snapshot!(blocked(&world), @"ue.a.cache.vm.web is in one of several modules, and eu is one module. Say which one it is: `from: ue.a`.");
+}
+
+fn blocked(world: &World) -> String {
+    let blocks = world.plan().blocks.into_iter().filter(|block| block.code == "moved");
+    let told: Vec<String> = blocks.map(|block| format!("{} {}", block.text, block.help)).collect();
+    told.join("\n")
+}
+
+#[test]
+fn a_module_does_not_move_onto_another_one() {
+    let mut world = two_modules();
+    world.carry("eu", "x").moved("eu", "us", false);
+    insta::assert_snapshot!(blocked(&world), @"eu cannot become us: us.cache.vm.web, us.vm.web, us.vpc.main have objects of their own already. Remove the `moved` entry; then let go of what is not wanted: `removed: [{ from: eu, action: forget }]` (or delete).");
+}
+
+#[test]
+fn a_module_that_is_called_otherwise_is_told_once() {
+    let mut world = two_modules();
+    world.carry("eu", "europe").carry("us", "america");
+    for resource in ["europe.vm.web", "america.vm.web"] {
+        let name = resource.split('.').next().unwrap();
+        world.set(resource, "plan", json!(if name == "europe" { "small" } else { "large" }));
+    }
+    world.set("europe.vm.web", "name", json!("europe-web"));
+    let told = world.plan().notes.into_iter().map(|note| format!("{}: {}", note.text, note.help));
+    insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"
+    the deletion of all of eu and the creation of europe look like a rename: to keep the objects, write `moved: [{ from: eu, to: europe }]`, and in the block of europe `name: eu`, which keeps their names
+    the deletion of all of us and the creation of america look like a rename: to keep the objects, write `moved: [{ from: us, to: america }]`
+    ");
 }

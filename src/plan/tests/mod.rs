@@ -10,6 +10,7 @@ mod generated;
 mod guards;
 mod invented;
 mod laws;
+mod moves;
 mod policy;
 mod prices;
 mod promises;

@@ -13,6 +13,7 @@ use super::alone::assert_alone;
 use super::prices::catalog;
 use super::{with_what_stays, with_written};
 use crate::config::declarations::Declarations;
+use crate::config::declarations::module_of;
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Entry, Identity, Ledger, Owned};
@@ -173,11 +174,12 @@ impl World {
     }
 
     fn kind_of(&self, address: &Address) -> (&'static Kind, Option<Address>) {
-        let parts: Vec<&str> = address.segments().collect();
+        let (module, rest) = module_of(&self.registry, address.as_str());
+        let parts: Vec<&str> = rest.split('.').collect();
         match parts[..] {
             [kind, name, collection, _] => {
                 let child = self.registry.child(kind, collection).unwrap();
-                (child, Some(Address::new(kind, name)))
+                (child, Some(Address::new(kind, name).within(module)))
             }
             _ => (self.registry.kind(parts[0]).unwrap(), None),
         }

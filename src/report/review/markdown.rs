@@ -8,6 +8,7 @@ use super::mermaid;
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
+use crate::report::carried::{self, Told};
 use crate::report::drift::{key, key_of_object, meaning, name, object_name, since};
 use crate::report::escape;
 use crate::report::list::Listed;
@@ -203,27 +204,39 @@ fn table(page: &mut Page, of: &Reviewed<'_>) {
     if changes.is_empty() || !page.add(&head) {
         return;
     }
+    let lines =
+        if of.ran().is_some() { changes.iter().map(Told::One).collect() } else { carried::told(changes) };
     let mut shown = 0;
-    for change in changes {
-        let fate =
-            of.ran().map(|ran| format!(" {} |", prose(&ran.fate(change).told()))).unwrap_or_default();
-        let row = format!(
-            "| {} | {} | {} | {} |{fate}\n",
-            words::sign(change.action, Style::plain(80)),
-            code(change.address.as_str()),
-            brief(change),
-            view::price(change)
-        );
+    for line in &lines {
+        let row = match line {
+            Told::One(change) => row(of, change),
+            Told::Module(_, module, count) => {
+                let sign = words::sign(Action::Move, Style::plain(80));
+                let count = words::counted(*count, "resource");
+                format!("| {sign} | {} | {count}, was {} | |\n", code(&module.to), code(&module.from))
+            }
+        };
         if page.text.len() + row.len() > start + MOST_OF_TABLE || !page.add(&row) {
             break;
         }
         shown += 1;
     }
-    if shown < changes.len() {
-        let rest = words::counted(changes.len() - shown, "resource");
+    if shown < lines.len() {
+        let rest = words::counted(lines.len() - shown, "resource");
         page.add(&format!("| … | **{rest} more** | left out here, the dangerous ones come first | |\n"));
     }
     page.add("\n");
+}
+
+fn row(of: &Reviewed<'_>, change: &Change) -> String {
+    let fate = of.ran().map(|ran| format!(" {} |", prose(&ran.fate(change).told()))).unwrap_or_default();
+    format!(
+        "| {} | {} | {} | {} |{fate}\n",
+        words::sign(change.action, Style::plain(80)),
+        code(change.address.as_str()),
+        brief(change),
+        view::price(change)
+    )
 }
 
 /// Says in a cell what changes.

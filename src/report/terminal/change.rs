@@ -3,7 +3,9 @@
 use super::attribute;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
-use crate::plan::change::{Action, Cause, Change};
+use crate::model::source::Place;
+use crate::plan::change::{Action, Carried, Cause, Change};
+use crate::report::carried::{self, Told};
 use crate::report::page::{self, Line, Page};
 use crate::report::style::{Role, Sign};
 use crate::report::words;
@@ -37,8 +39,17 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
         verbose,
         many: creations > MANY_CREATIONS && !verbose,
     };
-    for change in changes {
-        one(page, change, layout);
+    if verbose {
+        for change in changes {
+            one(page, change, layout);
+        }
+    } else {
+        for told in carried::told(changes) {
+            match told {
+                Told::One(change) => one(page, change, layout),
+                Told::Module(first, module, count) => whole(page, first, module, (count, layout)),
+            }
+        }
     }
     if layout.many {
         let text = format!(
@@ -49,14 +60,34 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
     }
 }
 
+/// Adds a module whose resources all move, and nothing else happens to them.
+fn whole(page: &mut Page, first: &Change, module: &Carried, (count, layout): (usize, Layout)) {
+    let style = page.style();
+    let start = if style.unicode { 4 } else { 5 };
+    let role = role(Action::Move);
+    let line = Line::indent(2)
+        .put(role, words::sign(Action::Move, style))
+        .to_column(start)
+        .put(Role::Strong, module.to.as_str())
+        .to_column(start + layout.address + 2)
+        .put(role, format!("move of {}", words::counted(count, "resource")));
+    page.line(line);
+    let source = first.was.as_ref().and_then(|was| was.source.as_ref());
+    page.line(was(&module.from, source));
+}
+
+fn was(address: &str, source: Option<&Place>) -> Line {
+    let line = Line::indent(6).put(Role::Change, "was ").put(Role::Strong, address);
+    match source {
+        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        None => line,
+    }
+}
+
 fn one(page: &mut Page, change: &Change, layout: Layout) {
     page.line(head(page, change, layout));
-    if let Some(was) = &change.was {
-        let line = Line::indent(6).put(Role::Change, "was ").put(Role::Strong, was.address.as_str());
-        page.line(match &was.source {
-            Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
-            None => line,
-        });
+    if let Some(before) = &change.was {
+        page.line(was(before.address.as_str(), before.source.as_ref()));
     }
     if let Some(reason) = &change.reason {
         let line = Line::indent(6).put(role(change.action), reason);

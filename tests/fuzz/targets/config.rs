@@ -119,7 +119,7 @@ fn show(problems: &[Diagnostic], sources: &Sources) {
 /// What declarations leave behind was there once: they have something to do.
 fn remember(ledger: &mut Ledger, stack: &Stack) {
     let declarations = &stack.declarations;
-    let moved = declarations.moved.iter().map(|moved| (&moved.from, moved.kind));
+    let moved = declarations.moved.iter().filter_map(|moved| Some((&moved.from, moved.kind?)));
     let removed = declarations.removed.iter();
     let removed = removed.filter_map(|removed| Some((&removed.from, kind_at(&REGISTRY, &removed.from)?)));
     for (number, (address, kind)) in moved.chain(removed).enumerate() {

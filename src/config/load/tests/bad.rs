@@ -74,11 +74,11 @@ fn references() {
     # crane: { a: { note: $crane.b.x.address }, b: { for_each: [x], when: false } }
     S0205 3:21 this environment leaves the resource out [3:43 crane.b is declared here] | The `when` of crane.b.x is false in the environment default. | guard it: `${has(crane.b.x) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: 'run ${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: $PORT } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | for the text itself, write `$$PORT`
+    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
     S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env}` to fill it in, or `$$env` for the text itself
     # crane: { a: { note: $vars.x } }
@@ -92,7 +92,7 @@ fn references() {
     # crane: { a: { note: $each.key } }
     S0212 3:21 `each` is used outside of `for_each` | give the block a `for_each`
     # crane: { a: { note: $vars } }
-    S0211 3:21 a reference is incomplete or goes too far | write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env` or `$stack`
+    S0211 3:21 a reference is incomplete or goes too far | write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`
     # crane: { a: { note: $crane } }
     S0201 3:21 a reference names no resource | write `crane.NAME`
     # crane: { a: { note: $crane.b..c } }

@@ -16,6 +16,7 @@ mod invented;
 mod laws;
 mod lists;
 mod modules;
+mod moves;
 mod origins;
 mod policies;
 mod service;

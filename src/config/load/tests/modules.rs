@@ -253,7 +253,7 @@ fn every_mistake_of_a_module_has_one_message() {
     S0317 4:22 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
     S0317 4:35 there is no module of this name | No `use` block declares `b`. | there is: a
     S0317 4:54 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
-    S0211 4:70 this name means nothing here | `a` is no kind, and none of data, each, env, locals, stack, stacks, use, vars. | read what the module gives: `$use.a.OUTPUT`
+    S0211 4:70 this name means nothing here | `a` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | read what the module gives: `$use.a.OUTPUT`
     S0208 4:33 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
     S0314 1:21 modules use each other in a circle [1:21 uses ../../n] [1:21 uses ../../m] | A module would hold itself, without end. | take what both need into a module of its own
     S0314 3:21 modules use each other in a circle [3:21 uses .] | A module would hold itself, without end. | take what both need into a module of its own

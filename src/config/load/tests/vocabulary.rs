@@ -66,6 +66,10 @@ pub enum Takes {
     Plains,
     /// A text, perhaps an empty one.
     Prose,
+    /// A text that is known before anything else, perhaps an empty one.
+    Front,
+    /// An address without a `$`, or the name of a module.
+    Place,
     /// A text that says something.
     Text,
     /// A day.
@@ -177,6 +181,7 @@ pub const POLICY: &[Word] =
 /// Words of a `use`.
 pub const USE: &[Word] = &[
     word("for_each", Takes::Keys),
+    word("name", Takes::Front),
     needed("source", Takes::Path),
     word("when", Takes::Condition),
     word("with", Takes::Known),
@@ -194,7 +199,7 @@ pub const IMPORT: &[Word] =
 
 /// Words of an entry of `removed`.
 pub const REMOVED: &[Word] =
-    &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Address)];
+    &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 
 /// Every place with its words, and the language's own list of them.
 pub const PLACES: &[(&str, &[Word], language::Words)] = &[

@@ -237,13 +237,48 @@ fn a_variable_of_a_module_is_renamed_in_what_its_callers_give() {
 }
 
 #[test]
-fn a_resource_of_a_module_is_not_renamed_behind_its_callers() {
+fn a_resource_of_a_module_is_renamed_for_all_who_use_it() {
     let mut session = Session::start();
-    let module = "volume:\n  v: { size: 10 }\n";
+    let module = "volume:\n  v: { size: 10 }\noutputs: { id: $volume.v }\n";
+    let yaml = "stead: 1\nstack: shop\nuse: { cache: { source: ../cache }, many: { for_each: [a], source: ../cache } }\nenvironments: { live: { set: { cache.volume.v.size: 11, use.many.a.volume.v.size: 12, many.a.volume.vv: 1 } } }\n";
     session.disk.0.insert("/r/cache/stead.yaml".into(), module.to_owned());
+    session.disk.0.insert("/r/shop/stead.yaml".into(), yaml.to_owned());
     session.open("/r/cache/stead.yaml");
-    for method in ["textDocument/prepareRename", "textDocument/rename"] {
-        let refusal = session.refused(method, "/r/cache/stead.yaml", 1, 2);
-        assert!(refusal.contains("volume.v is declared in a module, and is cache.volume.v"), "{refusal}");
-    }
+    let answer = session.at("textDocument/rename", "/r/cache/stead.yaml", 1, 2);
+    let new = |path: &str| session.disk.changed(&answer["changes"], path);
+    assert_eq!(
+        new("/r/cache/stead.yaml"),
+        "volume:\n  hub: { size: 10, name: \"${module}-v\" }\noutputs: { id: $volume.hub }\nmoved:\n  - from: volume.v\n    to: volume.hub\n"
+    );
+    let wanted = yaml.replace("volume.v.", "volume.hub.");
+    assert_eq!(new("/r/shop/stead.yaml"), wanted);
+}
+
+#[test]
+fn a_module_is_renamed_with_what_it_gives() {
+    let mut session = Session::start();
+    let yaml = "stead: 1\nstack: shop\nuse:\n  eu: { source: ../cache }\n  many: { for_each: [a], source: ../cache, name: x }\noutputs: { id: $use.eu.id }\nenvironments: { live: { set: { eu.volume.v.size: 11, use.eu.volume.v.size: 12 } } }\n";
+    session.disk.0.insert(
+        "/r/cache/stead.yaml".into(),
+        "volume: { v: { size: 10 } }\noutputs: { id: $volume.v }\n".to_owned(),
+    );
+    session.disk.0.insert("/r/shop/stead.yaml".into(), yaml.to_owned());
+    session.open("/r/shop/stead.yaml");
+    let answer = session.at("textDocument/rename", "/r/shop/stead.yaml", 3, 2);
+    let wanted = yaml
+        .replace("  eu: { source: ../cache }", "  hub: { source: ../cache, name: eu }")
+        .replace("$use.eu.id", "$use.hub.id")
+        .replace("{ eu.volume", "{ hub.volume")
+        .replace("use.eu.volume", "use.hub.volume");
+    assert_eq!(
+        session.disk.changed(&answer["changes"], "/r/shop/stead.yaml"),
+        format!("{wanted}moved:\n  - from: eu\n    to: hub\n")
+    );
+    session
+        .disk
+        .0
+        .insert("/r/shop/more.stead.yaml".into(), "use: { hub: { source: ../cache } }\n".to_owned());
+    session.open("/r/shop/more.stead.yaml");
+    let refusal = session.refused("textDocument/rename", "/r/shop/stead.yaml", 3, 2);
+    assert!(refusal.contains("`use.hub` is declared already"), "{refusal}");
 }

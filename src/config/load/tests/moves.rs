@@ -1,0 +1,198 @@
+//! Moves of whole modules, and what a module says of its own: what they mean, and what every mistake says.
+
+use super::{Config, yaml};
+
+const SHOP: &str = "vars: { keys: { type: set(string), default: [] } }
+crane: { web: {}, many: { for_each: $vars.keys }, off: { when: false } }
+use: { cache: { source: ./cache } }
+";
+const CACHE: &str = "crane: { net: {} }\n";
+const USES: &str = "
+crane: { own: {} }
+use:
+  eu: { source: ../../shop }
+  fleet: { for_each: [a, b], source: ../../shop }
+  none: { when: false, source: ../../shop }
+";
+
+fn uses(more: &str) -> Config {
+    in_module(more, "")
+}
+
+fn in_module(more: &str, said: &str) -> Config {
+    yaml(&format!("{USES}{more}\n"))
+        .shared("shop/stead.yaml", &format!("{SHOP}{said}\n"))
+        .shared("shop/cache/stead.yaml", CACHE)
+}
+
+fn shown(config: &Config) -> String {
+    let moved = config.stack().declarations.moved;
+    let shown = moved.iter().map(|moved| {
+        let whole = if moved.whole { " (whole)" } else { "" };
+        let module =
+            if moved.module.is_empty() { String::new() } else { format!(", says {}", moved.module) };
+        format!("{} > {}{whole}{module}", moved.from, moved.to)
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn whole_modules_and_what_is_in_them_move() {
+    let config = uses(
+        "moved:
+  - { from: us, to: eu }
+  - { from: ships, to: fleet }
+  - { from: fleet.c, to: fleet.a }
+  - { from: eu.store, to: eu.cache }
+  - { from: crane.web, to: eu.crane.web }
+  - { from: eu.crane.gone, to: crane.own }
+  - { from: very.old, to: older }
+  - { from: older, to: us }
+  - { from: crane.x, to: us.crane.many }
+  - { from: lost, to: none }
+removed: [{ from: dead, action: forget }, { from: eu.crane.dead, action: delete }]",
+    );
+    insta::assert_snapshot!(shown(&config), @"
+    us > eu
+    ships > fleet (whole)
+    fleet.c > fleet.a
+    eu.store > eu.cache
+    crane.web > eu.crane.web
+    eu.crane.gone > crane.own
+    very.old > older
+    older > us
+    crane.x > us.crane.many (whole)
+    ");
+    let kdl = "stead 1\nstack test\ncrane own\nuse eu source=\"../../shop\"\nmoved from=us to=eu\nmoved from=eu.store to=eu.cache\n";
+    let kdl = yaml("")
+        .without_yaml()
+        .file("a.stead.kdl", kdl)
+        .shared("shop/stead.yaml", SHOP)
+        .shared("shop/cache/stead.yaml", CACHE);
+    assert_eq!(shown(&kdl), "us > eu\neu.store > eu.cache");
+}
+
+#[test]
+fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
+    let config = in_module(
+        "moved: [{ from: us, to: eu }]",
+        "moved: [{ from: crane.old, to: crane.web }, { from: store, to: cache }, { from: crane.many.x, to: crane.many.y }]",
+    );
+    insta::assert_snapshot!(shown(&config), @"
+    fleet.a.crane.old > fleet.a.crane.web, says fleet.a
+    fleet.a.store > fleet.a.cache, says fleet.a
+    fleet.b.crane.old > fleet.b.crane.web, says fleet.b
+    fleet.b.store > fleet.b.cache, says fleet.b
+    eu.crane.old > eu.crane.web, says eu
+    eu.store > eu.cache, says eu
+    us > eu
+    ");
+    let kept = in_module("", "moved: [{ from: crane.web, to: crane.new }]");
+    insta::assert_snapshot!(kept.problems(), @"S0291 4:9 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | fleet.a.crane.web is to be left, and a block declares it. | rename the block, or remove this entry");
+}
+
+#[test]
+fn every_mistake_of_a_module_is_told_once() {
+    let cases = [
+        "moved: [{ from: eu, to: fleet.a }]",
+        "moved: [{ from: fleet, to: eu }]",
+        "moved: [{ from: fleet.a, to: fleet.b }]",
+        "moved: [{ from: none, to: eu }]",
+        "moved: [{ from: us, to: ue }]",
+        "moved: [{ from: us, to: eu.cash }]",
+        "moved: [{ from: us, to: fleet.c }]",
+        "moved: [{ from: us, to: crane.own }]",
+        "moved: [{ from: crane.x, to: eu }]",
+        "moved: [{ from: us.crane.x, to: eu.yard.x }]",
+        "moved: [{ from: us.crane, to: eu }]",
+        "moved: [{ from: us, to: us }]",
+        "moved: [{ from: $us, to: eu }]",
+        "moved: [{ from: us, to: eu.crane.wep }]",
+        "moved: [{ from: crane.x, to: eu.crane.wep }]",
+        "moved: [{ from: us, to: uk }, { from: uk, to: us }]",
+        "moved: [{ from: us, to: uk.one }, { from: uk, to: us }]",
+        "moved: [{ from: us, to: eu }, { from: us, to: fleet.a }]",
+        "moved: [{ from: us, to: eu }, { from: uk, to: eu }]",
+        "removed: [{ from: eu, action: forget }]",
+        "removed: [{ from: fleet, action: forget }]",
+        "import: [{ to: eu, id: x }]",
+    ];
+    let table = cases.map(|case| format!("# {case}\n{}", uses(case).problems()));
+    insta::assert_snapshot!(table.join("\n"), @"
+    # moved: [{ from: eu, to: fleet.a }]
+    S0291 9:9 an address still has its block [6:3 eu is used here] | eu is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    # moved: [{ from: fleet, to: eu }]
+    S0291 9:9 an address still has its block [7:3 fleet is used here] | fleet is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    # moved: [{ from: fleet.a, to: fleet.b }]
+    S0291 9:9 an address still has its block [7:3 fleet.a is used here] | fleet.a is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    # moved: [{ from: none, to: eu }]
+    S0291 9:9 an address still has its block | none is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    # moved: [{ from: us, to: ue }]
+    S0292 9:9 a declaration leads nowhere | No `use` block declares ue. | did you mean `eu`? Else write its block, or remove the entry
+    # moved: [{ from: us, to: eu.cash }]
+    S0292 9:9 a declaration leads nowhere | No `use` block declares eu.cash. | did you mean `eu.cache`? Else write its block, or remove the entry
+    # moved: [{ from: us, to: fleet.c }]
+    S0292 9:9 a declaration leads nowhere | No `use` block declares fleet.c. | did you mean `fleet`? Else write its block, or remove the entry
+    # moved: [{ from: us, to: crane.own }]
+    S0290 9:9 a declaration is wrong | us is a module, and crane.own a crane. | an object stays what it is: name two of one kind
+    # moved: [{ from: crane.x, to: eu }]
+    S0290 9:9 a declaration is wrong | crane.x is a crane, and eu a module. | an object stays what it is: name two of one kind
+    # moved: [{ from: us.crane.x, to: eu.yard.x }]
+    S0290 9:9 a declaration is wrong | us.crane.x is a crane, and eu.yard.x a yard. | an object stays what it is: name two of one kind
+    # moved: [{ from: us.crane, to: eu }]
+    S0290 9:17 a declaration is wrong | No kind of resource stands at `us.crane`. | an address begins with a kind: `vm.web`
+    # moved: [{ from: us, to: us }]
+    S0290 9:9 a declaration is wrong | us moves to where it is. | remove the entry
+    # moved: [{ from: $us, to: eu }]
+    S0290 9:17 a declaration is wrong | It names an address, not what is there: it has no `$`. | write `us` | fix: us
+    # moved: [{ from: us, to: eu.crane.wep }]
+    S0290 9:9 a declaration is wrong | us is a module, and eu.crane.wep a crane. | an object stays what it is: name two of one kind
+    # moved: [{ from: crane.x, to: eu.crane.wep }]
+    S0292 9:9 a declaration leads nowhere | No block declares eu.crane.wep. | did you mean `eu.crane.web`? Else write its block, or remove the entry
+    # moved: [{ from: us, to: uk }, { from: uk, to: us }]
+    S0293 9:9 moves lead round in a circle [9:9 us moves to uk] [9:31 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
+    # moved: [{ from: us, to: uk.one }, { from: uk, to: us }]
+    S0293 9:9 moves lead round in a circle [9:9 us moves to uk.one] [9:35 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
+    # moved: [{ from: us, to: eu }, { from: us, to: fleet.a }]
+    S0294 9:31 two declarations contradict each other [9:31 said again here] [9:9 said here first] | us moves to two addresses. | keep one of the two
+    # moved: [{ from: us, to: eu }, { from: uk, to: eu }]
+    S0294 9:31 two declarations contradict each other [9:31 said again here] [9:9 said here first] | Two addresses move to eu. | keep one of the two
+    # removed: [{ from: eu, action: forget }]
+    S0291 9:11 an address still has its block [6:3 eu is used here] | eu is to be left, and a `use` block declares it. | remove the block, or this entry
+    # removed: [{ from: fleet, action: forget }]
+    S0291 9:11 an address still has its block [7:3 fleet is used here] | fleet is to be left, and a `use` block declares it. | remove the block, or this entry
+    # import: [{ to: eu, id: x }]
+    S0290 9:16 a declaration is wrong | No kind of resource stands at `eu`. | an address begins with a kind: `vm.web`
+    ");
+}
+
+#[test]
+fn a_module_that_is_called_otherwise_keeps_the_names_of_its_resources() {
+    let named = yaml(
+        "use: { eu: { source: ../../shop, name: shop_eu }, fleet: { for_each: [a], source: ../../shop, name: \"ship-${each.key}\" }, bare: { source: ../../shop, name: \"\" } }",
+    )
+    .shared("shop/stead.yaml", "crane: { web: {}, said: { name: \"${module}-x\" } }\nuse: { in: { source: ./cache } }\n")
+    .shared("shop/cache/stead.yaml", CACHE);
+    insta::assert_snapshot!(named.resolved(), @"
+    bare.crane.said name=-x
+    bare.crane.web name=web
+    bare.in.crane.net name=in-net
+    eu.crane.said name=shop_eu-x
+    eu.crane.web name=shop_eu-web
+    eu.in.crane.net name=shop_eu-in-net
+    fleet.a.crane.said name=ship-a-x
+    fleet.a.crane.web name=ship-a-web
+    fleet.a.in.crane.net name=ship-a-in-net
+    ");
+    for text in [
+        "use: { eu: { source: ../../shop, name: [x] } }",
+        "crane: { a: { note: $module }, b: { note: \"${module + 'x'}\" } }",
+    ] {
+        let config = yaml(text).shared("shop/stead.yaml", CACHE);
+        assert!(!config.problems().is_empty(), "{text}");
+    }
+    insta::assert_snapshot!(yaml("crane: { a: { note: $module }, b: { note: \"${module + 'x'}\" } }").problems(), @"
+    S0211 3:21 this name means nothing here | `module` is what the names of a module's resources begin with, and this is no module. | write the name itself
+    S0211 3:43 this name means nothing here | `module` is what the names of a module's resources begin with, and this is no module. | write the name itself
+    ");
+}

@@ -1,0 +1,150 @@
+//! What looks like a module that is called otherwise: all of one place goes, and the same comes in another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::change::{Note, NoteCode};
+use super::renames::{NAME, alike};
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Verdict};
+use crate::config::declarations::module_of;
+use crate::config::stack::Resource;
+use crate::model::address::Address;
+use crate::model::source::Span;
+
+/// What stands in a place of modules: what each resource looks like, by its address in there.
+type Contents<'s> = BTreeMap<&'s str, String>;
+
+/// A place that is left, and the one that comes instead.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Renamed<'s> {
+    /// What stood in front of the addresses.
+    pub from: &'s str,
+    /// What stands there now.
+    pub to: &'s str,
+}
+
+impl Renamed<'_> {
+    /// Tells whether an address was in the one place or is in the other.
+    pub fn holds(&self, address: &str) -> bool {
+        is_in(address, self.from) || is_in(address, self.to)
+    }
+}
+
+/// Finds the modules that look as if they were called otherwise: those that are most alike first, each with
+/// the one that it is most like.
+pub(super) fn found<'s>(survey: &'s Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Renamed<'s>> {
+    let (gone, new) = places(survey, verdicts);
+    let scores = gone.iter().flat_map(|(from, old)| {
+        new.iter().map(move |(to, contents)| (score(old, contents), Renamed { from, to }))
+    });
+    let mut scores: Vec<(usize, Renamed<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
+    let mut found: Vec<Renamed<'s>> = Vec::new();
+    while let Some(best) = scores.iter().map(|(score, _)| *score).max() {
+        let of_best = || scores.iter().filter(|(score, _)| *score == best).map(|(_, renamed)| renamed);
+        let is_only = |one: &&Renamed<'_>| {
+            of_best().filter(|other| other.from == one.from || other.to == one.to).count() == 1
+        };
+        let sure: Vec<Renamed<'s>> = of_best().filter(is_only).copied().collect();
+        let doubtful: Vec<Renamed<'s>> = of_best().copied().collect();
+        found.extend(sure);
+        scores
+            .retain(|(_, one)| !doubtful.iter().any(|other| other.from == one.from || other.to == one.to));
+    }
+    found.sort_by_key(|renamed| renamed.from);
+    found
+}
+
+/// Returns the hint of a module.
+pub(super) fn note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
+    let Renamed { from, to } = renamed;
+    let span = call(survey, to);
+    let mut help = format!("to keep the objects, write `moved: [{{ from: {from}, to: {to} }}]`");
+    if let Some(name) = names(survey, renamed) {
+        help = format!("{help}, and in the block of {to} `name: {name}`, which keeps their names");
+    }
+    Note {
+        code: NoteCode::Rename,
+        text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
+        help: survey.spoken(span, &help),
+        source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+    }
+}
+
+/// Returns what keeps the names of a module's resources, where they begin with the module's.
+fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<String> {
+    let stack = survey.inputs.stack;
+    let is_block = |place: &str| match place.rsplit_once('.') {
+        Some((outer, _)) => stack.modules.contains_key(outer),
+        None => true,
+    };
+    let changes = |resource: &Resource| {
+        let now = resource.attributes.get(NAME).filter(|name| name.span == resource.span)?;
+        let rest = resource.address.as_str().strip_prefix(to).filter(|rest| rest.starts_with('.'))?;
+        let old = Address::parse(&format!("{from}{rest}")).ok()?;
+        let before = survey.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
+        (now.expression.known() != Some(before)).then_some(())
+    };
+    let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
+    // One key's names cannot be said beside those of the others.
+    if !by_default || !is_block(to) {
+        return None;
+    }
+    let own = from.rsplit('.').next().unwrap_or(from);
+    let keyed = !stack.modules.contains_key(*to);
+    Some(if keyed { format!("\"{own}-${{each.key}}\"") } else { own.to_owned() })
+}
+
+/// Returns the places that are left, and those that are new, each with what was or is in it.
+fn places<'s>(
+    survey: &'s Survey<'_>,
+    verdicts: &[Verdict<'_>],
+) -> (BTreeMap<&'s str, Contents<'s>>, BTreeMap<&'s str, Contents<'s>>) {
+    let module = |subject: &Subject<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
+    let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
+    let known: BTreeSet<&str> = known.flat_map(|subject| outward(module(subject))).collect();
+    let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        let mut ways = outward(module(subject));
+        let (place, into) = match verdict.act {
+            Act::Delete if subject.resource.is_none() => {
+                (ways.find(|place| call(survey, place).is_none()), &mut gone)
+            }
+            Act::Create if subject.entry.is_none() => (ways.find(|place| !known.contains(place)), &mut new),
+            _ => continue,
+        };
+        let Some(place) = place else { continue };
+        let rest = &subject.address.as_str()[place.len() + 1..];
+        let contents: &mut Contents<'s> = into.entry(place).or_default();
+        contents.insert(rest, alike(survey, subject, verdict));
+    }
+    (gone, new)
+}
+
+/// Returns how many resources look the same; none where most of what is there is not in the other place.
+fn score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
+    let common = one.keys().filter(|rest| other.contains_key(*rest)).count();
+    if common * 2 < one.len().max(other.len()) {
+        return 0;
+    }
+    one.iter().filter(|(rest, look)| other.get(*rest) == Some(look)).count()
+}
+
+/// Returns where a module, or the first instance in a place, is used.
+fn call(survey: &Survey<'_>, place: &str) -> Option<Span> {
+    let modules = &survey.inputs.stack.modules;
+    // `shop-b` stands between `shop` and `shop.a`.
+    let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));
+    let mut near = first.take_while(|(name, _)| name.starts_with(place));
+    near.find(|(name, _)| is_in(name, place)).map(|(_, span)| *span)
+}
+
+/// Returns the places that a module is in and its own, outermost first.
+fn outward(module: &str) -> impl Iterator<Item = &str> {
+    let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
+    ends.filter(|end| *end > 0).map(|end| &module[..end])
+}
+
+fn is_in(address: &str, place: &str) -> bool {
+    address.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

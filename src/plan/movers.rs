@@ -1,0 +1,257 @@
+//! `Movers`: which entry of a ledger gets which address, as `moved` entries say: one by one, parents first.
+//!
+//! What is said of a resource is stronger than what is said of the module that it is in, and that stronger
+//! than what is said of the one around it. A child goes with its parent.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::declared::{Before, Declared, Impossible};
+use crate::config::declarations::{Moved, module_of};
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::model::address::{Address, Name};
+use crate::model::schema::Registry;
+use crate::model::source::Span;
+
+/// Addresses that one message names.
+const MOST_TOLD: usize = 3;
+
+/// Moves entries one by one, parents first.
+pub(super) struct Movers<'a, 'l> {
+    registry: Registry,
+    stack: &'a Stack,
+    ledger: &'l Ledger,
+    rules: HashMap<&'a str, &'a Moved>,
+}
+
+/// Where an entry goes.
+struct Way<'a> {
+    to: Address,
+    /// The last entry that says so; `None`: it goes with its parent.
+    span: Option<Span>,
+    /// The entry that takes a whole module along, if it is the first on the way.
+    module: Option<&'a Moved>,
+}
+
+/// Addresses of modules that are taken, by the entries that lead there.
+type Taken<'a> = BTreeMap<&'a Address, (&'a Moved, Vec<(Address, Address)>)>;
+
+impl<'a, 'l> Movers<'a, 'l> {
+    /// Returns the movers of a stack's entries.
+    pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
+        let rules = stack.declarations.moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
+        Self { registry, stack, ledger, rules }
+    }
+
+    /// Finds all moves.
+    pub fn all(&self, declared: &mut Declared<'_>) {
+        let mut taken: HashSet<Address> = HashSet::new();
+        let mut modules: Taken<'_> = BTreeMap::new();
+        // Of a whole module it is said once.
+        let mut ambiguous: HashSet<Span> = HashSet::new();
+        // A parent's address is the beginning of its children's, so it comes before them.
+        for (address, entry) in &self.ledger.entries {
+            if self.stack.resources.contains_key(address) {
+                continue;
+            }
+            let way = match self.way(address, entry, declared) {
+                Ok(Some(way)) => way,
+                Ok(None) => continue,
+                Err(impossible) => {
+                    if impossible.span.is_none_or(|span| !self.is_module(span) || ambiguous.insert(span)) {
+                        declared.impossible.push(impossible);
+                    }
+                    continue;
+                }
+            };
+            if self.ledger.entries.contains_key(&way.to) || !taken.insert(way.to.clone()) {
+                match way.module {
+                    Some(rule) => {
+                        let (_, pairs) = modules.entry(&rule.from).or_insert((rule, Vec::new()));
+                        pairs.push((address.clone(), way.to));
+                    }
+                    None => declared.impossible.push(occupied(address, &way.to, way.span)),
+                }
+                continue;
+            }
+            let module = way.module.and_then(|rule| carried(rule, address, &way.to));
+            let module = module.or_else(|| self.with_parent(address, &way.to, entry, declared));
+            let before = Before { address: address.clone(), span: way.span, module };
+            declared.was.insert(way.to.clone(), before);
+            declared.moves.insert(address.clone(), way.to);
+        }
+        declared.impossible.extend(modules.into_values().map(|(rule, pairs)| crowded(rule, &pairs)));
+    }
+
+    /// Returns where an entry goes: as entries for it say, else with its parent, else with its module.
+    fn way(
+        &self,
+        address: &Address,
+        entry: &Entry,
+        declared: &Declared<'_>,
+    ) -> Result<Option<Way<'a>>, Impossible> {
+        let mut way = Way { to: address.clone(), span: None, module: None };
+        let mut moved = false;
+        if self.rule(&way.to, entry).is_none()
+            && let Some(parent) = &entry.parent
+            && let Some(new) = declared.moves.get(parent)
+        {
+            let rest = address.as_str().get(parent.as_str().len() + 1..).unwrap_or_default();
+            way.to = new.join(rest);
+            moved = true;
+        }
+        // Entries never lead round in a circle; the bound is for what comes of parents.
+        for _ in 0..=self.rules.len() {
+            if moved && self.stack.resources.contains_key(&way.to) {
+                break;
+            }
+            let Some((rule, to)) = self.step(&way.to, entry)? else { break };
+            if rule.kind.is_none() && !moved {
+                way.module = Some(rule);
+            }
+            (way.to, way.span, moved) = (to, Some(rule.span), true);
+        }
+        Ok(moved.then_some(way))
+    }
+
+    /// Returns the entry that takes an address further, and where to.
+    fn step(&self, at: &Address, entry: &Entry) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+        let Some((rule, key)) = self.rule(at, entry) else { return self.module_step(at) };
+        if rule.whole != key.is_some() && self.is_last(rule) {
+            return Err(ambiguous(at, rule, key));
+        }
+        Ok(Some((rule, key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key)))))
+    }
+
+    /// Returns the entry that moves an address, and the key, when it is one for a whole block.
+    fn rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
+        if let Some(rule) = self.rules.get(at.as_str()) {
+            return Some((rule, None));
+        }
+        let (block, key) = at.as_str().rsplit_once('.')?;
+        let of_kind = |rule: &&&Moved| rule.kind.is_some_and(|kind| kind.name == entry.kind);
+        let rule = self.rules.get(block).filter(of_kind)?;
+        // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
+        (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
+    }
+
+    fn is_module(&self, span: Span) -> bool {
+        self.rules.values().any(|rule| rule.kind.is_none() && rule.span == span)
+    }
+
+    fn is_last(&self, rule: &Moved) -> bool {
+        !self.rules.contains_key(rule.to.as_str())
+    }
+
+    /// Tells whether an entry moves what stands at an address.
+    fn goes_on(&self, at: &Address) -> bool {
+        let ends = at.as_str().match_indices('.').map(|(end, _)| end).chain([at.as_str().len()]);
+        let mut rules = ends.filter_map(|end| self.rules.get(&at.as_str()[..end]));
+        rules.any(|rule| rule.takes(at))
+    }
+
+    /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
+    fn module_step(&self, at: &Address) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+        let mut part = at.as_str();
+        while let Some((above, _)) = part.rsplit_once('.') {
+            part = above;
+            let rule = self.rules.get(above).copied();
+            let Some(rule) = rule.filter(|rule| rule.kind.is_none()) else { continue };
+            if !rule.takes(at) {
+                continue;
+            }
+            let rest = &at.as_str()[above.len() + 1..];
+            let to = rule.to.join(rest);
+            let lives = self.stack.modules.contains_key(module_of(&self.registry, to.as_str()).0);
+            if lives || self.goes_on(&to) {
+                return Ok(Some((rule, to)));
+            }
+            // What has a key there already is no part of what gets one.
+            if rule.to.is_within(&rule.from) {
+                return Ok(None);
+            }
+            return self.keyed_alike(rule, at, rest).map(|()| Some((rule, to)));
+        }
+        Ok(None)
+    }
+
+    /// Refuses what has a key where a module has none, and the reverse.
+    fn keyed_alike(&self, rule: &Moved, at: &Address, rest: &str) -> Result<(), Impossible> {
+        if rule.whole {
+            let has_key = !module_of(&self.registry, rest).0.is_empty();
+            return if has_key { Ok(()) } else { Err(ambiguous(at, rule, None)) };
+        }
+        let Some((key, rest)) = rest.split_once('.') else { return Ok(()) };
+        // Without its key it would be there; a module without keys has something of its own.
+        let mut there = self.ledger.entries.keys().filter(|entry| entry.is_within(&rule.from));
+        let own = |entry: &Address| module_of(&self.registry, entry.as_str()).0 == rule.from.as_str();
+        if self.stack.resources.contains_key(&rule.to.join(rest)) && !there.any(own) {
+            return Err(ambiguous(at, rule, Some(Name::new(key))));
+        }
+        Ok(())
+    }
+
+    /// Returns the module that a child's parent goes with.
+    fn with_parent(
+        &self,
+        address: &Address,
+        to: &Address,
+        entry: &Entry,
+        declared: &Declared<'_>,
+    ) -> Option<(Name, Name)> {
+        let parent = self.ledger.entries.get_key_value(entry.parent.as_ref()?)?.0;
+        let (from, into) = declared.was.get(declared.moves.get(parent)?)?.module.clone()?;
+        (address.below(&from)? == to.below(&into)?).then_some((from, into))
+    }
+}
+
+/// Returns the old and the new place of a module, where all that changes of an address is that place.
+fn carried(rule: &Moved, from: &Address, to: &Address) -> Option<(Name, Name)> {
+    let rest = from.below(rule.from.as_str())?;
+    let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
+    Some((Name::new(rule.from.as_str()), Name::new(place)))
+}
+
+fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
+    let help = format!(
+        "Remove the `moved` entry; then let go of what is not wanted: \
+         `removed: [{{ from: {address}, action: forget }}]` (or delete)."
+    );
+    let text = format!("{address} cannot become {to}: that has an object of its own already.");
+    Impossible { address: address.clone(), text, help, span }
+}
+
+/// Says once what is in the way of everything in a module.
+fn crowded(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
+    let told: Vec<&str> = pairs.iter().take(MOST_TOLD).map(|(_, to)| to.as_str()).collect();
+    let more = pairs.len() - told.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let has = if pairs.len() == 1 { "has an object of its own" } else { "have objects of their own" };
+    let text = format!("{} cannot become {}: {}{more} {has} already.", rule.from, rule.to, told.join(", "));
+    let help = format!(
+        "Remove the `moved` entry; then let go of what is not wanted: \
+         `removed: [{{ from: {}, action: forget }}]` (or delete).",
+        rule.from
+    );
+    let address = pairs.first().map_or_else(|| rule.from.clone(), |(from, _)| from.clone());
+    Impossible { address, text, help, span: Some(rule.span) }
+}
+
+fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
+    let (one, several) = match rule.kind {
+        Some(_) => ("one resource", "one of several"),
+        None => ("in one module", "in one of several modules"),
+    };
+    let single = if rule.kind.is_some() { "one resource" } else { "one module" };
+    let (text, help) = match key {
+        None => (
+            format!("{at} is {one}, and {} has `for_each`.", rule.to),
+            format!("Say which instance it becomes: `to: {}.KEY`.", rule.to),
+        ),
+        Some(key) => (
+            format!("{at} is {several}, and {} is {single}.", rule.to),
+            format!("Say which one it is: `from: {}.{key}`.", rule.from),
+        ),
+    };
+    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+}

@@ -1,0 +1,231 @@
+//! A law over generated trees of modules: after any moves that the files say, nothing happens but moves, and the
+//! ledger has the objects that it had.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::show;
+use super::world::{World, is_empty};
+use crate::config::files::Files;
+use crate::config::load::{Request, load};
+use crate::config::stack::Stack;
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::source::{Source, Sources};
+use crate::plan::change::Action;
+
+/// What stands in one directory.
+#[derive(Debug, Clone, Default)]
+struct Unit {
+    /// Volumes, by name, with the name that they say.
+    volumes: BTreeMap<String, Option<String>>,
+    /// Modules, by name.
+    uses: BTreeMap<String, Use>,
+    moved: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct Use {
+    keys: Vec<&'static str>,
+    /// What the names of its resources begin with, where it says so.
+    name: Option<String>,
+    unit: Unit,
+}
+
+/// Modules as deep as this.
+const DEEP: u32 = 2;
+
+fn units() -> impl Strategy<Value = Unit> {
+    let volumes = || prop::collection::btree_set("[a-c]", 1..3);
+    let unit = |volumes: BTreeSet<String>, uses: BTreeMap<String, (usize, Unit)>| Unit {
+        volumes: volumes.into_iter().map(|name| (name, None)).collect(),
+        uses: uses
+            .into_iter()
+            .map(|(name, (keys, unit))| (name, Use { keys: ["k", "l"][..keys].to_vec(), name: None, unit }))
+            .collect(),
+        moved: Vec::new(),
+    };
+    let leaf = volumes().prop_map(move |volumes| unit(volumes, BTreeMap::new()));
+    leaf.prop_recursive(DEEP, 12, 2, move |inner| {
+        let uses = prop::collection::btree_map("[m-o]", (0usize..3, inner), 1..3);
+        (volumes(), uses).prop_map(move |(volumes, uses)| unit(volumes, uses))
+    })
+}
+
+/// Makes one change somewhere, and says it there. `pick` decides what and where.
+fn refactor(unit: &mut Unit, top: bool, mut pick: impl FnMut(usize) -> usize, n: usize) {
+    let new = format!("new{n}");
+    let choices = unit.volumes.len() + unit.uses.len();
+    let chosen = pick(choices);
+    if let Some(old) = unit.volumes.keys().nth(chosen).cloned() {
+        let Some(said) = unit.volumes.remove(&old) else { return };
+        let default = if top { old.clone() } else { format!("${{module}}-{old}") };
+        unit.volumes.insert(new.clone(), Some(said.unwrap_or(default)));
+        unit.moved.push((format!("volume.{old}"), format!("volume.{new}")));
+        return;
+    }
+    let Some(old) = unit.uses.keys().nth(chosen - unit.volumes.len()).cloned() else { return };
+    match pick(3) {
+        0 => {
+            let Some(mut called) = unit.uses.remove(&old) else { return };
+            let default = if called.keys.is_empty() { old.clone() } else { format!("{old}-${{each.key}}") };
+            called.name.get_or_insert(default);
+            unit.uses.insert(new.clone(), called);
+            // What got a key by a move that is not made yet goes on from there.
+            let keyed = unit.moved.iter().any(|(_, to)| *to == format!("{old}.k"));
+            unit.moved.push(if keyed { (format!("{old}.k"), format!("{new}.k")) } else { (old, new) });
+        }
+        1 => {
+            let Some(called) = unit.uses.get_mut(&old) else { return };
+            // There and back before it was applied is round in a circle.
+            if unit.moved.iter().any(|(_, to)| *to == old || *to == format!("{old}.k")) {
+                return;
+            }
+            match called.keys.as_slice() {
+                [] => {
+                    called.keys = vec!["k"];
+                    called.name.get_or_insert(old.clone());
+                    unit.moved.push((old.clone(), format!("{old}.k")));
+                }
+                ["k"] => {
+                    called.keys.clear();
+                    let said = called.name.take().unwrap_or_else(|| format!("{old}-${{each.key}}"));
+                    called.name = Some(said.replace("${each.key}", "k"));
+                    unit.moved.push((format!("{old}.k"), old.clone()));
+                }
+                _ => {}
+            }
+        }
+        _ => {
+            if let Some(called) = unit.uses.get_mut(&old) {
+                refactor(&mut called.unit, false, pick, n);
+            }
+        }
+    }
+}
+
+/// Takes a volume of a module that has no keys out of it, as a block of the stack.
+fn lift(unit: &mut Unit, n: usize) {
+    let single = |called: &Use| called.keys.is_empty() && called.unit.volumes.len() > 1;
+    let Some((name, called)) = unit.uses.iter_mut().find(|(_, called)| single(called)) else { return };
+    let front = called.name.clone().unwrap_or_else(|| name.clone());
+    let Some((volume, said)) = called.unit.volumes.pop_first() else { return };
+    let said = said.unwrap_or_else(|| format!("${{module}}-{volume}")).replace("${module}", &front);
+    let new = format!("up{n}");
+    unit.moved.push((format!("{name}.volume.{volume}"), format!("volume.{new}")));
+    unit.volumes.insert(new, Some(said));
+}
+
+/// The files of a tree, by their paths.
+#[derive(Debug, Clone, Default)]
+struct Texts(BTreeMap<String, String>);
+
+impl Texts {
+    fn of(unit: &Unit) -> Self {
+        let mut texts = Self::default();
+        texts.write(unit, "m", "stead: 1\nstack: shop\n");
+        texts
+    }
+
+    fn write(&mut self, unit: &Unit, place: &str, head: &str) {
+        let mut text = head.to_owned();
+        let mut block = |word: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                writeln!(text, "{word}:\n{}", lines.join("\n")).unwrap();
+            }
+        };
+        let name = |name: &Option<String>| {
+            name.as_ref().map(|name| format!(", name: \"{name}\"")).unwrap_or_default()
+        };
+        let volumes =
+            unit.volumes.iter().map(|(own, said)| format!("  {own}: {{ size: 10{} }}", name(said)));
+        block("volume", volumes.collect());
+        let uses = unit.uses.iter().map(|(own, called)| {
+            let keys = called.keys.join(", ");
+            let keys = if keys.is_empty() { String::new() } else { format!(", for_each: [{keys}]") };
+            format!("  {own}: {{ source: ./{own}{keys}{} }}", name(&called.name))
+        });
+        block("use", uses.collect());
+        let moved = unit.moved.iter().map(|(from, to)| format!("  - {{ from: {from}, to: {to} }}"));
+        block("moved", moved.collect());
+        self.0.insert(format!("{place}/stead.yaml"), text);
+        for (own, called) in &unit.uses {
+            self.write(&called.unit, &format!("{place}/{own}"), "");
+        }
+    }
+
+    fn stack(&self) -> Stack {
+        let mut sources = Sources::default();
+        sources.add(Source::new("stead.yaml", self.0["m/stead.yaml"].as_str()));
+        let loaded = load(REGISTRY, sources, &Request::default(), self);
+        loaded.map_err(|rejected| format!("{:#?}\n{self:#?}", rejected.diagnostics)).unwrap().0
+    }
+}
+
+impl Files for Texts {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let text = self.0.get(path.to_str().unwrap()).ok_or(io::ErrorKind::NotFound)?;
+        Ok(text.clone().into_bytes())
+    }
+
+    fn place(&self) -> Vec<Name> {
+        vec!["m".into()]
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let file = path.join("stead.yaml");
+        let there = self.0.contains_key(file.to_str().unwrap());
+        if there { Ok(vec!["stead.yaml".to_owned()]) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    fn below(&self, _path: &Path) -> Option<Rc<dyn Files>> {
+        Some(Rc::new(self.clone()))
+    }
+}
+
+fn stand(world: &mut World, stack: Stack) {
+    world.stack = Stack { environment: world.stack.environment.clone(), ..stack };
+}
+
+fn ids(world: &World) -> BTreeSet<Name> {
+    let owned = world.ledger.entries.values().filter_map(|entry| entry.current.as_ref());
+    owned.map(|owned| owned.id.clone()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn modules_move_and_nothing_else_happens(
+        mut tree in units(),
+        picks in prop::collection::vec(0usize..60, 24),
+        changes in 1usize..6,
+    ) {
+        let mut world = World::new();
+        stand(&mut world, Texts::of(&tree).stack());
+        world.settle();
+        let before = (ids(&world), world.stack.resources.len());
+        let mut picks = picks.into_iter();
+        for n in 0..changes {
+            if picks.next().unwrap_or(1) % 4 == 0 {
+                lift(&mut tree, n);
+            } else {
+                refactor(&mut tree, true, |of| picks.next().unwrap_or(0) % of.max(1), n);
+            }
+        }
+        let texts = Texts::of(&tree);
+        stand(&mut world, texts.stack());
+        let plan = world.plan();
+        prop_assert!(plan.blocks.is_empty() && plan.steps.is_empty(), "{}\n{texts:#?}", show(&plan));
+        prop_assert!(plan.changes.iter().all(|change| change.action == Action::Move), "{}\n{texts:#?}", show(&plan));
+        world.settle();
+        prop_assert_eq!(before, (ids(&world), world.stack.resources.len()));
+        prop_assert!(world.stack.resources.keys().eq(world.ledger.entries.keys()), "{:#?}", texts);
+        prop_assert!(is_empty(&world.plan()), "{}\n{texts:#?}", show(&world.plan()));
+    }
+}

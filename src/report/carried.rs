@@ -1,0 +1,37 @@
+//! The lines of a plan: one for each change, and one for a module whose resources all move and do nothing else.
+
+use std::collections::BTreeMap;
+
+use crate::plan::change::{Action, Carried, Change};
+
+/// What one line tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Told<'p> {
+    /// A change.
+    One(&'p Change),
+    /// The first of so many resources that move with their module.
+    Module(&'p Change, &'p Carried, usize),
+}
+
+/// Returns the lines of a plan, in its order.
+pub(super) fn told(changes: &[Change]) -> Vec<Told<'_>> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for module in changes.iter().filter_map(carried) {
+        *counts.entry((&module.from, &module.to)).or_default() += 1;
+    }
+    let line = |change| match carried(change) {
+        // The first one stands for all of them.
+        Some(module) => {
+            let count = counts.remove(&(&*module.from, &*module.to))?;
+            Some(if count > 1 { Told::Module(change, module, count) } else { Told::One(change) })
+        }
+        None => Some(Told::One(change)),
+    };
+    changes.iter().filter_map(line).collect()
+}
+
+fn carried(change: &Change) -> Option<&Carried> {
+    let only_moves =
+        change.action == Action::Move && change.attributes.is_empty() && change.reason.is_none();
+    change.was.as_ref().filter(|_| only_moves)?.module.as_ref()
+}
