@@ -36,6 +36,10 @@ impl<'d> Resolver<'d> {
             );
             return None;
         }
+        if attribute.name == "name" && resolved.expression.is_secret() {
+            let slip = Mismatch::wrong_type("a text that lists and messages may show", "a secret");
+            return self.mismatch(&slip.help("make the name of what is no secret"), node.span, frame);
+        }
         Some(resolved)
     }
 
