@@ -301,3 +301,12 @@ fn a_secret_that_is_read_back_from_a_live_object_stays_one() {
         nowhere(&case, secret, &[]);
     }
 }
+
+#[test]
+fn one_secret_of_a_map_hides_itself_only() {
+    let case = generating("{ type: secret, generate: 32 }");
+    case.edit("stead.yaml", "SESSION: $vars.session", "SESSION: $vars.session, MODE: live");
+    case.ok("render").says(&["{ MODE: live, SESSION: (secret) }"]);
+    case.ok("render --why app.web.env_vars.MODE").says(&["app.web.env_vars.MODE = live"]);
+    case.ok("render --why app.web.env_vars.SESSION").says(&["= (secret)", "decided by vars.session"]);
+}
