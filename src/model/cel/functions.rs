@@ -42,6 +42,27 @@ pub(super) const NAMES: &[&str] = &[
     "values",
 ];
 
+/// Functions of other tools, and what stands for them.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("base64encode", "base64(text)"),
+    ("cidrsubnet", "cidr_subnet(network, bits, number)"),
+    ("coalesce", "x != null ? x : other"),
+    ("compact", "list.filter(x, x != '')"),
+    ("concat", "list + list"),
+    ("element", "list[0]"),
+    ("len", "size(x)"),
+    ("length", "size(x)"),
+    ("lookup", "get(map, key, default)"),
+    ("lower", "lowerAscii(text)"),
+    ("regex", "matches(text, pattern)"),
+    ("templatefile", "file(path)"),
+    ("tobool", "bool(x)"),
+    ("tonumber", "int(x)"),
+    ("tostring", "string(x)"),
+    ("trimspace", "trim(text)"),
+    ("upper", "upperAscii(text)"),
+];
+
 /// Longest text that a function makes, in bytes.
 const MOST_TEXT: usize = 1 << 20;
 
@@ -125,6 +146,9 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
         let usage =
             known.map(|function| format!("; it is written `{}`", function.usage)).unwrap_or_default();
         return failed(format!("`{name}` does not work on {on}{usage}"));
+    }
+    if let Some((_, ours)) = OF_OTHERS.iter().find(|(theirs, _)| *theirs == name) {
+        return failed(format!("there is no function `{name}`; write `{ours}`"));
     }
     let hint = match nearest(name, NAMES.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),

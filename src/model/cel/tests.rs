@@ -112,6 +112,8 @@ fn functions() {
         ("format('%q', [1])", "! `format` knows %s, %d, %x and %%, with a width up to 99"),
         ("'a'.matches('(')", "! the pattern of `matches` is no regular expression, or too large"),
         ("file('x')", "! `x` can be read while loading only"),
+        ("length(vars.list)", "! there is no function `length`; write `size(x)`"),
+        ("concat([1], [2])", "! there is no function `concat`; write `list + list`"),
         ("jion(vars.list)", "! there is no function `jion`; did you mean `join`?"),
     ] {
         assert_eq!(eval(source), expected, "{source}");
