@@ -309,7 +309,8 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             self.look_at(address).await?;
         }
         let (ledger, seen) = (self.context.journal.ledger(), self.seen.borrow());
-        let world = World { ledger: &ledger, seen: &seen };
+        let registry = self.context.client.registry();
+        let world = World { registry, ledger: &ledger, seen: &seen };
         expression.evaluate(&world).map_err(|error| StepError::Failed(error.to_string()))
     }
 

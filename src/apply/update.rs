@@ -57,9 +57,8 @@ impl Move {
     fn veiled(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
         let live = live.cloned().unwrap_or_default();
         let Some((before, target)) = self.attributes.get(name) else { return live };
-        let live = wire::veiled(target, wire::veiled(before, live));
         match kind.attribute(name) {
-            Some(attribute) => wire::hidden(attribute, [before, target], live),
+            Some(attribute) => attribute.hidden([Some(before), Some(target)], live),
             None => live,
         }
     }

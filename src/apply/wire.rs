@@ -186,38 +186,6 @@ pub(super) fn alike(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     }
 }
 
-/// Makes a secret of every text of a live value that stands where a model has one.
-pub(super) fn veiled(model: &Value, live: Value) -> Value {
-    match (model, live) {
-        (Value::Secret(_), Value::Text(text)) => Value::Secret(Secret::new(text.as_str())),
-        (Value::Map(models), Value::Map(live)) => {
-            let part = |(name, value): (Name, Value)| match models.get(&name) {
-                Some(model) => (name, veiled(model, value)),
-                None => (name, value),
-            };
-            Value::Map(live.into_iter().map(part).collect())
-        }
-        (Value::List(models), Value::List(live)) if models.len() == live.len() => {
-            Value::List(models.iter().zip(live).map(|(model, value)| veiled(model, value)).collect())
-        }
-        (_, live) => live,
-    }
-}
-
-/// Makes a secret of every text of a private attribute's live map that `known` has not: somebody else set it.
-pub(super) fn hidden(attribute: &Attribute, known: [&Value; 2], live: Value) -> Value {
-    let knows =
-        |name: &Name| known.iter().any(|value| matches!(value, Value::Map(map) if map.contains_key(name)));
-    let part = |(name, part): (Name, Value)| match part {
-        Value::Text(text) if !knows(&name) => (name, Value::Secret(Secret::new(text.as_str()))),
-        part => (name, part),
-    };
-    match live {
-        Value::Map(map) if attribute.private => Value::Map(map.into_iter().map(part).collect()),
-        live => live,
-    }
-}
-
 /// Leaves out the keys of open maps that a call only carried along: they were there before and are none of stead's,
 /// and what is remembered would count as stead's.
 pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attributes, applied: &Attributes) {

@@ -3,29 +3,44 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::entry::Ledger;
+use crate::ledger::entry::{Entry, Ledger};
 use crate::model::address::Address;
 use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::schema::Registry;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 use crate::plan::change::{Operation, Plan};
 
 /// A look at the ledger and at objects by address.
 pub(super) struct World<'a> {
+    pub(super) registry: Registry,
     pub(super) ledger: &'a Ledger,
     pub(super) seen: &'a BTreeMap<Address, Object>,
+}
+
+impl World<'_> {
+    /// Returns a live value with a secret wherever one was applied, or somebody else may have one: it stays one
+    /// in whatever is made of it.
+    fn shielded(&self, entry: &Entry, name: &str, live: Value) -> Value {
+        match self.registry.kind(&entry.kind).and_then(|kind| kind.attribute(name)) {
+            Some(attribute) => attribute.hidden([entry.applied.get(name), None], live),
+            None => live,
+        }
+    }
 }
 
 impl Lookup for World<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let entry = self.ledger.entries.get(address);
-        let Some(current) = entry.and_then(|entry| entry.current.as_ref()) else {
+        let Some((entry, current)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?))) else {
             return Value::Unknown(vec![address.clone()]);
         };
         match attribute {
             None | Some("id") => Value::Text(current.id.clone()),
             Some(name) => match self.seen.get(address) {
-                Some(object) => object.attributes.get(name).cloned().unwrap_or_default(),
+                Some(object) => {
+                    self.shielded(entry, name, object.attributes.get(name).cloned().unwrap_or_default())
+                }
                 None => Value::Unknown(vec![address.clone()]),
             },
         }
@@ -33,9 +48,12 @@ impl Lookup for World<'_> {
 
     fn object(&self, address: &Address) -> (Attributes, bool) {
         let id = self.attribute(address, None);
-        match self.seen.get(address) {
-            Some(object) if !id.is_unknown() => {
-                let mut attributes = object.attributes.clone();
+        match (self.seen.get(address), self.ledger.entries.get(address)) {
+            (Some(object), Some(entry)) if !id.is_unknown() => {
+                let all = object.attributes.iter();
+                let shielded =
+                    all.map(|(name, live)| (name.clone(), self.shielded(entry, name, live.clone())));
+                let mut attributes: Attributes = shielded.collect();
                 attributes.insert("id".into(), id);
                 (attributes, true)
             }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::codes;
-use super::document::{Entry, Node, NodeValue};
+use super::document::{Entry, Form, Node, NodeValue};
 use super::habits;
 use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
 use super::stack::{Part, Parts};
+use super::words;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -35,6 +36,10 @@ impl<'d> Resolver<'d> {
             );
             return None;
         }
+        if attribute.name == "name" && resolved.expression.is_secret() {
+            let slip = Mismatch::wrong_type("a text that lists and messages may show", "a secret");
+            return self.mismatch(&slip.help("make the name of what is no secret"), node.span, frame);
+        }
         Some(resolved)
     }
 
@@ -42,6 +47,12 @@ impl<'d> Resolver<'d> {
     pub(super) fn typed(&self, ty: &Type, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
         match (&node.value, ty) {
             (NodeValue::Null, _) => Some(Value::Null.into()),
+            (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
+                if self.unmarked(&scalar.text, frame).is_some() =>
+            {
+                let right = self.unmarked(&scalar.text, frame)?;
+                self.mismatch(&written_as_text(&scalar.text, &right), node.span, frame)
+            }
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
                 let resolved = self.text(&scalar.text, node.span, frame)?;
                 let resolved = if scalar.sole_argument { listed(ty, resolved) } else { resolved };
@@ -55,7 +66,8 @@ impl<'d> Resolver<'d> {
                 self.list(ty, of, std::slice::from_ref(&item), node.span, frame)
             }
             (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
-                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a single value"), node.span, frame)
+                let slip = single(ty, node);
+                self.mismatch(&slip, node.span, frame)
             }
             (NodeValue::Scalar(scalar), ty) => match scalar::typed(scalar, ty) {
                 Ok(value) => Some(value.into()),
@@ -148,6 +160,11 @@ impl<'d> Resolver<'d> {
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
+            if entry.key.contains("${") {
+                self.problem(frame, computed_key(entry));
+                good = false;
+                continue;
+            }
             let of = match ty {
                 Type::Map(of) => Some(*of),
                 Type::Record(fields) => {
@@ -289,6 +306,25 @@ impl<'d> Resolver<'d> {
         None
     }
 
+    /// Returns how a reference is written that stands without its `$`, or a file that is not read.
+    fn unmarked(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
+        if let Some(path) = text.trim_start_matches('$').strip_prefix("file(") {
+            let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
+            return (!path.contains(['(', ')', '\n', '\'', '"']))
+                .then(|| format!("\"${{file('{path}')}}\""));
+        }
+        let (root, rest) = text.split_once('.')?;
+        let name = rest.split('.').next()?;
+        let right = match root {
+            "vars" | "var" if self.scope.vars.contains_key(name) => "vars",
+            "locals" | "local" if self.scope.locals.contains_key(name) => "locals",
+            "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
+            _ => return None,
+        };
+        let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
+    }
+
     /// Names the reference that is meant by a declared block's name or address.
     fn meant(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
         let Type::Reference(kind) = ty else { return slip };
@@ -334,6 +370,43 @@ impl<'d> Resolver<'d> {
             }
         }
     }
+}
+
+/// Says that one value stands where several do.
+fn single(ty: &Type, node: &Node) -> Mismatch {
+    let slip = Mismatch::wrong_type(&type_name(ty), "a single value");
+    match (ty, node.scalar()) {
+        (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
+            let right = format!("[{}]", words::yaml(&scalar.text, true));
+            match scalar.form {
+                // YAML only.
+                Form::Plain => slip.help(format!("write `{right}`")).fix(right),
+                _ => slip.help(format!(
+                    "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
+                    words::kdl(&scalar.text)
+                )),
+            }
+        }
+        _ => slip,
+    }
+}
+
+/// Says that an expression stands without what makes it one.
+fn written_as_text(text: &str, right: &str) -> Mismatch {
+    let detail = format!("`{}` would be the text itself.", scalar::shown(text));
+    Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
+        .help(format!("write `{right}`"))
+}
+
+/// Says that an expression stands where a key is text.
+fn computed_key(entry: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::SYNTAX, "a key is not computed")
+        .at(entry.key_span, "")
+        .detail(format!(
+            "`{}` would be the key itself: only values hold expressions.",
+            scalar::shown(&entry.key)
+        ))
+        .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
 
 /// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.

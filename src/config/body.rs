@@ -121,7 +121,9 @@ impl<'d> Resolver<'d> {
     fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
         for attribute in block.kind.attributes {
             let meant = |key: &&&str| {
-                block.kind.attribute(key).is_none() && nearest(key, [attribute.name]).is_some()
+                let of_others = || habits::attribute(key, &[attribute.name]);
+                block.kind.attribute(key).is_none()
+                    && nearest(key, [attribute.name]).or_else(of_others).is_some()
             };
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
                 continue;
@@ -159,8 +161,8 @@ impl<'d> Resolver<'d> {
                     Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                         .at(block.entry.key_span, "")
                         .detail(format!(
-                            "A {} needs `{}`, {}. {}",
-                            block.kind.name,
+                            "{} needs `{}`, {}. {}",
+                            super::scalar::one(block.kind.name),
                             attribute.name,
                             super::scalar::type_name(&attribute.ty),
                             attribute.summary
@@ -189,7 +191,7 @@ impl<'d> Resolver<'d> {
         known.dedup();
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
             .at(entry.key_span, "")
-            .detail(format!("A {} has no `{}`.", kind.name, entry.key));
+            .detail(format!("{} has no `{}`.", super::scalar::one(kind.name), entry.key));
         // `vpc_id` is the API's name of what the language calls `vpc`.
         let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
         if let Some(help) = habits::key(&entry.key, &known) {
@@ -202,6 +204,11 @@ impl<'d> Resolver<'d> {
             return problem
                 .help(format!("write `{name}`, which is its name here"))
                 .fix(entry.key_span, name);
+        }
+        if let Some(ours) = habits::attribute(&entry.key, &known) {
+            return problem
+                .help(format!("write `{ours}`, which is its name here"))
+                .fix(entry.key_span, ours);
         }
         match nearest(&entry.key, known.iter().copied()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),

@@ -379,7 +379,7 @@ fn no_body(block: &Pending<'_>) -> Diagnostic {
             let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
             let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
             problem
-                .detail(format!("A {} holds attributes, each with its value.", kind.name))
+                .detail(format!("{} holds attributes, each with its value.", super::scalar::one(kind.name)))
                 .help(format!("write `{key}: {{ {first}: … }}`"))
         }
         _ => problem,
@@ -445,6 +445,9 @@ fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
     ));
     match value {
         Value::Integer(_) => problem.help("name each of them: `for_each: [a, b]`"),
+        Value::Map(_) => problem.help(
+            "make the list a map with a key for each: `for_each: { a: { … }, b: { … } }`, then `$each.value.…`",
+        ),
         _ => problem,
     }
 }

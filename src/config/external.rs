@@ -347,7 +347,7 @@ fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
         .collect();
     let problem = Diagnostic::error(codes::DATA, "a lookup names no attribute")
         .at(field.key_span, "")
-        .detail(format!("A {} has no `{}` to be found by.", kind.name, field.key));
+        .detail(format!("{} has no `{}` to be found by.", super::scalar::one(kind.name), field.key));
     match nearest(&field.key, known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(field.key_span, near),
         None => problem.help(format!("it has: {}", known.join(", "))),

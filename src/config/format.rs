@@ -207,7 +207,14 @@ fn ssh_key(text: &str) -> Result<(), Mismatch> {
     if known && base64 && !line.contains('\n') {
         return Ok(());
     }
-    Err(wrong("One line of an OpenSSH public key was expected: type, key, comment.".into()))
+    let slip = wrong("One line of an OpenSSH public key was expected: type, key, comment.".into());
+    let name = line.rsplit('/').next().unwrap_or_default();
+    Err(match name.strip_suffix(".pub") {
+        Some(stem) if !stem.contains(' ') => {
+            slip.help(format!("put the file beside the stack, and write `\"${{file('{name}')}}\"`"))
+        }
+        _ => slip,
+    })
 }
 
 fn login(text: &str) -> Result<(), Mismatch> {

@@ -67,6 +67,10 @@ fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
     let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let reserved = || format!("`{found}` is a reserved word of expressions.");
     Some(match (found, last) {
+        ("*", _) if before.trim_end().ends_with('[') => (
+            "`[*]` means nothing here.".into(),
+            "write `values(MAP).map(x, x.ATTRIBUTE)`, as in `values(vm.web).map(v, v.id)`",
+        ),
         ("|", _) => (
             "One `|` means nothing: there are no filters.".into(),
             "for `or`, write `||`; what works on a value is written around it, as in `string(x)`",

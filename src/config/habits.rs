@@ -25,9 +25,22 @@ pub(super) fn block(name: &str) -> Option<&'static str> {
             "it belongs to a resource: indent it into the block that it is about"
         }
         "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
+        "apiVersion" => {
+            "this is a manifest for Kubernetes; here a block is `KIND: { NAME: { … } }`, as in `vm: { web: { … } }`"
+        }
         "provider" | "providers" | "terraform" | "required_providers" => {
             "there is one service, and its key comes from `stead login` or STEAD_API_KEY: remove the block"
         }
+        _ => return None,
+    })
+}
+
+/// Returns the block that another tool calls so, and that is written alike.
+pub(super) fn renamed(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "variable" | "variables" | "inputs" => "vars",
+        "output" => "outputs",
+        "local" => "locals",
         _ => return None,
     })
 }
@@ -38,12 +51,32 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
         "count" | "replicas" | "scale" => {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
         }
-        "if" | "condition" => "zero or one is written by `when: \"${…}\"`",
+        "if" | "condition" | "enabled" | "create" => "zero or one is written by `when: \"${…}\"`",
+        "tags" | "labels" | "annotations" | "metadata" => {
+            "the service keeps none of it: remove it; what tells them apart is the `name`"
+        }
         "environment" | "env" | "envs" if known.contains(&"env_vars") => {
             "the variables of its process are written under `env_vars`"
         }
         _ => return None,
     })
+}
+
+/// Returns the attribute that another tool's key stands for, where the block has it.
+pub(super) fn attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let ours: &[&str] = match name {
+        "instance_type" | "machine_type" | "server_type" | "flavor" | "flavour" | "sku" | "size"
+        | "tier" | "instance_class" | "node_type" => &["plan"],
+        "image" | "ami" | "os" | "source_image" => &["template"],
+        "cidr_block" | "ip_range" | "ip_cidr_range" | "address_space" | "range" => &["cidr"],
+        "location" | "zone" | "datacenter" | "availability_zone" => &["region"],
+        "keys" | "key_name" | "key_pair" => &["ssh_keys"],
+        "startup_script" | "cloud_init" | "userdata" => &["user_data"],
+        "allocated_storage" | "disk_size" | "size_gb" | "disk_gb" | "storage" => &["storage_gb", "size"],
+        "engine_type" | "db_engine" => &["engine"],
+        _ => return None,
+    };
+    ours.iter().find_map(|ours| known.iter().find(|known| *known == ours).copied())
 }
 
 /// Returns what stands in `lifecycle` for a word of our own or of another tool.
@@ -128,10 +161,16 @@ pub(super) fn duration(text: &str) -> Option<String> {
     (!number.is_empty()).then(|| format!("{number}{unit}"))
 }
 
-/// Returns how a list of `NAME=value` is written as a map.
+/// Returns how a list of `NAME=value`, or of `name` and `value`, is written as a map.
 pub(super) fn pairs(items: &[Node]) -> Option<String> {
-    let first = items.first()?.scalar()?;
-    let (name, value) = first.text.split_once('=')?;
+    let first = items.first()?;
+    let part = |key: &str| named_entries(first)?.iter().find(|entry| entry.key == key)?.value.scalar();
+    let (name, value) = if let Some(text) = first.scalar() {
+        text.text.split_once('=')?
+    } else {
+        let name = part("name").or_else(|| part("key"))?;
+        (name.text.as_str(), part("value")?.text.as_str())
+    };
     let name = name.trim();
     (!name.is_empty()).then(|| {
         let (yaml, kdl) = (words::yaml(value.trim(), true), words::kdl(value.trim()));

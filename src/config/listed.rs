@@ -95,7 +95,8 @@ impl<'d> Resolver<'d> {
             None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
         };
         let name = super::scalar::shown(&ignored.attribute);
-        let detail = format!("A {} has no attribute `{name}` that can be set.", kind.name);
+        let detail =
+            format!("{} has no attribute `{name}` that can be set.", super::scalar::one(kind.name));
         wrong(field.span, &detail, &help)
     }
 

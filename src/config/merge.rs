@@ -83,7 +83,12 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
     let mut above: Option<&Entry> = None;
     for entry in documents.iter().flat_map(|document| &document.root) {
         let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
-        match entry.key.as_str() {
+        // What it declares counts all the same: nothing more is wrong with those who use it.
+        let renamed = habits::renamed(&entry.key);
+        if let Some(right) = renamed {
+            problems.push(unknown_block(registry, entry).fix(entry.key_span, right));
+        }
+        match renamed.unwrap_or(&entry.key) {
             "stead" => merged.stead.push(entry),
             "stack" => merged.stack.push(entry),
             "backend" => {

@@ -198,7 +198,7 @@ impl<'d> Resolver<'d> {
         let problem =
             Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
                 .at(place, "")
-                .detail(format!("A {} has no `{name}`.", kind.name));
+                .detail(format!("{} has no `{name}`.", super::scalar::one(kind.name)));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
         self.problem(
             frame,

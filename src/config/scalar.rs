@@ -53,6 +53,12 @@ impl Mismatch {
     }
 }
 
+/// Returns the name of a kind with its article, as a sentence begins with it.
+pub(super) fn one(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "An" } else { "A" };
+    format!("{article} {kind}")
+}
+
 /// Returns what people call a type, with its article.
 pub(super) fn type_name(ty: &Type) -> String {
     match ty {
@@ -65,7 +71,7 @@ pub(super) fn type_name(ty: &Type) -> String {
         Type::Labelled(words) => {
             format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))
         }
-        Type::Reference(kind) => format!("a reference to a {kind}"),
+        Type::Reference(kind) => format!("a reference to {}", one(kind).to_lowercase()),
         Type::Catalog(table) => format!("a name or id of the {table} catalog"),
         Type::List(of) => format!("a list, each entry {}", type_name(of)),
         Type::Set { of, .. } => format!("a set, each entry {}", type_name(of)),
@@ -148,8 +154,8 @@ fn whole(text: &str) -> Option<i64> {
 fn boolean_slip(text: &str, is_text: bool) -> Mismatch {
     let slip = Mismatch::wrong_type("true or false", &format!("`{}`", shown(text)));
     let meant = match text.to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" | "y" => "true",
-        "false" | "no" | "off" | "n" => "false",
+        "true" | "yes" | "on" | "y" | "1" => "true",
+        "false" | "no" | "off" | "n" | "0" => "false",
         _ => return slip,
     };
     let quotes = if is_text && text == meant { " without quotes" } else { "" };
@@ -166,7 +172,12 @@ fn integer_slip(text: &str, ty: &Type) -> Mismatch {
         Some((digits, unit)) => {
             slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
         }
-        None => slip.help("write one whole number, in decimal digits"),
+        None => match thousand(text, ty) {
+            Some((right, unit)) => {
+                slip.help(format!("the unit is {unit}: write {right}")).fix(right.to_string())
+            }
+            None => slip.help("write one whole number, in decimal digits"),
+        },
     }
 }
 
@@ -174,8 +185,20 @@ fn integer_slip(text: &str, ty: &Type) -> Mismatch {
 fn united<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
     let Type::Integer { unit, .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
-    let is_unit = !unit.is_empty() && rest.trim().eq_ignore_ascii_case(unit);
+    let rest = rest.trim();
+    // Whoever writes the unit another way means the same size of volume.
+    let is_alike = *unit == "GB" && ["G", "Gi", "GiB"].iter().any(|alike| rest.eq_ignore_ascii_case(alike));
+    let is_unit = !unit.is_empty() && rest.eq_ignore_ascii_case(unit) || is_alike;
     (!digits.is_empty() && is_unit).then_some((digits, unit))
+}
+
+/// Returns the GB of a number that is written in TB.
+fn thousand(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
+    let Type::Integer { unit: unit @ "GB", .. } = ty else { return None };
+    let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    let is_more = ["T", "TB", "Ti", "TiB"].iter().any(|more| rest.trim().eq_ignore_ascii_case(more));
+    let factor = if rest.contains(['i', 'I']) { 1024 } else { 1000 };
+    digits.parse::<i64>().ok()?.checked_mul(factor).filter(|_| is_more).map(|right| (right, *unit))
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.

@@ -253,10 +253,14 @@ impl<'d> Resolver<'d> {
         if let Some(text) = givers.request.vars.get(name) {
             return Some(Given { value: ty.parse_value(text), by: "--var".into(), span: None });
         }
+        // No shell has a `-` in a variable's name.
+        let plain = || Name::new(name.to_lowercase().replace('-', "_"));
         // Where a CI system has no such secret it gives an empty text, and nobody's secret is one.
         let empty = |text: &&Secret| *ty == VariableType::Secret && text.expose() == Some("");
-        if let Some(text) = givers.request.env_vars.get(name).filter(|text| !empty(text)) {
-            let by = Name::new(format!("STEAD_VAR_{name}"));
+        let from_process = &givers.request.env_vars;
+        let named = from_process.get(name).or_else(|| from_process.get(&plain()));
+        if let Some(text) = named.filter(|text| !empty(text)) {
+            let by = Name::new(variable(name));
             let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
                 // What the process environment holds may be secret whatever its type.
                 Mismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
@@ -362,14 +366,16 @@ impl<'d> Resolver<'d> {
         }
         let shown = scalar::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
+            let mut problem = failed(format!("vars.{name}, set by {by}, is `{shown}`; it takes one of"));
             let words: Vec<String> = declaration.one_of.iter().map(Value::to_string).collect();
-            let near = nearest(&shown, words.iter().map(String::as_str))
-                .map(|near| format!("did you mean `{near}`?"));
-            let mut problem = failed(format!(
-                "vars.{name}, set by {by}, is `{shown}`; it takes one of {}.",
-                words.join(", ")
-            ));
-            problem.help = near;
+            let near = nearest(&shown, words.iter().map(String::as_str));
+            problem.help =
+                near.filter(|_| !value.is_secret()).map(|near| format!("did you mean `{near}`?"));
+            let listed = match words.len() {
+                many if value.is_secret() => format!("the {many} that its `one_of` lists"),
+                _ => words.join(", "),
+            };
+            problem.detail = problem.detail.map(|detail| format!("{detail} {listed}."));
             self.problems.push(problem);
             return None;
         }

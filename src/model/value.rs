@@ -98,6 +98,26 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(_)))
     }
 
+    /// Makes a secret of every text that stands where `model` has one: nothing else tells that a text of the
+    /// service's is secret.
+    #[must_use]
+    pub fn veiled(self, model: &Self) -> Self {
+        match (model, self) {
+            (Self::Secret(_), Self::Text(text)) => Self::Secret(Secret::new(text.as_str())),
+            (Self::Map(models), Self::Map(map)) => {
+                let part = |(name, value): (Name, Self)| match models.get(&name) {
+                    Some(model) => (name, value.veiled(model)),
+                    None => (name, value),
+                };
+                Self::Map(map.into_iter().map(part).collect())
+            }
+            (Self::List(models), Self::List(items)) if models.len() == items.len() => {
+                Self::List(models.iter().zip(items).map(|(model, value)| value.veiled(model)).collect())
+            }
+            (_, value) => value,
+        }
+    }
+
     /// Tells whether the value, or a part of it, is a secret of which not even a fingerprint is known.
     #[must_use]
     pub fn lacks_fingerprint(&self) -> bool {

@@ -80,6 +80,11 @@ pub(super) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str)
         };
     };
     let live = object.attributes.get(name).cloned().unwrap_or_default();
+    let applied = subject.entry.and_then(|entry| entry.applied.get(name));
+    let live = match attribute {
+        Some(attribute) => attribute.hidden([applied, None], live),
+        None => live,
+    };
     let moves = verdict.act == Act::Update && attribute.is_some_and(|a| !a.is_writable());
     let unsettled = moves && (is_unset(&live) || changes_address(verdict));
     (!unsettled).then_some(live)

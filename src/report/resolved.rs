@@ -63,8 +63,7 @@ pub fn why(values: &[Resolved], style: Style) -> String {
         }
         if let Some(by) = &value.by {
             // A variable says itself who gave it.
-            let text =
-                if by.starts_with("set by ") { by.clone() } else { format!("the value is that of {by}") };
+            let text = if by.starts_with("set by ") { by.clone() } else { format!("decided by {by}") };
             page.line(Line::indent(2).say(text));
         }
         for (module, place) in &value.calls {
@@ -117,7 +116,7 @@ mod tests {
         insta::assert_snapshot!(why(&values, Style::plain(100)), @r#"
     east.vm.web.plan = std-1c-2g
       written at m/stead.yaml:3
-      the value is that of vars.plan, given by use.east
+      decided by vars.plan, given by use.east
       in the module east, used at m/stead.yaml:9
     vm.web.name = web
       by the name of the block at m/stead.yaml:1

@@ -306,3 +306,54 @@ app:
     }
     case.ok("destroy --yes --confirm shop").says(&["Destroyed: 3 done"]);
 }
+
+#[test]
+fn a_secret_that_is_read_back_from_a_live_object_stays_one() {
+    let reads = "  worker: { type: worker, repo: acme/shop, branch: main, start_command: bin/worker, env_vars: { COPY: $app.web.env_vars.SESSION, \
+                 URL: \"https://u:${app.web.env_vars.SESSION}@cache\" } }\n\
+                 outputs:\n  one: $app.web.env_vars.SESSION\n  all: $app.web.env_vars\n  \
+                 hand: \"${get(app.web.env_vars, 'HAND', 'none')}\"\n  digest: \"${base64(app.web.env_vars.SESSION)}\"\n";
+    let case = generating("{ type: secret, default: canary-read-back }");
+    let text = fs::read_to_string(case.path("stead.yaml")).unwrap();
+    case.write("stead.yaml", text + reads);
+    let applied = case.ok("apply --yes");
+    applied.says(&["digest  (secret)", "one     (secret)"]);
+    assert!(env_vars(&case).contains(&("COPY".to_owned(), "canary-read-back".to_owned())));
+    let web = case.cloud().list("/api/v1/apps/services");
+    let web = web.iter().find(|app| app["name"] == "web").unwrap()["id"].as_str().unwrap().to_owned();
+    let by_hand =
+        serde_json::json!({ "env_vars": { "SESSION": "canary-read-back", "HAND": "canary-hand" } });
+    case.cloud().control("PATCH", &format!("/api/v1/apps/services/{web}"), &by_hand);
+    case.edit("stead.yaml", "bin/worker", "bin/works");
+    let mut runs = vec![applied];
+    for command in [
+        "plan -v",
+        "plan --output json",
+        "drift",
+        "eval app.web.env_vars",
+        "apply --yes",
+        "render",
+        "plan",
+        "get app.web",
+        "get app.web --output json",
+        "state pull",
+        "graph --format mermaid",
+        "why app.worker",
+    ] {
+        runs.push(case.ok(command));
+    }
+    for secret in ["canary-read-back", "canary-hand", "Y2FuYXJ5"] {
+        let held = |run: &Run| run.stdout.contains(secret) || run.stderr.contains(secret);
+        assert_eq!(runs.iter().position(held), None, "{secret}");
+        nowhere(&case, secret, &[]);
+    }
+}
+
+#[test]
+fn one_secret_of_a_map_hides_itself_only() {
+    let case = generating("{ type: secret, generate: 32 }");
+    case.edit("stead.yaml", "SESSION: $vars.session", "SESSION: $vars.session, MODE: live");
+    case.ok("render").says(&["{ MODE: live, SESSION: (secret) }"]);
+    case.ok("render --why app.web.env_vars.MODE").says(&["app.web.env_vars.MODE = live"]);
+    case.ok("render --why app.web.env_vars.SESSION").says(&["= (secret)", "decided by vars.session"]);
+}

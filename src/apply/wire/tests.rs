@@ -167,12 +167,12 @@ fn a_live_text_is_a_secret_where_one_was_or_will_be() {
     let map =
         |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
     let model = map(Value::Secret(Secret::Sealed(None)), "live");
-    let live = veiled(&model, map("canary".into(), "test"));
+    let live = map("canary".into(), "test").veiled(&model);
     assert_eq!(live, map(Value::Secret(Secret::new("canary")), "test"));
     assert!(!seal_parts(&live, &KEY).to_string().contains("canary"));
-    assert_eq!(veiled(&"x".into(), "y".into()), "y".into());
+    assert_eq!(Value::text("y").veiled(&"x".into()), "y".into());
     let list = Value::List(vec![Value::Secret(Secret::new("a")), "b".into()]);
-    assert!(veiled(&list, texts(&["canary", "b"])).to_string() == "[(secret), b]");
+    assert_eq!(texts(&["canary", "b"]).veiled(&list).to_string(), "[(secret), b]");
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
     let attribute = kind("app").attribute("env_vars").unwrap();
     let map = |hand: Value| Value::Map([("A".into(), "one".into()), ("HAND".into(), hand)].into());
     let seal = |text: &str| Value::Secret(Secret::new(text).seal(&KEY));
-    let live = hidden(attribute, [&map(seal("canary")), &Value::Null], map("canary".into()));
-    assert_eq!(live, map("canary".into()), "the plan has it, and says itself what it is");
+    let live = attribute.hidden([Some(&map(seal("canary"))), None], map("canary".into()));
+    assert_eq!(live, map(Value::Secret(Secret::new("canary"))));
     let written = Value::Map([("A".into(), "one".into())].into());
-    let live = hidden(attribute, [&written, &written], map("canary".into()));
+    let live = attribute.hidden([Some(&written), Some(&written)], map("canary".into()));
     assert!(!live.to_string().contains("canary") && live.to_string().contains("one"), "{live}");
     for (planned, same) in [
         (map(seal("canary")), true),
@@ -195,7 +195,7 @@ fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
         assert_eq!(same_sealed(attribute, &planned, &live, &KEY), same, "{planned}");
     }
     let labels = kind("node_pool").attribute("labels").unwrap();
-    assert_eq!(hidden(labels, [&Value::Null, &Value::Null], map("x".into())), map("x".into()));
+    assert_eq!(labels.hidden([None, None], map("x".into())), map("x".into()));
 }
 
 #[test]

@@ -198,6 +198,11 @@ fn calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
 pub(super) fn shown(expression: &Expression) -> Value {
     match expression {
         Expression::Value(value) => value.clone(),
+        // One secret among them hides itself only.
+        Expression::List(parts) => Value::List(parts.iter().map(shown).collect()),
+        Expression::Map(map) => {
+            Value::Map(map.iter().map(|(key, part)| (key.clone(), shown(part))).collect())
+        }
         waiting if waiting.is_secret() => Value::Secret(crate::model::secret::Secret::Sealed(None)),
         Expression::Reference(reference) => match &reference.attribute {
             Some(attribute) => Value::text(format!("${}.{attribute}", reference.address)),
@@ -212,10 +217,6 @@ pub(super) fn shown(expression: &Expression) -> Value {
                 },
             });
             Value::text(parts.collect::<String>())
-        }
-        Expression::List(parts) => Value::List(parts.iter().map(shown).collect()),
-        Expression::Map(map) => {
-            Value::Map(map.iter().map(|(key, part)| (key.clone(), shown(part))).collect())
         }
         Expression::Cel(cel) => Value::text(format!("${{{}}}", cel.source)),
     }

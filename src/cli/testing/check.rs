@@ -20,8 +20,12 @@ use crate::report::words;
 /// The code of a block that a policy sets.
 const POLICY: &str = "policy";
 
-/// Most differing names that one message lists.
+/// Most differing names that one message lists, and most of all that were wanted or found.
 const MOST_NAMES: usize = 20;
+const MOST_OF_ALL: usize = 5;
+
+/// How the files are called that hold what a test gives.
+const GIVEN: &str = "given.";
 
 /// Returns what a test says to a stack that has problems.
 pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
@@ -31,16 +35,29 @@ pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
     let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
     let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
     let count = rejected.diagnostics.len();
-    let text = format!("expected a plan; the stack has {count} problems: {}", first.unwrap_or_default());
+    let many = match count {
+        1 => "a problem".to_owned(),
+        _ => format!("{count} problems, first"),
+    };
+    let text = format!("expected a plan; the stack has {many}: {}", first.unwrap_or_default());
     vec![Missed::new(span, text)]
 }
 
 fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
     let place = problem.span().and_then(|span| rejected.sources.place(span));
-    let place = place.map(|place| format!(" at {}:{}:{}", place.file, place.line, place.column));
-    let detail = problem.detail.as_deref().map(|detail| format!(": {detail}"));
-    let (place, detail) = (place.unwrap_or_default(), detail.unwrap_or_default());
-    format!("{} {}{place}{detail}", problem.code, problem.summary)
+    // What a test gives is read as a file, and is none that anybody could open.
+    let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
+    let given = given.filter(|(file, _)| file.starts_with(GIVEN));
+    let at = match (&place, given) {
+        (_, Some((_, name))) => format!(" in the test's {name}"),
+        (Some(place), None) => format!(" at {}:{}:{}", place.file, place.line, place.column),
+        (None, None) => String::new(),
+    };
+    let said = [&problem.detail, &problem.help].into_iter().flatten();
+    let said = said.map(|text| text.trim_end_matches('.')).collect::<Vec<_>>().join(": ");
+    let said = given.map_or(said.clone(), |(file, name)| said.replace(file.as_str(), name));
+    let colon = if said.is_empty() { "" } else { ": " };
+    format!("{} {}{at}{colon}{said}", problem.code, problem.summary)
 }
 
 fn problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
@@ -52,20 +69,24 @@ fn problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
 fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
     let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
         (wanted.value.iter().collect(), found.iter().collect());
-    let list = |names: &BTreeSet<&Name>| match names.len() {
+    let list = |names: &BTreeSet<&Name>, most: usize| match names.len() {
         0 => "none".to_owned(),
-        n if n > MOST_NAMES => format!("{n} of them"),
+        n if n > most => format!("{n} of them"),
         _ => names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "),
     };
     let only = |a: &BTreeSet<&Name>, b: &BTreeSet<&Name>, word: &str| {
         let names: BTreeSet<&Name> = a.difference(b).copied().collect();
-        if names.is_empty() { String::new() } else { format!("; {word}: {}", list(&names)) }
+        if names.is_empty() { String::new() } else { format!("; {word}: {}", list(&names, MOST_NAMES)) }
     };
     (want != have).then(|| {
         let (missing, besides) = (only(&want, &have, "missing"), only(&have, &want, "not expected"));
         Missed::new(
             wanted.span,
-            format!("{what}: expected {}, got {}{missing}{besides}", list(&want), list(&have)),
+            format!(
+                "{what}: expected {}, got {}{missing}{besides}",
+                list(&want, MOST_OF_ALL),
+                list(&have, MOST_OF_ALL)
+            ),
         )
     })
 }

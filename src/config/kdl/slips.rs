@@ -67,6 +67,23 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// `“shop”`: quotes of a word processor are part of the text.
+pub(super) fn typographic(text: &str, at: Span, word: &str) -> Diagnostic {
+    let inner = word.trim_matches(['“', '„', '”']);
+    let right = quoted(inner);
+    let written = correct(text, at.start as usize, inner);
+    let problem = Diagnostic::error(TEXT, "Typographic quotes")
+        .at(at, "part of the text")
+        .detail("KDL knows `\"` only; other quotes are letters of the text.")
+        .help(format!("Write `{written}`; text that shall keep them needs quotes around them."));
+    // A text of several words ends elsewhere.
+    if word.ends_with(['“', '”']) && word.chars().count() > 1 {
+        problem.fix(at, right)
+    } else {
+        problem
+    }
+}
+
 /// Returns the corrected text of a word that needs quotes, with the `key=` before it.
 pub(super) fn correct(text: &str, start: usize, word: &str) -> String {
     correct_as(text, start, &quoted(word))

@@ -201,6 +201,9 @@ impl<'a> Tokens<'a> {
         if slips::glued(self.text, start, end) {
             return self.unquoted(start, spaced).map(Some);
         }
+        if text.starts_with(['“', '„', '”']) {
+            self.report(slips::typographic(self.text, self.span(start, end), text))?;
+        }
         if let Some(rest) = text.strip_prefix('\'') {
             return self.single_quoted(rest, start, end, spaced).map(Some);
         }

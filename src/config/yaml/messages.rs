@@ -43,6 +43,10 @@ pub(super) fn tag(text: &str, tag: &str, at: Span) -> Diagnostic {
         let problem = problem.help(format!("Write `{}`.", quoted(value)));
         let written = text[floor(text, at.end as usize)..end.max(at.end as usize)].trim();
         problem.fix(span(at.source, start, end), quoted(written))
+    } else if matches!(tag, "!Ref" | "!GetAtt" | "!Sub" | "!Join" | "!ImportValue") {
+        problem.help(
+            "Write a reference as `$KIND.NAME` or `$KIND.NAME.ATTRIBUTE`, and `${…}` inside of a text.",
+        )
     } else if tag.starts_with("!!") || tag.is_empty() {
         problem.help("Remove the tag.")
     } else {
@@ -69,10 +73,17 @@ fn template(text: &str, at: Span, start: usize) -> Diagnostic {
     let end = text[start..line.end].find("}}").map_or(line.end, |n| start + n + 2);
     let inner = text[start..end].trim_matches(['{', '}']).trim();
     let whole = span(at.source, start, end);
+    // A word that is no root of references is somebody's variable.
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let right = match inner {
+        "env" | "stack" => format!("${inner}"),
+        name if !name.is_empty() && name.chars().all(is_name) => format!("$vars.{name}"),
+        other => format!("\"${{{other}}}\""),
+    };
     Diagnostic::error(RESERVED_START, "Template in double braces")
         .at(whole, "YAML reads this as two maps")
         .detail("Expressions are written `${…}`; double braces mean nothing here.")
-        .help(format!("Write `\"${{{inner}}}\"`, or quotes around text that shall keep its braces."))
+        .help(format!("Write `{right}`, or quotes around text that shall keep its braces."))
 }
 
 pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) -> Diagnostic {
@@ -159,6 +170,31 @@ pub(super) fn typographic(text: &str, at: Span) -> Option<Diagnostic> {
             .detail("YAML knows `\"` and `'` only; other quotes are letters of the text.")
             .help(format!("Write `{right}`; text that shall keep them needs quotes around them."))
             .fix(at, right),
+    )
+}
+
+/// Spaces that are none, and letters that nobody sees: part of the text all the same.
+pub(super) fn invisible(text: &str, at: Span) -> Option<Diagnostic> {
+    // Nearly all texts are ASCII, which is told at once. A key that was read on into the next line is told
+    // of there.
+    if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
+        return None;
+    }
+    let is_unseen =
+        |c: char| matches!(c, '\u{a0}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{3000}');
+    // Within a sentence it may be meant: before a French colon, in Japanese, in an emoji of several.
+    let is_word = || text.chars().all(|c| c.is_ascii_graphic() || is_unseen(c));
+    let is_slip = text.starts_with(is_unseen) || text.ends_with(is_unseen) || is_word();
+    let letter = text.chars().find(|c| is_unseen(*c)).filter(|_| is_slip)?;
+    let right: String = text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect();
+    Some(
+        Diagnostic::error(QUOTING, "A character that is not seen")
+            .at(at, "")
+            .detail(format!(
+                "It holds U+{:04X}, which looks like a space or like nothing.",
+                u32::from(letter)
+            ))
+            .help(format!("Type it anew: `{}`; text that shall keep it needs quotes.", right.trim())),
     )
 }
 

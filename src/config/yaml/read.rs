@@ -32,7 +32,10 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         problems: Vec::new(),
     };
     if let Err(problem) = reader.run() {
-        reader.problems.push(*problem);
+        // The line that could not be read on from may have been told of.
+        if !reader.problems.contains(&problem) {
+            reader.problems.push(*problem);
+        }
     }
     let root = reader.root.take();
     let mut problems = reader.problems;
@@ -214,7 +217,8 @@ impl Reader<'_> {
                 }
             }
             Some(scalar) if scalar.form == Form::Plain => {
-                match messages::typographic(&scalar.text, node.span) {
+                let unseen = || messages::invisible(&scalar.text, node.span);
+                match messages::typographic(&scalar.text, node.span).or_else(unseen) {
                     Some(problem) => self.report(problem),
                     None => Ok(()),
                 }

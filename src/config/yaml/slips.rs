@@ -3,7 +3,7 @@
 use granit_parser::ErrorKind;
 
 use super::lines::{Line, expression_end, floor, quoted};
-use super::messages::{glued_key, space};
+use super::messages::{glued_key, invisible, space};
 use crate::config::syntax::{
     BRACKET, EXPRESSION_IN_FLOW, INDENTATION, QUOTING, RESERVED_START, TAB, UNCLOSED_QUOTE, UNQUOTED_CRON,
     UNQUOTED_EXPRESSION, YAML_SYNTAX, span, too_deep,
@@ -29,7 +29,11 @@ struct Place<'a> {
 pub(super) fn explain(id: SourceId, text: &str, kind: &ErrorKind, at: usize) -> Diagnostic {
     let at = floor(text, at);
     let place = Place { id, text, at, line: Line::at(text, at) };
-    place.tab(kind).or_else(|| place.known(kind)).unwrap_or_else(|| place.other(kind))
+    place
+        .tab(kind)
+        .or_else(|| place.inner_quotes())
+        .or_else(|| place.known(kind))
+        .unwrap_or_else(|| place.other(kind))
 }
 
 impl Place<'_> {
@@ -264,10 +268,44 @@ impl Place<'_> {
         if glued_key(&self.text[line.value..line.end]).is_some() {
             return space(self.text, self.span(line.value, line.end));
         }
-        Diagnostic::error(YAML_SYNTAX, "Line without a key")
+        let written = &self.text[line.text..line.end];
+        if let Some(problem) = invisible(written, self.span(line.text, line.end)) {
+            return problem;
+        }
+        let problem = Diagnostic::error(YAML_SYNTAX, "Line without a key")
             .at(self.span(line.text, line.end), "")
-            .detail("The lines around it are `key: value`; this one has no `: `.")
-            .help("Write `key: value`, or indent it as part of the value above.")
+            .detail("The lines around it are `key: value`; this one has no `: `.");
+        if let Some((key, value)) = written.split_once('：') {
+            let right = format!("{}: {}", key.trim(), value.trim());
+            return problem
+                .help(format!("Write `{right}`: the colon of this line is a wide one, `：`."))
+                .fix(self.span(line.text, line.end), right);
+        }
+        problem.help(if written.ends_with('{') {
+            "A block has no braces of its own: write `vm:`, below it `web:`, and below that its lines, each indented."
+        } else {
+            "Write `key: value`, or indent it as part of the value above."
+        })
+    }
+
+    /// `"${a == "b"}"`: the quotes of the expression end those of YAML.
+    fn inner_quotes(&self) -> Option<Diagnostic> {
+        let lines = std::iter::successors(Some(self.line), |line| line.before(self.text));
+        lines.take(LINES_ABOVE).find_map(|line| {
+            let start = line.start + self.text[line.start..line.end].find("\"${")?;
+            let end = expression_end(self.text, start + 1).filter(|end| *end <= line.end)?;
+            let inner = self.text.get(start + 3..end - 1)?;
+            let is_whole = self.text[end..].starts_with('"');
+            (is_whole && inner.contains('"') && !inner.contains(['\'', '\\'])).then(|| {
+                let whole = self.span(start, end + 1);
+                let right = format!("\"${{{}}}\"", inner.replace('"', "'"));
+                Diagnostic::error(UNQUOTED_EXPRESSION, "Double quotes inside of double quotes")
+                    .at(whole, "the first quote inside ends the text")
+                    .detail("Inside of YAML's `\"…\"`, the texts of an expression stand in single quotes.")
+                    .help(format!("Write `{right}`."))
+                    .fix(whole, right)
+            })
+        })
     }
 
     /// The next line above that is not blank.

@@ -51,8 +51,12 @@ pub fn svg(graph: &Graph) -> String {
     );
     _ = writeln!(out, "<title>Dependencies</title><style>{STYLE}</style>");
     let middle = |row: f64| MARGIN + row * ROW + ROW / 2.0;
+    let places = layout.columns.iter().zip(&layout.rows).map(|(column, row)| (*column, row.to_bits()));
+    let boxes: BTreeMap<(usize, u64), f64> = places.zip(graph.nodes.iter().map(width)).collect();
     for line in &layout.lines {
-        _ = writeln!(out, "<path d=\"{}\"/>", curve(line, &lefts, &widths, middle));
+        let start = line.first().and_then(|(column, row)| boxes.get(&(*column, row.to_bits())));
+        let edge = (start.copied().unwrap_or_default(), widths.as_slice());
+        _ = writeln!(out, "<path d=\"{}\"/>", curve(line, &lefts, edge, middle));
     }
     let hues = hues(graph);
     for ((node, column), row) in graph.nodes.iter().zip(&layout.columns).zip(&layout.rows) {
@@ -90,18 +94,23 @@ fn draw(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
     );
 }
 
-/// Returns a line through its points: level where it leaves and reaches a box, and where it passes a column.
-fn curve(line: &[(usize, f64)], lefts: &[f64], widths: &[f64], middle: impl Fn(f64) -> f64) -> String {
+/// Returns a line through its points: level from the box that it leaves to the end of its column, where it
+/// reaches a box, and where it passes a column. `start` is the width of the box that it leaves.
+fn curve(
+    line: &[(usize, f64)],
+    lefts: &[f64],
+    (start, widths): (f64, &[f64]),
+    middle: impl Fn(f64) -> f64,
+) -> String {
     let mut path = String::new();
     for (step, pair) in line.windows(2).enumerate() {
         let ((from, above), (to, below)) = (pair[0], pair[1]);
         let (x, y) = (lefts[from] + widths[from], middle(above));
         let (end, below) = (lefts[to], middle(below));
         if step == 0 {
-            _ = write!(path, "M{x:.1} {y:.1}");
-        } else {
-            _ = write!(path, " L{x:.1} {y:.1}");
+            _ = write!(path, "M{:.1} {y:.1}", lefts[from] + start);
         }
+        _ = write!(path, " L{x:.1} {y:.1}");
         let bend = f64::midpoint(x, end);
         _ = write!(path, " C{bend:.1} {y:.1} {bend:.1} {below:.1} {end:.1} {below:.1}");
     }

@@ -169,6 +169,31 @@ fn a_picture_of_sixty_is_readable() {
 }
 
 #[test]
+fn every_line_leaves_one_box_and_reaches_another() {
+    let graph = graph(
+        "vpc: { a-network-with-a-long-name: { cidr: 10.0.0.0/16 }, b: { cidr: 10.1.0.0/16 } }\nvm:\n  \
+         x: { template: t, plan: p, vpc: $vpc.a-network-with-a-long-name }\n  y: { template: t, plan: p, vpc: $vpc.b }\n",
+    );
+    let picture = svg(&graph);
+    let boxes = boxes(&picture);
+    let lines: Vec<Vec<f64>> = picture
+        .split("<path d=\"M")
+        .skip(1)
+        .map(|line| line.split('"').next().unwrap())
+        .map(|line| line.split([' ', 'L', 'C']).filter_map(|number| number.parse().ok()).collect())
+        .collect();
+    assert_eq!(lines.len(), 2, "{picture}");
+    for line in lines {
+        let (start, end) = (line[0], line[line.len() - 2]);
+        assert!(
+            boxes.iter().any(|(left, _, width)| (left + width - start).abs() < 0.2),
+            "{start} {boxes:?}"
+        );
+        assert!(boxes.iter().any(|(left, ..)| (left - end).abs() < 0.2), "{end} {boxes:?}");
+    }
+}
+
+#[test]
 fn every_arrow_leads_right() {
     let graph = large(3, 4);
     let layout = layout::layout(&graph);

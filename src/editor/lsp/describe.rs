@@ -39,7 +39,8 @@ pub(super) fn kind(registry: &Registry, kind: &Kind) -> String {
     let required: Vec<&str> = kind
         .attributes
         .iter()
-        .filter(|attribute| attribute.presence == Presence::Required)
+        // A block without a `name` has its own.
+        .filter(|attribute| attribute.presence == Presence::Required && attribute.name != "name")
         .map(|attribute| attribute.name)
         .collect();
     if !required.is_empty() {

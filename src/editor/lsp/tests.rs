@@ -285,6 +285,7 @@ fn hover_tells_type_change_and_place() {
     assert!(hover("stead.yaml", &YAML.replace("plan: std", "plan: st|d")).contains("**vm.plan**"));
     let reference = hover("stead.yaml", &YAML.replace("$vpc.main", "$vpc.ma|in"));
     assert!(reference.contains("`vpc.main` · stead.yaml:4"), "{reference}");
+    assert!(reference.contains("Required: cidr."), "a block's name need not be written: {reference}");
     let attribute = hover("stead.yaml", &YAML.replace("$vm.web.public", "$vm.web.pub|lic"));
     assert!(attribute.contains("set by the service"), "{attribute}");
     assert!(hover("stead.yaml", &YAML.replace("vars:", "va|rs:")).contains("$vars.size"));

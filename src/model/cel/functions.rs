@@ -42,6 +42,27 @@ pub(super) const NAMES: &[&str] = &[
     "values",
 ];
 
+/// Functions of other tools, and what stands for them.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("base64encode", "base64(text)"),
+    ("cidrsubnet", "cidr_subnet(network, bits, number)"),
+    ("coalesce", "x != null ? x : other"),
+    ("compact", "list.filter(x, x != '')"),
+    ("concat", "list + list"),
+    ("element", "list[0]"),
+    ("len", "size(x)"),
+    ("length", "size(x)"),
+    ("lookup", "get(map, key, default)"),
+    ("lower", "lowerAscii(text)"),
+    ("regex", "matches(text, pattern)"),
+    ("templatefile", "file(path)"),
+    ("tobool", "bool(x)"),
+    ("tonumber", "int(x)"),
+    ("tostring", "string(x)"),
+    ("trimspace", "trim(text)"),
+    ("upper", "upperAscii(text)"),
+];
+
 /// Longest text that a function makes, in bytes.
 const MOST_TEXT: usize = 1 << 20;
 
@@ -61,11 +82,9 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
             Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
         }
         ("string", [item]) => string(walk, item),
-        ("int", [Item::Scalar(value)]) => int(value),
-        ("double", [Item::Scalar(value)]) => value
-            .as_decimal()
-            .map(|n| Item::Scalar(Value::Decimal(n)))
-            .ok_or_else(|| failed("this is no number")),
+        ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => int(value),
+        ("int", [item]) => int(&Value::Text(walk.text(item)?)),
+        ("double", [item]) => double(walk, item),
         ("bool", [item]) => match walk.text(item)?.as_str() {
             "true" => Ok(Item::Scalar(Value::Bool(true))),
             "false" => Ok(Item::Scalar(Value::Bool(false))),
@@ -127,6 +146,9 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
         let usage =
             known.map(|function| format!("; it is written `{}`", function.usage)).unwrap_or_default();
         return failed(format!("`{name}` does not work on {on}{usage}"));
+    }
+    if let Some((_, ours)) = OF_OTHERS.iter().find(|(theirs, _)| *theirs == name) {
+        return failed(format!("there is no function `{name}`; write `{ours}`"));
     }
     let hint = match nearest(name, NAMES.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
@@ -191,6 +213,14 @@ fn int<'a>(value: &Value) -> Outcome<'a> {
         _ => None,
     };
     n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| failed("this is no whole number"))
+}
+
+fn double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+    let number = match item {
+        Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
+        other => Value::Text(walk.text(other)?).as_decimal(),
+    };
+    number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| failed("this is no number"))
 }
 
 fn test<'a>(
@@ -310,12 +340,14 @@ fn subnet<'a>(
         .ok()
         .and_then(|bits| bits.checked_add(network.prefix_len()))
         .filter(|prefix| *prefix <= 32)
-        .ok_or_else(|| failed(format!("{network} has no {bits} more bits")))?;
+        .ok_or_else(|| failed(format!("{} has no {} more bits", walk.shown(&network), walk.shown(bits))))?;
     let room = 1u64 << (prefix - network.prefix_len());
-    let number = u64::try_from(*number)
-        .ok()
-        .filter(|number| *number < room)
-        .ok_or_else(|| failed(format!("{network} has {room} subnets of /{prefix}: 0 to {}", room - 1)))?;
+    let number = u64::try_from(*number).ok().filter(|number| *number < room).ok_or_else(|| {
+        match walk.shown(&network).as_str() {
+            shown @ "(secret)" => failed(format!("{shown} has no such subnet")),
+            shown => failed(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1)),
+        }
+    })?;
     let first = u64::from(u32::from(network.network())) + (number << (32 - prefix));
     let first = u32::try_from(first).map_err(|_| failed("the subnet is out of range"))?;
     Ok(Item::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
@@ -326,8 +358,17 @@ fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
     if let Some(text) = walk.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
         return Ok(text);
     }
-    let read = walk.scope.read.ok_or_else(|| failed(format!("`{path}` can be read while loading only")))?;
-    let text = read(&path).map_err(failed)?;
+    let shown = walk.shown(&path);
+    let read =
+        walk.scope.read.ok_or_else(|| failed(format!("`{shown}` can be read while loading only")))?;
+    // The reader's own words name the path.
+    let text = read(&path).map_err(|error| {
+        failed(if shown == *path {
+            error
+        } else {
+            "the file that a secret names cannot be read".to_owned()
+        })
+    })?;
     walk.charge(text.len() / 64)?;
     Ok(Item::text(text))
 }

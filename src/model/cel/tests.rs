@@ -16,6 +16,7 @@ fn vars() -> Attributes {
         ("list".into(), Value::List(vec![Value::text("b"), Value::text("a")])),
         ("map".into(), Value::Map([("a".into(), Value::Integer(1)), ("b-c".into(), Value::Null)].into())),
         ("s".into(), Value::Secret(Secret::new("canary"))),
+        ("digits".into(), Value::Secret(Secret::new("31337"))),
         ("u".into(), Value::Unknown(vec![Address::new("vm", "web")])),
     ])
 }
@@ -111,6 +112,8 @@ fn functions() {
         ("format('%q', [1])", "! `format` knows %s, %d, %x and %%, with a width up to 99"),
         ("'a'.matches('(')", "! the pattern of `matches` is no regular expression, or too large"),
         ("file('x')", "! `x` can be read while loading only"),
+        ("length(vars.list)", "! there is no function `length`; write `size(x)`"),
+        ("concat([1], [2])", "! there is no function `concat`; write `list + list`"),
         ("jion(vars.list)", "! there is no function `jion`; did you mean `join`?"),
     ] {
         assert_eq!(eval(source), expected, "{source}");
@@ -265,6 +268,36 @@ fn what_waits_is_computed_first() {
         live("locals.ip + '/' + each.value.name + each.key", &[("each", each_key())], &waiting),
         "1.1.1.1/ak"
     );
+}
+
+#[test]
+fn neither_a_key_nor_a_message_shows_a_secret() {
+    let keys = "! the keys of a map are shown: a secret can be a value only";
+    for (source, expected) in [
+        ("{vars.s: 1}", keys),
+        ("{vars.s + 'x': 1}.y", keys),
+        ("{'a': {upperAscii(vars.s): 1}}.a.b", keys),
+        ("vars.s.split('n').map(x, {x: 1})", keys),
+        ("[vars.s].map(x, [x].map(y, {y: 1}))", keys),
+        ("[size(vars.s)].map(n, {string(n): 1})", keys),
+        ("{'a': vars.s, vars.t: 1}", "{ a: (secret), text: (secret) }"),
+        ("['a', 'b'].map(x, {x: vars.s})", "[{ a: (secret) }, { b: (secret) }]"),
+        ("vars.map[vars.s]", "! there is no `(secret)` in this map; it has a, b-c"),
+        ("vars.map['b-' + lowerAscii(vars.s)]", "! there is no `(secret)` in this map; it has a, b-c"),
+        ("{}[vars.s]", "! there is no `(secret)` in this map, which is empty"),
+        ("[1, 2][vars.s]", "! a list has no `(secret)`"),
+        ("[1, 2][int(vars.digits)]", "! there is no element (secret): the list has 2"),
+        ("vars.s + vars.mpa", "! there is no `mpa` in this map; did you mean `map`?"),
+        ("file(vars.s)", "! `(secret)` can be read while loading only"),
+        ("cidr_subnet('10.0.0.0/8', int(vars.digits), 0)", "! (secret) has no (secret) more bits"),
+        ("cidr_subnet('10.0.0.0/8', 8, int(vars.digits))", "! (secret) has no such subnet"),
+        ("int(vars.digits) + 1", "(secret)"),
+        ("double(vars.digits) > 1.5 ? 'a' : 'b'", "(secret)"),
+        ("int(vars.s)", "! this is no whole number"),
+        ("double(vars.s)", "! this is no number"),
+    ] {
+        assert_eq!(eval(source), expected, "{source}");
+    }
 }
 
 #[test]

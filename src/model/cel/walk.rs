@@ -22,9 +22,10 @@ pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
 
 /// Computes the value of a tree.
 pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-    let mut walk = Walk { scope, locals: Vec::new(), steps: 0, tainted: false, awaited: false };
+    let mut walk =
+        Walk { scope, locals: Vec::new(), steps: 0, taint: Taint::default(), args: Taint::default() };
     let value = walk.item(&tree.expr)?.into_value();
-    Ok(if walk.tainted { seal(value, walk.awaited) } else { value })
+    Ok(if walk.taint.secret { seal(value, walk.taint.awaited) } else { value })
 }
 
 /// Returns a failure in words.
@@ -32,16 +33,31 @@ pub(super) fn failed(text: impl Into<String>) -> EvaluationError {
     EvaluationError::Failed(text.into())
 }
 
+/// What secrets had to do with something.
+#[derive(Clone, Copy, Default)]
+struct Taint {
+    /// A secret was read.
+    secret: bool,
+    /// One was read that is not at hand yet.
+    awaited: bool,
+}
+
+impl Taint {
+    fn add(&mut self, other: Self) {
+        self.secret |= other.secret;
+        self.awaited |= other.awaited;
+    }
+}
+
 /// One evaluation.
 pub(super) struct Walk<'s, 'a> {
     pub(super) scope: &'s Scope<'a>,
-    /// Variables of the comprehensions around, innermost last.
-    locals: Vec<(&'s str, Item<'a>)>,
+    /// Variables of the comprehensions around, innermost last, and what secrets had to do with each.
+    locals: Vec<(&'s str, Item<'a>, Taint)>,
     steps: usize,
-    /// A secret was read.
-    tainted: bool,
-    /// One was read that is not at hand yet.
-    awaited: bool,
+    taint: Taint,
+    /// What secrets had to do with the arguments of the call that is under way.
+    args: Taint,
 }
 
 impl<'s, 'a> Walk<'s, 'a> {
@@ -74,13 +90,28 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn taint(&mut self, secret: &Secret) {
-        self.tainted = true;
-        self.awaited |= secret.is_awaited();
+        self.taint.add(Taint { secret: true, awaited: secret.is_awaited() });
+    }
+
+    /// Computes a part, and tells what secrets had to do with that part alone.
+    fn apart<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> (T, Taint) {
+        let before = std::mem::take(&mut self.taint);
+        let result = part(self);
+        let taint = self.taint;
+        self.taint.add(before);
+        (result, taint)
+    }
+
+    /// Returns how a message names one of the arguments of the call that is under way.
+    pub(super) fn shown(&self, argument: &impl ToString) -> String {
+        if self.args.secret { "(secret)".to_owned() } else { argument.to_string() }
     }
 
     fn named(&mut self, name: &str) -> Outcome<'a> {
-        if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
-            return Ok(item.clone());
+        if let Some((_, item, taint)) = self.locals.iter().rev().find(|(local, ..)| *local == name) {
+            let (item, taint) = (item.clone(), *taint);
+            self.taint.add(taint);
+            return Ok(item);
         }
         self.scope.roots.get(name).cloned().ok_or_else(|| {
             let known = self.scope.roots.keys().map(Name::as_str);
@@ -104,7 +135,7 @@ impl<'s, 'a> Walk<'s, 'a> {
                 (_, None) => Item::Scalar(Value::Bool(false)),
             });
         }
-        member(&operand, &select.field)
+        member(&operand, &select.field, false)
     }
 
     fn map(&mut self, map: &'s MapExpr) -> Outcome<'a> {
@@ -113,9 +144,14 @@ impl<'s, 'a> Walk<'s, 'a> {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
                 return Err(failed("messages are not part of the language"));
             };
-            let key = self.item(&entry.key.expr)?;
+            let (key, taint) = self.apart(|walk| walk.item(&entry.key.expr));
+            let key = key?;
             if key.unknown().is_some() {
                 return Ok(key);
+            }
+            // Plans, ledgers and messages name the keys of a map.
+            if taint.secret {
+                return Err(failed("the keys of a map are shown: a secret can be a value only"));
             }
             let key = self.key_text(&key)?;
             if made.insert(key.clone(), self.item(&entry.value.expr)?).is_some() {
@@ -140,15 +176,15 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             (operators::ADD, [left, right]) => self.add(&left.expr, &right.expr),
             (name, _) => {
-                let target = call.target.as_ref().map(|target| self.item(&target.expr)).transpose()?;
-                let mut items = Vec::with_capacity(args.len() + 1);
-                items.extend(target);
-                for arg in args {
-                    items.push(self.item(&arg.expr)?);
-                }
+                let all =
+                    call.target.iter().map(|target| &target.expr).chain(args.iter().map(|arg| &arg.expr));
+                let (items, taint) =
+                    self.apart(|walk| all.map(|arg| walk.item(arg)).collect::<Result<Vec<_>, _>>());
+                let items = items?;
                 if let Some(unknown) = together(&items) {
                     return Ok(unknown);
                 }
+                self.args = taint;
                 self.apply(name, &items)
             }
         }
@@ -211,8 +247,8 @@ impl<'s, 'a> Walk<'s, 'a> {
                 .locals
                 .iter_mut()
                 .rev()
-                .find(|(local, _)| local == name)
-                .map(|(_, item)| std::mem::replace(item, Item::Scalar(Value::Null))),
+                .find(|(local, ..)| local == name)
+                .map(|(_, item, _)| std::mem::replace(item, Item::Scalar(Value::Null))),
             _ => None,
         };
         let left = match taken {
@@ -249,11 +285,11 @@ impl<'s, 'a> Walk<'s, 'a> {
                 return Ok(item);
             }
             if operand.entries().is_none() {
-                return Err(failed(format!("there is no element {n}: the list has {len}")));
+                return Err(failed(format!("there is no element {}: the list has {len}", self.shown(n))));
             }
         }
         let key = self.key_text(key)?;
-        member(operand, &key)
+        member(operand, &key, self.args.secret)
     }
 
     fn is_in(&mut self, wanted: &Item<'a>, all: &Item<'a>) -> Outcome<'a> {
@@ -281,7 +317,8 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn comprehension(&mut self, c: &'s ComprehensionExpr) -> Outcome<'a> {
-        let range = self.item(&c.iter_range.expr)?;
+        let (range, taint) = self.apart(|walk| walk.item(&c.iter_range.expr));
+        let range = range?;
         if range.unknown().is_some() {
             return Ok(range);
         }
@@ -298,7 +335,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let is_list = range.element(0).is_some();
         let init = self.item(&c.accu_init.expr)?;
         let depth = self.locals.len();
-        self.locals.push((&c.accu_var, init));
+        self.locals.push((&c.accu_var, init, taint));
         let result = self.iterate(c, pairs, is_list, depth);
         self.locals.truncate(depth);
         result
@@ -313,13 +350,14 @@ impl<'s, 'a> Walk<'s, 'a> {
     ) -> Outcome<'a> {
         // `all` and `exists` go on after a failing element: a later one may decide.
         let mut failure = None;
+        let taint = self.locals[depth].2;
         for (key, item) in pairs {
             self.locals.truncate(depth + 1);
             if c.iter_var2.is_some() {
-                self.locals.push((&c.iter_var, key));
-                self.locals.extend(c.iter_var2.as_deref().map(|name| (name, item)));
+                self.locals.push((&c.iter_var, key, taint));
+                self.locals.extend(c.iter_var2.as_deref().map(|name| (name, item, taint)));
             } else {
-                self.locals.push((&c.iter_var, if is_list { item } else { key }));
+                self.locals.push((&c.iter_var, if is_list { item } else { key }, taint));
             }
             if let Item::Scalar(Value::Bool(false)) = self.item(&c.loop_cond.expr)? {
                 break;
@@ -427,8 +465,8 @@ impl<'s, 'a> Walk<'s, 'a> {
 /// Most keys of a map that one message names.
 const MOST_KEYS: usize = 10;
 
-/// Returns the entry that a path names.
-fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
+/// Returns the entry that a path names, or a key that may be secret.
+fn member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);
     }
@@ -439,17 +477,18 @@ fn member<'a>(operand: &Item<'a>, field: &str) -> Outcome<'a> {
             Value::Unknown(vec![object.address.clone()])
         }));
     }
+    let shown = if secret { "(secret)" } else { field };
     let Some(entries) = operand.entries() else {
-        return Err(failed(format!("{} has no `{field}`", operand.type_name())));
+        return Err(failed(format!("{} has no `{shown}`", operand.type_name())));
     };
     let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
     let hint = match (nearest(field, keys.iter().copied()), keys.as_slice()) {
-        (Some(near), _) => format!("; did you mean `{near}`?"),
-        (None, []) => ", which is empty".to_owned(),
-        (None, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
-        (None, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
+        (Some(near), _) if !secret => format!("; did you mean `{near}`?"),
+        (_, []) => ", which is empty".to_owned(),
+        (_, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
+        (_, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
     };
-    Err(failed(format!("there is no `{field}` in this map{hint}")))
+    Err(failed(format!("there is no `{shown}` in this map{hint}")))
 }
 
 /// Returns one unknown for those among the items, if there are any.

@@ -1,6 +1,8 @@
 //! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
 
 use super::{Call, Effect, Endpoint, Provenance, Run};
+use crate::model::address::Name;
+use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// A value that a table can hold.
@@ -221,6 +223,23 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// Returns a live value with a secret wherever something that is `known` of it has one, and wherever a private
+    /// attribute has what none of that knows: somebody else set it.
+    #[must_use]
+    pub fn hidden(&self, known: [Option<&Value>; 2], live: Value) -> Value {
+        let known = || known.into_iter().flatten();
+        let knows =
+            |name: &Name| known().any(|value| matches!(value, Value::Map(map) if map.contains_key(name)));
+        let part = |(name, part): (Name, Value)| match part {
+            Value::Text(text) if !knows(&name) => (name, Value::Secret(Secret::new(text.as_str()))),
+            part => (name, part),
+        };
+        match known().fold(live, Value::veiled) {
+            Value::Map(map) if self.private => Value::Map(map.into_iter().map(part).collect()),
+            live => live,
+        }
+    }
+
     const fn new(name: &'static str, ty: Type, presence: Presence) -> Self {
         Self {
             name,

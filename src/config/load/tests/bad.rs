@@ -216,7 +216,7 @@ fn blocks() {
     S0222 3:46 this value has the wrong type | It takes true or false, and this is `yes`. | write true | fix: true
     # crane: { a: { tons: [5], tags: x, rig: { hok: a }, labels: 5 } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a list.
-    S0222 3:32 this value has the wrong type | It takes a set, each entry a text, and this is a single value.
+    S0222 3:32 this value has the wrong type | It takes a set, each entry a text, and this is a single value. | write `[x]` | fix: [x]
     S0220 3:42 this key is not known | There is no `hok` here. | did you mean `hook`? | fix: hook
     S0222 3:60 this value has the wrong type | It takes a map, each value a text, and this is a single value.
     # crane: { a: { tags: [a, b, c, d] } }

@@ -72,7 +72,7 @@ fn mistakes() {
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is `a`.
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is a quoted text. | write 5 without quotes | fix: 5
     S0253 3:9 a variable's value has the wrong type | vars.x, set by --var: It takes a whole number, and this is `five`.
-    S0253 3:9 a variable's value has the wrong type | vars.x, set by STEAD_VAR_x: It takes a whole number.
+    S0253 3:9 a variable's value has the wrong type | vars.x, set by STEAD_VAR_X: It takes a whole number.
     S0253 1:4 a variable's value has the wrong type | vars.x, set by vars0.yaml: It takes a whole number, and this is a list.
     S0254 3:9 a variable's value is not allowed | vars.x, set by --var, is `smal`; it takes one of small, large. | did you mean `small`?
     S0254 3:34 a variable's value is not allowed [3:44 this check fails] | vars.x, set by default, is `9`.
@@ -100,6 +100,29 @@ fn secrets_come_from_files_below_the_stack() {
         expression.known().and_then(crate::model::value::Value::to_wire),
         Some("canary-file".into())
     );
+}
+
+#[test]
+fn the_process_environment_gives_what_a_message_tells() {
+    let dashed =
+        || yaml("vars: { my-key: { type: string } }\ncrane: { a: { note: \"${vars['my-key']}\" } }");
+    assert!(dashed().problems().contains("STEAD_VAR_MY_KEY=…"));
+    let stack = dashed().env_var("my_key", "given").stack();
+    let note = &stack.resources["crane.a"].attributes["note"].expression;
+    assert_eq!(note.known().map(ToString::to_string).as_deref(), Some("given"));
+    let wrong = yaml("vars: { x: { type: int, check: '${self > 1}' } }").env_var("x", "1").problems();
+    assert!(wrong.contains("vars.x, set by STEAD_VAR_X, is `1`"), "{wrong}");
+}
+
+#[test]
+fn no_message_tells_how_near_a_secret_is() {
+    let one_of = yaml("vars: { s: { type: secret, one_of: [canary1, other] } }").env_var("s", "canary2");
+    insta::assert_snapshot!(one_of.problems(), @"S0254 3:9 a variable's value is not allowed | vars.s, set by STEAD_VAR_S, is `(secret)`; it takes one of the 2 that its `one_of` lists.");
+    let name =
+        yaml("vars: { s: { type: secret } }\ncrane: { a: { name: 'x-${vars.s}' } }").env_var("s", "canary");
+    insta::assert_snapshot!(name.problems(), @"S0222 4:21 this value has the wrong type | It takes a text that lists and messages may show, and this is a secret. | make the name of what is no secret");
+    let key = yaml("vars: { s: { type: secret } }\ncrane: { a: { labels: \"${ {vars.s: 'x'} }\" } }");
+    insta::assert_snapshot!(key.env_var("s", "canary").problems(), @"S0215 4:23 an expression has no value | The expression (`{vars.s: 'x'}`) fails: the keys of a map are shown: a secret can be a value only.");
 }
 
 #[test]

@@ -25,6 +25,17 @@ fn mended(path: &str, text: &str) -> String {
 }
 
 #[test]
+fn what_nobody_sees_is_told_of_where_it_is_no_part_of_a_sentence() {
+    for slip in ["a: x\u{a0}", "a: \u{200b}x", "a: x\u{2060}y", "b: 1\na:\u{a0}x"] {
+        assert!(y(slip).contains("A character that is not seen"), "{slip:?}: {}", y(slip));
+    }
+    for meant in ["a: Vite\u{a0}! 10 €", "a: 東京\u{3000}都", "a: 👨\u{200d}👩", "a: \"x\u{a0}\""]
+    {
+        assert_eq!(y(meant), "no problem", "{meant:?}");
+    }
+}
+
+#[test]
 fn yaml_expressions() {
     assert_snapshot!(y("a:\n  host: ${env == 'prod' ? 'a' : 'b'}\nb: 1"), @r#"S0112 2:9 Expression without quotes | Quote it: `host: "${env == 'prod' ? 'a' : 'b'}"`."#);
     assert_snapshot!(mended("a.yaml", "a:\n  host: ${env == 'prod' ? 'a' : 'b'}\nb: 1"), @r#"
@@ -39,7 +50,7 @@ fn yaml_expressions() {
     assert_snapshot!(y("a: [1, ${x ? 'y' : 'z'}]"), @r#"S0113 1:8 Expression without quotes in `{}` or `[]` | Write `"${x ? 'y' : 'z'}"`."#);
     assert_snapshot!(mended("a.yaml", "a: [1, ${x ? 'y' : 'z'}]"), @r#"a: [1, "${x ? 'y' : 'z'}"]"#);
     assert_snapshot!(y("a: ${size(x) # y}\nb: 1"), @r#"S0112 1:4 Expression cut off by a comment | Write `"${size(x) # y}"`."#);
-    assert_snapshot!(y("a: {{ x }}\nb: 1"), @r#"S0115 1:4 Template in double braces | Write `"${x}"`, or quotes around text that shall keep its braces."#);
+    assert_snapshot!(y("a: {{ x }}\nb: 1"), @r#"S0115 1:4 Template in double braces | Write `$vars.x`, or quotes around text that shall keep its braces."#);
 }
 
 #[test]
