@@ -71,10 +71,13 @@ impl<S: Store> Journal<S> {
         }
         self.certain(self.store.append(records)).await?;
         {
+            // What is durable and cannot be taken in leaves nobody certain either.
+            let poison = Poison(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
                 ledger.record(record)?;
             }
+            poison.spare();
         }
         if self.is_long() { self.condense().await } else { Ok(()) }
     }
@@ -201,11 +204,19 @@ impl Ledger {
                 | Record::Released { .. } => {}
             }
         }
+        // What is said of a request is judged by all that is open at its address.
+        addresses.extend(ops.iter().filter_map(|op| self.address_of(*op)));
         let mut excerpt = self.pick(&addresses, &ops, &plans);
         let named = records.iter().filter_map(newly_owned);
         excerpt.tombstones =
             named.filter_map(|id| Some((id.clone(), self.tombstones.get(id)?.clone()))).collect();
         excerpt
+    }
+
+    fn address_of(&self, op: Uuid) -> Option<&Address> {
+        let asked = || self.questions.get(&op).map(|question| &question.intent);
+        let known = self.intents.get(&op).or_else(asked).or_else(|| self.watched.get(&op));
+        known.map(|intent| &intent.address)
     }
 
     fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {

@@ -33,6 +33,23 @@ fn all_or_none() {
     assert_eq!((store.durable().len(), journal.ledger().entries.len()), (3, 1));
 }
 
+/// An answer to an old request is judged by what is open at its address now: a line that no later reader takes must not
+/// be written.
+#[test]
+fn what_is_not_legal_is_not_durable() {
+    let store = MemoryStore::new(&identity());
+    let journal = journal(&store);
+    let answered = |answer| Record::Answered { op: op(1), answer };
+    now(journal.commit(&[create(1, 1, false), answered(Answer::Nothing)])).unwrap();
+    now(journal.commit(&[create(2, 1, false)])).unwrap();
+    for answer in [Answer::Surplus { object: owned("x") }, Answer::Made { object: owned("x") }] {
+        let refused = now(journal.commit(&[answered(answer)]));
+        assert!(matches!(refused, Err(StoreError::Illegal(_))), "{refused:?}");
+    }
+    assert_eq!(load_ledger(store.durable()).unwrap(), *journal.ledger());
+    now(journal.commit(&[bound(2, "y")])).unwrap();
+}
+
 #[test]
 fn a_failed_write_poisons() {
     for (fault, durable) in [(Fault::Before, 1), (Fault::After, 2)] {
