@@ -40,7 +40,7 @@ pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
-pub use self::serve::{Complete, Completions, Emulator};
+pub use self::serve::{Complete, Completions, Emulator, Manual};
 pub use self::tells::Tells;
 pub use self::test::Test;
 pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
@@ -262,6 +262,8 @@ pub enum Command {
     Lsp,
     /// Write a completion script for a shell; it knows the stack's addresses, too
     Completions(Completions),
+    /// Write manual pages: of stead, of a command, or all of them
+    Man(Manual),
     /// What a completion script asks
     #[command(name = "__complete", hide = true)]
     Complete(Complete),

@@ -152,6 +152,7 @@ fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>
         Command::Complete(args) => Ok(commands::complete::run(session, args)),
         Command::Completions(args) => Ok(commands::completions::run(session, args)),
         Command::Lsp => commands::lsp::run(session),
+        Command::Man(args) => commands::man::run(session, args),
         Command::Logout => commands::login::logout(session),
         Command::Version => Ok(commands::version::run(session)),
         _ => return None,
@@ -204,6 +205,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             | Command::Completions(_)
             | Command::Logout
             | Command::Lsp
+            | Command::Man(_)
             | Command::Version => Ok(Exit::Done),
         }
     });

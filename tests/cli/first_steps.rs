@@ -127,3 +127,19 @@ fn the_stack_and_the_test_of_the_readme_hold() {
         case.ok(&format!("apply --cloud local --yes -e {environment}"));
     }
 }
+
+#[test]
+fn every_command_has_a_page_of_the_manual() {
+    let case = Case::new();
+    case.ok("man --out man1").says(&["pages are in man1"]);
+    let read = |name: &str| std::fs::read_to_string(case.path("man1").join(name)).unwrap();
+    let page = read("stead-plan.1");
+    assert!(page.contains(".TH stead-plan 1") && page.contains("\\-\\-report"), "{page}");
+    assert!(page.contains("stead plan \\-e prod"), "the examples are there: {page}");
+    for name in ["stead.1", "stead-ci-init.1", "stead-state-migrate.1"] {
+        assert!(!read(name).is_empty());
+    }
+    assert!(!case.path("man1/stead-__complete.1").exists());
+    assert_eq!(case.ok("man plan").stdout, page);
+    case.fails(64, "man plam").says(&["stead has no command plam"]);
+}

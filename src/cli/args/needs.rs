@@ -45,6 +45,7 @@ impl Command {
             | Self::Emulator(_)
             | Self::Schema(_)
             | Self::Completions(_)
+            | Self::Man(_)
             | Self::Complete(_)
             | Self::Version => false,
         }

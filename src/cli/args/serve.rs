@@ -49,6 +49,18 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
+/// `man`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead man plan | man -l -\n  stead man --out ~/.local/share/man/man1")]
+pub struct Manual {
+    /// The command, word by word; stead itself when left out
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Write the pages of all commands into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
+}
+
 /// `__complete`: what a completion script asks.
 #[derive(Debug, Clone, PartialEq, Args)]
 pub struct Complete {

@@ -21,7 +21,9 @@ impl Command {
             Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
                 Tells::Events
             }
-            Self::Complete(_) | Self::Completions(_) | Self::Schema(_) | Self::Lsp => Tells::Text,
+            Self::Complete(_) | Self::Completions(_) | Self::Man(_) | Self::Schema(_) | Self::Lsp => {
+                Tells::Text
+            }
             Self::Init(_)
             | Self::Validate(_)
             | Self::Fmt(_)

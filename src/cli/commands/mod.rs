@@ -25,6 +25,7 @@ pub(super) mod lock;
 pub(super) mod login;
 pub(super) mod ls;
 pub(super) mod lsp;
+pub(super) mod man;
 pub(super) mod migrate;
 pub(super) mod mv;
 pub(super) mod plan;

@@ -1,0 +1,58 @@
+//! `stead man`: manual pages, made of what the command line declares.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::cli::args::{Cli, Manual};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::session::Session;
+
+/// Prints the page of stead or of a command, or writes all of them into a directory.
+///
+/// # Errors
+/// When there is no such command, or a page cannot be written.
+pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Failure> {
+    let mut root = Cli::command();
+    root.build();
+    if let Some(directory) = &args.out {
+        let count = write(&root, "stead", directory)?;
+        session.ui.say(&format!("{count} pages are in {}", files::shown(directory)));
+        return Ok(Exit::Done);
+    }
+    let mut command = &root;
+    let mut name = "stead".to_owned();
+    for word in &args.command {
+        let found =
+            command.get_subcommands().find(|command| command.get_name() == word && !command.is_hide_set());
+        command = found.ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("{name} has no command {word}"))
+                .help(format!("{name} --help lists them."))
+        })?;
+        name = format!("{name}-{word}");
+    }
+    session.ui.out(&String::from_utf8_lossy(&page(command, &name)?));
+    Ok(Exit::Done)
+}
+
+fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
+    // A page is found by its name, and its usage is told by the words.
+    let command = command.clone().display_name(name.to_owned());
+    let mut text = Vec::new();
+    Man::new(command).title(name).render(&mut text).map_err(anyhow::Error::from)?;
+    Ok(text)
+}
+
+/// Writes the pages of a command and of those below it; returns how many.
+fn write(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
+    files::write_public(&directory.join(format!("{name}.1")), &page(command, name)?)?;
+    let below =
+        command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
+    below
+        .map(|below| write(below, &format!("{name}-{}", below.get_name()), directory))
+        .sum::<Result<usize, Failure>>()
+        .map(|count| count + 1)
+}
