@@ -72,12 +72,12 @@ impl<S: Store> Journal<S> {
         self.certain(self.store.append(records)).await?;
         {
             // What is durable and cannot be taken in leaves nobody certain either.
-            let poison = Poison(Some(&self.poisoned));
+            let unsure = Poison(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
                 ledger.record(record)?;
             }
-            poison.spare();
+            unsure.spare();
         }
         if self.is_long() { self.condense().await } else { Ok(()) }
     }
