@@ -320,7 +320,15 @@ fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
     assert!(!hidden.stdout.contains("in clear"), "{}", hidden.stdout);
     let json = case.ok("-C other import --all --observe --output json").json();
     assert_eq!(json["in_clear"][0]["key"], "APP_ENV", "{json}");
-    let told = case.ok("-C stack import --all --yes");
+    let told = case.ok("-C stack import --all --yes --secrets-to secrets.yaml");
+    told.says(&["The secrets are in secrets.yaml", "next: stead -C stack --var-file secrets.yaml plan"]);
+    let kept = std::fs::metadata(case.path("secrets.yaml")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&kept.permissions()) & 0o777, 0o600);
+    case.ok("-C stack --var-file secrets.yaml plan").says(&["No changes"]);
+    case.fails(1, "-C other import --all --yes --secrets-to secrets.yaml").says(&["is there already"]);
+    assert!(
+        std::fs::read_dir(case.path("other")).unwrap().all(|found| found.unwrap().file_name() == ".stead")
+    );
     told.says(&["app.web.env_vars.SESSION_KEY, app.worker.env_vars.SESSION_KEY are one variable now"]);
     told.says(&["STEAD_VAR_SESSION_KEY", "in clear app.web.env_vars  APP_ENV", "--secret APP_ENV"]);
     let read = |name: &str| std::fs::read_to_string(case.path(&format!("stack/{name}.yaml"))).unwrap();

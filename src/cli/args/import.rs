@@ -1,5 +1,7 @@
 //! `import`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::Format;
@@ -8,7 +10,7 @@ use crate::model::address::{Address, Name};
 /// `import`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --format kdl --secret SESSION\n  stead import --all --project shop --observe\n  stead import --match-names"
+    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --secret SESSION --secrets-to ../secrets.yaml\n  stead import --all --project shop --observe\n  stead import --match-names"
 )]
 pub struct Import {
     /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
@@ -29,6 +31,9 @@ pub struct Import {
     /// repeatable, `*` is all
     #[arg(long, value_name = "KEY", conflicts_with = "match_names")]
     pub secret: Vec<String>,
+    /// Write the live values of these variables into this file, which only you can read: `--var-file FILE` gives them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["match_names", "observe"])]
+    pub secrets_to: Option<PathBuf>,
     /// Which syntax is written
     #[arg(long, default_value = "yaml")]
     pub format: Format,

@@ -1,9 +1,11 @@
 //! `stead import`: takes over live objects, and writes their configuration.
 
 mod child;
+mod secrets;
 
 use std::collections::BTreeMap;
 
+use self::secrets::Secrets;
 use super::recover::look;
 use crate::cli::args::{Format, Import};
 use crate::cli::asking;
@@ -250,6 +252,7 @@ impl Importing<'_> {
             ui.say("Nothing was written.");
             return Ok(Exit::Done);
         }
+        let secrets = Secrets::of(args, &accepted.variables)?;
         if let Some(edits) = &edits {
             if !edits.settle(self.session, args.yes).await? {
                 return Ok(Exit::Failed);
@@ -259,6 +262,7 @@ impl Importing<'_> {
             if !self.session.sure(args.yes, &question).await? {
                 return Ok(Exit::Failed);
             }
+            secrets.write(self.session)?;
             self.write(&accepted.files)?;
         }
         let count = accepted.entries.len();
@@ -275,7 +279,7 @@ impl Importing<'_> {
         let pinned = reading::pinned(&self.connection.lock_file)?;
         books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
         ui.say(&managed(count));
-        self.session.next("plan", "shows that nothing is left to do");
+        secrets.next(self.session);
         Ok(Exit::Done)
     }
 

@@ -1,0 +1,72 @@
+//! Where the live secrets of what is taken over go: variables stand for them, and somebody must give those.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::cli::args::Import;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::session::Session;
+use crate::plan::takeover::SecretVariable;
+
+/// The secrets of a takeover.
+pub(super) enum Secrets {
+    /// There are none.
+    None,
+    /// Somebody else has them.
+    Elsewhere,
+    /// They are written into a file of variables.
+    Kept(PathBuf, String),
+}
+
+impl Secrets {
+    /// Returns what becomes of the secrets.
+    ///
+    /// # Errors
+    /// When the file that they are to be written into is there already.
+    pub(super) fn of(args: &Import, variables: &[SecretVariable]) -> Result<Self, Failure> {
+        let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
+            return Ok(if variables.is_empty() { Self::None } else { Self::Elsewhere });
+        };
+        if files::exists(path) {
+            let shown = files::shown(path);
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("{shown} is there already; nothing was written"),
+            )
+            .help("Name another file for --secrets-to."));
+        }
+        let known =
+            variables.iter().filter_map(|secret| Some((secret.name.as_str(), secret.value.expose()?)));
+        let known: BTreeMap<&str, &str> = known.collect();
+        let text = serde_yaml::to_string(&known).map_err(anyhow::Error::from)?;
+        let text = format!("# Live secrets, for --var-file. Never commit this file.\n{text}");
+        Ok(Self::Kept(path.clone(), text))
+    }
+
+    /// Writes the file, for its owner alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&self, session: &Session) -> Result<(), Failure> {
+        if let Self::Kept(path, text) = self {
+            files::write_private(path, text.as_bytes())?;
+            let shown = files::shown(path);
+            session.ui.say(&format!("The secrets are in {shown}: keep it out of the repository."));
+        }
+        Ok(())
+    }
+
+    /// Says which command comes next.
+    pub(super) fn next(&self, session: &Session) {
+        let nothing = "shows that nothing is left to do";
+        match self {
+            Self::None => session.next("plan", nothing),
+            Self::Elsewhere => session.next("plan", &format!("{nothing}, once the secrets are given")),
+            Self::Kept(path, _) => {
+                session.next(&format!("--var-file {} plan", files::shown(path)), nothing);
+            }
+        }
+    }
+}
