@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::files::{self, Below, Shared, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
-use crate::config::load::{self, Rejected, Request};
+use crate::config::load::{self, Giving, Rejected, Request};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
@@ -192,7 +192,11 @@ fn request(settings: &Settings) -> Result<Request, Failure> {
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned,
-        withhold: settings.untrusted || !settings.needs_secrets,
+        secrets: match settings {
+            Settings { untrusted: true, .. } => Giving::Withheld,
+            Settings { needs_secrets: false, .. } => Giving::Spared,
+            _ => Giving::Needed,
+        },
         ..Request::default()
     })
 }

@@ -49,11 +49,22 @@ pub struct Request {
     pub at_hand: BTreeMap<Name, Secret>,
     /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
     pub pretend: bool,
-    /// Secrets are kept from this run, or of no use to it: none is asked for or read, and each that nobody gives counts
-    /// as what is in use.
-    pub withhold: bool,
+    /// What the run has of secrets.
+    pub secrets: Giving,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
+}
+
+/// What a run has of secrets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Giving {
+    /// It needs them: one that nobody gives is a problem.
+    #[default]
+    Needed,
+    /// It has no use for them: one that nobody gives, or that cannot be read, counts as what is in use.
+    Spared,
+    /// They are kept from it: none is asked for or read, and each counts as what is in use.
+    Withheld,
 }
 
 /// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
@@ -282,7 +293,7 @@ fn outcome(
     resolver.stack.clone_from(&header.name);
     resolver.env.clone_from(&chosen.environment.name);
     (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
-    resolver.withhold = request.withhold;
+    resolver.secrets = request.secrets;
     let others = header::others(&merged.environments, &chosen.environment.name);
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.variables(&merged.vars, &givers);

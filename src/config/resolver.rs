@@ -12,7 +12,7 @@ use super::ground::Used;
 use super::habits;
 use super::index::{Each, Index};
 use super::language;
-use super::load::ReadFile;
+use super::load::{Giving, ReadFile};
 use super::merge::Merged;
 use super::place::Place;
 use super::problems::{Instance, Problems};
@@ -132,8 +132,8 @@ pub(super) struct Resolver<'d> {
     pub(super) at_hand: BTreeMap<Name, Secret>,
     /// What stands in for a secret is taken for it.
     pub(super) pretend: bool,
-    /// Secrets are kept from this run: what stands in for them counts as what is in use.
-    pub(super) withhold: bool,
+    /// What the run has of secrets.
+    pub(super) secrets: Giving,
     /// The variables whose secrets stand in no file.
     pub(super) awaited: RefCell<BTreeMap<Name, Awaited>>,
     /// Expressions that were parsed.
@@ -235,7 +235,7 @@ impl<'d> Resolver<'d> {
             made: Vec::new(),
             at_hand: BTreeMap::new(),
             pretend: false,
-            withhold: false,
+            secrets: Giving::Needed,
             awaited: RefCell::default(),
             programs: RefCell::default(),
             directories: RefCell::default(),

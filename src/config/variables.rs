@@ -7,7 +7,7 @@ use super::document::{Document, Entry, Node, NodeValue, Scalar};
 use super::files;
 use super::habits;
 use super::language;
-use super::load::Request;
+use super::load::{Giving, Request};
 use super::merge::{Entries, named_entries};
 use super::resolver::{Frame, Resolver, evaluation_problem};
 use super::scalar::{self, Mismatch};
@@ -222,7 +222,7 @@ impl<'d> Resolver<'d> {
     /// Returns what a variable is when nobody gives it a value.
     pub(super) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
         let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
-        if self.withhold && elsewhere && declaration.ty == VariableType::Secret {
+        if self.secrets == Giving::Withheld && elsewhere && declaration.ty == VariableType::Secret {
             return Some(Value::Secret(Secret::withheld()));
         }
         let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
@@ -269,7 +269,13 @@ impl<'d> Resolver<'d> {
         }
         for (path, document) in givers.var_files {
             if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
-                let value = self.read_value(name, declaration, &entry.value);
+                // Whoever gives a secret gives it as it is, whatever stands in it.
+                let literal = *ty == VariableType::Secret && entry.value.scalar().is_some();
+                let value = if literal {
+                    ty.read(&entry.value)
+                } else {
+                    self.read_value(name, declaration, &entry.value)
+                };
                 return Some(Given { value, by: path.clone(), span: Some(entry.value.span) });
             }
         }
@@ -281,7 +287,7 @@ impl<'d> Resolver<'d> {
                 span: Some(entry.value.span),
             });
         }
-        if *ty == VariableType::Secret && self.withhold {
+        if *ty == VariableType::Secret && self.secrets == Giving::Withheld {
             let value = Ok(Value::Secret(Secret::withheld()));
             return Some(Given { value, by: NOBODY.into(), span: None });
         }
@@ -293,7 +299,11 @@ impl<'d> Resolver<'d> {
             let value = self.secret_file(ty, &from_file.value);
             return Some(Given { value, by: "from_file".into(), span: Some(from_file.value.span) });
         }
-        let node = declaration.default?;
+        let Some(node) = declaration.default else {
+            let spared = *ty == VariableType::Secret && self.secrets == Giving::Spared;
+            let value = || Ok(Value::Secret(Secret::withheld()));
+            return spared.then(|| Given { value: value(), by: NOBODY.into(), span: None });
+        };
         Some(Given {
             value: self.read_value(name, declaration, node),
             by: "default".into(),
@@ -313,7 +323,7 @@ impl<'d> Resolver<'d> {
             && let [entry] = entries.as_slice()
         {
             match entry.key.as_str() {
-                "from_file" | "generate" | "source" if self.withhold => {
+                "from_file" | "generate" | "source" if self.secrets == Giving::Withheld => {
                     return Ok(Value::Secret(Secret::withheld()));
                 }
                 "from_file" => return self.secret_file(ty, &entry.value),
@@ -340,6 +350,9 @@ impl<'d> Resolver<'d> {
                 Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
             }
             Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
+            Err(_) if *ty == VariableType::Secret && self.secrets == Giving::Spared => {
+                Ok(Value::Secret(Secret::withheld()))
+            }
             Err(why) => {
                 Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
             }

@@ -301,6 +301,12 @@ app:
         let run = case.ok(&format!("--no-input {args}"));
         assert!(!run.all().contains("canary"), "{args}: {}", run.all());
     }
+    // What is at hand is used: it may decide what is computed.
+    case.write("net.txt", "10.9.0.0/16");
+    case.edit("stead.yaml", "tls.key }", "tls.key }, net: { type: secret, from_file: ./net.txt }");
+    case.edit("stead.yaml", "cidr: 10.1.0.0/16", "cidr: '${cidr_subnet(vars.net, 8, 1)}'");
+    case.ok("ls");
+    case.edit("stead.yaml", "cidr: '${cidr_subnet(vars.net, 8, 1)}'", "cidr: 10.1.0.0/16");
     for args in ["plan", "apply --yes", "validate"] {
         case.fails(1, args).says(&["vars.mail_key takes a secret"]);
     }

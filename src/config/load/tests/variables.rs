@@ -208,6 +208,18 @@ fn mistakes_of_secrets_that_stand_in_no_file() {
     assert_eq!(with("{ type: secret, default: \"\" }").problems(), "");
 }
 
+#[test]
+fn a_secret_in_a_file_of_variables_is_taken_as_it_is() {
+    let text = "vars: { key: { type: secret } }\ncrane: { a: { note: $vars.key } }";
+    for secret in ["${x}", "$${x}", "$vars.key", "a\\nb", "007"] {
+        let given = yaml(text).var_file(&format!("key: '{secret}'"));
+        assert_eq!(given.problems(), yaml(text).env_var("key", secret).problems());
+        let known =
+            |stack: crate::config::stack::Stack| format!("{:?}", stack.named["vars.key"].expression);
+        assert_eq!(known(given.stack()), known(yaml(text).env_var("key", secret).stack()));
+    }
+}
+
 /// What a CI system gives where it has no secret of that name is nobody's secret.
 #[test]
 fn an_empty_variable_of_the_process_is_no_secret_and_may_be_a_text() {
