@@ -45,12 +45,15 @@ pub(super) fn commit(directory: &Path) -> Option<Name> {
     None
 }
 
-/// Returns the directory of git's hooks for a directory below a repository.
+/// Returns the directory of git's hooks for a directory below a repository; `None` where git looks elsewhere.
 pub(super) fn hooks(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(repository)?;
     let shared = text(&git.join("commondir")).map_or_else(|| git.clone(), |at| git.join(at.trim()));
-    Some(shared.join("hooks"))
+    // Whoever keeps hooks elsewhere has a program for them, and git does not look here.
+    let elsewhere =
+        text(&shared.join("config")).is_some_and(|config| config.to_lowercase().contains("hookspath"));
+    (!elsewhere).then(|| shared.join("hooks"))
 }
 
 /// Returns the repository's own directory: `.git`, or what the file of that name points at.

@@ -38,7 +38,8 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
     let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
     let below = if system == System::GitLab { "**/*" } else { "**" };
     let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
-    let all = std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{folder}{below}"));
+    let all =
+        std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{}{below}", pattern(&folder)));
     let paths = quoted_list(&all.chain([file.clone()]).collect::<Vec<_>>());
     let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
     let container = facts.image.as_ref().map(|image| format!("container: {}", quoted(image)));
@@ -58,6 +59,7 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
         ("SEEN", quoted_list(&[format!("{folder}.stead/drift")])),
         ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
         ("PATHS", paths),
+        ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
         ("BRANCH", facts.branch.clone()),
         ("CRON", format!("{} 5 * * *", minute(&facts.stack))),
         ("ENVIRONMENTS", quoted_list(&environments)),
@@ -75,8 +77,13 @@ pub fn hook(directory: &str) -> String {
     let directory = if directory.is_empty() { "." } else { directory };
     let quoted = format!("'{}'", directory.replace('\'', r"'\''"));
     let comment = directory.chars().map(|c| if c.is_control() { '_' } else { c }).collect::<String>();
-    let text = include_str!("recipes/pre-commit");
-    text.replacen("DIRECTORY", &comment, 1).replace("DIRECTORY", &quoted)
+    let words = [("DIRECTORY_SHOWN", comment), ("DIRECTORY", quoted)];
+    filled(include_str!("recipes/pre-commit"), &[], &words)
+}
+
+/// Returns a path as a pattern: what would be read as one stands for whatever is there.
+fn pattern(path: &str) -> String {
+    path.chars().map(|c| if "*?[]{}+!\\".contains(c) { '*' } else { c }).collect()
 }
 
 /// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
@@ -174,7 +181,15 @@ mod tests {
                 let read: serde_yaml::Value =
                     serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
                 assert!(read.is_mapping() && path.contains(".yml"), "{path}");
-                for word in ["ENVIRONMENTS", "PATHS", "SECRETS\n", "CONTAINER", "DIRECTORY\n", "BRANCH\""] {
+                for word in [
+                    "ENVIRONMENTS",
+                    "PATHS",
+                    "SECRETS\n",
+                    "CONTAINER",
+                    "DIRECTORY\n",
+                    "BRANCHES",
+                    "\"BRANCH\"",
+                ] {
                     assert!(!text.contains(word), "{word}\n{text}");
                 }
                 assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
@@ -226,6 +241,17 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_is_a_text_and_a_directory_no_pattern() {
+        let facts = Facts { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
+        let (_, text) = pipeline(System::GitHub, &facts);
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let push = &read["on"]["push"];
+        assert_eq!(push["branches"][0].as_str(), Some("1.10"));
+        assert_eq!(push["paths"][0].as_str(), Some("a*b**/**"));
+        assert!(read["jobs"]["apply"]["if"].as_str().unwrap().contains("github.ref_name == '1.10'"));
+    }
+
+    #[test]
     fn files_are_named_after_the_stack_and_where_it_is() {
         let named = |directory: &str| slug(&Facts { directory: directory.into(), ..facts() });
         assert_eq!(
@@ -236,6 +262,10 @@ mod tests {
 
     #[test]
     fn a_directory_stays_one_word_in_the_hook() {
+        let odd = hook("DIRECTORY\ntouch x #");
+        let lines: Vec<&str> = odd.lines().collect();
+        assert!(lines[1].starts_with("# ") && lines[2].starts_with("# "), "{odd}");
+        assert!(odd.contains("stead -C 'DIRECTORY\ntouch x #' fmt"), "{odd}");
         let text = hook("a b/c'd");
         assert!(text.contains(r"stead -C 'a b/c'\''d' fmt --check"), "{text}");
         assert!(!text.contains("DIRECTORY"));

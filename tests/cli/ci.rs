@@ -30,6 +30,8 @@ struct Known {
     loses: bool,
     /// So many requests are answered with 503.
     busy: usize,
+    /// Every change is answered with 502, and not made.
+    refuses: bool,
     /// The token is a person's, who may ask for the own name.
     person: bool,
 }
@@ -51,7 +53,8 @@ impl Forge {
                 let Some((line, body)) = message(&mut stream) else { continue };
                 let Some((status, body)) = served.lock().unwrap().answer(&line, &body) else { continue };
                 let body = body.to_string();
-                let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\nretry-after: 0\r\n");
+                let wait = if status == 503 { "retry-after: 0\r\n" } else { "" };
+                let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{wait}");
                 let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
             }
         });
@@ -114,9 +117,13 @@ impl Known {
             return Some(if self.person { (200, me) } else { (403, json!({ "message": "not for apps" })) });
         }
         if path.contains("/commits/") {
-            return Some((200, json!([{ "number": 7, "merge_commit_sha": "x" }])));
+            return Some((
+                200,
+                json!([{ "number": 7, "merge_commit_sha": "x", "merged_at": "t", "state": "merged" }]),
+            ));
         }
         let answer = match method {
+            "POST" | "PATCH" | "PUT" if self.refuses => (502, json!({})),
             "GET" => {
                 let rows: Vec<_> = self
                     .notes
@@ -227,6 +234,10 @@ fn an_answer_that_does_not_come_makes_no_second_comment() {
     assert_eq!(forge.asked().iter().filter(|line| line.as_str() == "GET /user").count(), 3);
     // A change that is refused is not sent again.
     case.edit("plan.md", "### ", "### again ");
+    set(|known| known.refuses = true);
+    ran(forge.hub(&case, "ci comment plan.md"), 1).says(&["127.0.0.1 says no: 502", "Run the step again"]);
+    assert_eq!(forge.asked().iter().filter(|line| line.starts_with("PATCH ")).count(), 1);
+    set(|known| known.refuses = false);
     set(|known| known.person = true);
     ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment created"]);
     assert_eq!(forge.notes().len(), 2, "a person does not write over an app's comment");

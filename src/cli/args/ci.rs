@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::model::address::Name;
-
 /// `ci`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
@@ -45,11 +43,20 @@ pub struct CiInit {
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// The branch whose merges are applied
-    #[arg(long, value_name = "BRANCH", default_value = "main")]
-    pub branch: Name,
+    #[arg(long, value_name = "BRANCH", default_value = "main", value_parser = branch)]
+    pub branch: String,
     /// Overwrite a file that exists
     #[arg(long)]
     pub force: bool,
+}
+
+/// Reads a branch's name: it stands in patterns and conditions, where other signs would mean something else.
+fn branch(text: &str) -> Result<String, String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err("a branch's name is made of letters, digits and - _ . / here; write another one into the file by hand".to_owned())
 }
 
 /// A CI system.

@@ -132,7 +132,7 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
         secrets,
         folders: folders(&own, &files),
         directory: own,
-        branch: args.branch.to_string(),
+        branch: args.branch.clone(),
         install: args.install.clone(),
         image: args.image.clone(),
     };
@@ -149,8 +149,8 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
 fn hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
     names(&session.settings)?;
     let git = origin::hooks(&session.settings.dir).ok_or_else(|| {
-        Failure::new(Exit::Failed, "the stack's directory is in no repository of git")
-            .help("git init makes one.")
+        Failure::new(Exit::Failed, "git looks for no hooks where the stack is")
+            .help("There is no repository (git init makes one), or its core.hooksPath leads to a program that keeps hooks: have that run `stead fmt --check` and `stead validate`.")
     })?;
     let text = recipes::hook(&directory(&Shared::of(&session.settings.dir, false).place));
     write(session, &git.join("pre-commit"), &text, (args.force, true))?;

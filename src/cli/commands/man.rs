@@ -16,7 +16,7 @@ use crate::cli::session::Session;
 /// # Errors
 /// When there is no such command, or a page cannot be written.
 pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Failure> {
-    let mut root = Cli::command();
+    let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     if let Some(directory) = &args.out {
         let count = write(&root, "stead", directory)?;
@@ -42,7 +42,11 @@ fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
     // A page is found by its name, and its usage is told by the words.
     let command = command.clone().display_name(name.to_owned());
     let mut text = Vec::new();
-    Man::new(command).title(name).render(&mut text).map_err(anyhow::Error::from)?;
+    Man::new(command)
+        .title(name)
+        .source(concat!("stead ", env!("CARGO_PKG_VERSION")))
+        .render(&mut text)
+        .map_err(anyhow::Error::from)?;
     Ok(text)
 }
 

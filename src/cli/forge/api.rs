@@ -10,7 +10,7 @@ pub(in crate::cli) const PAGE: usize = 100;
 /// Which API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Forge {
-    /// GitHub, its enterprise server, and what speaks like it.
+    /// GitHub, and its enterprise server.
     GitHub,
     /// GitLab.
     GitLab,
@@ -108,6 +108,12 @@ struct Change {
     iid: Option<u64>,
     merge_commit_sha: Option<String>,
     squash_commit_sha: Option<String>,
+    /// The newest commit of the request, on GitLab: where nothing was made to merge it, that one came.
+    sha: Option<String>,
+    /// When, on GitHub.
+    merged_at: Option<String>,
+    /// `merged`, on GitLab.
+    state: Option<String>,
 }
 
 impl Forge {
@@ -232,14 +238,16 @@ pub(in crate::cli) fn read_name(answer: &[u8]) -> Result<Option<String>, serde_j
     serde_json::from_slice::<Account>(answer).map(Account::name)
 }
 
-/// Reads the number of the request for review that made a commit: the one whose merge it is, or the only one.
+/// Reads the number of the request for review that made a commit, of those that are merged: the one whose merge it is,
+/// or the only one.
 ///
 /// # Errors
 /// When the answer is no list of them.
 pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
-    let all: Vec<Change> = serde_json::from_slice(answer)?;
+    let mut all: Vec<Change> = serde_json::from_slice(answer)?;
+    all.retain(|change| change.merged_at.is_some() || change.state.as_deref() == Some("merged"));
     let is_merge = |change: &&Change| {
-        let made = [&change.merge_commit_sha, &change.squash_commit_sha];
+        let made = [&change.merge_commit_sha, &change.squash_commit_sha, &change.sha];
         made.into_iter().flatten().any(|sha| sha == commit)
     };
     let merged = all.iter().find(is_merge);
@@ -342,11 +350,15 @@ mod tests {
     fn a_commit_is_of_the_request_that_it_merged_or_of_the_only_one() {
         let of = |answer: &str| read_review("abc", answer.as_bytes()).unwrap();
         assert_eq!(of("[]"), None);
-        assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": "other"}]"#), Some(3));
-        let two = r#"[{"number": 3, "merge_commit_sha": "x"}, {"number": 4, "merge_commit_sha": "abc"}]"#;
+        assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": "other", "merged_at": "t"}]"#), Some(3));
+        let open = r#"[{"number": 3, "merge_commit_sha": "abc", "merged_at": null, "state": "open"}]"#;
+        assert_eq!(of(open), None, "what nobody merged was reviewed by nobody");
+        let two = r#"[{"number": 3, "merge_commit_sha": "x", "merged_at": "t"},
+            {"number": 4, "merge_commit_sha": "abc", "merged_at": "t"}]"#;
         assert_eq!(of(two), Some(4));
-        assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": null}, {"number": 4}]"#), None);
-        let lab = br#"[{"iid": 8, "merge_commit_sha": null, "squash_commit_sha": "abc"}, {"iid": 9}]"#;
+        assert_eq!(of(r#"[{"number": 3, "merged_at": "t"}, {"number": 4, "merged_at": "t"}]"#), None);
+        let lab = br#"[{"iid": 7, "sha": "x", "state": "opened"}, {"iid": 9, "state": "merged"},
+            {"iid": 8, "merge_commit_sha": null, "sha": "abc", "state": "merged"}]"#;
         assert_eq!(read_review("abc", lab).unwrap(), Some(8));
     }
 }

@@ -129,7 +129,8 @@ impl Desk {
         found.ok_or_else(|| none(format!("commit {commit} came with no {kind}, or with several")))
     }
 
-    /// Returns the note of a thread that begins with a marker, if this token's account wrote one.
+    /// Returns the note of a thread that begins with a marker, if this token's account wrote one; for an app's token, whose
+    /// name is not told, if an app did.
     ///
     /// # Errors
     /// When the API says no.
@@ -196,7 +197,7 @@ impl Desk {
                 Ok(Some(name)) => Ok(Some(name)),
                 Ok(None) | Err(_) => Err(self.unreadable()),
             },
-            Err(Trouble::No(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND, _)) => Ok(None),
+            Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => Ok(None),
             Err(trouble) => Err(self.failure(trouble)),
         }
     }
@@ -235,12 +236,17 @@ impl Desk {
         let response = request.send().await.map_err(|error| silence(&error))?;
         let status = response.status();
         let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let is_limited = wait.is_some() || header("x-ratelimit-remaining") == Some("0");
         let body = http_body_util::Limited::new(reqwest::Body::from(response), MOST_BYTES);
         let bytes = body.collect().await.map_err(|error| (Trouble::Silence(innermost(&*error)), None))?;
         let bytes = bytes.to_bytes().to_vec();
         if status.is_success() {
             return Ok(bytes);
         }
+        // GitHub says so of too many requests, too.
+        let limited = status == StatusCode::FORBIDDEN && is_limited;
+        let status = if limited { StatusCode::TOO_MANY_REQUESTS } else { status };
         Err((Trouble::No(status, said(&bytes)), wait.map(Duration::from_secs)))
     }
 
