@@ -197,10 +197,8 @@ impl Draft {
         // Whatever turns it into a secret may stand below its first default.
         let earlier = variable.default.take_if(|_| variable.is_secret);
         match (default.or(earlier), &variable.default) {
-            (Some(default), _) if variable.is_secret => {
-                if !default.is_empty() {
-                    why = format!("no default is written for the secret {name}");
-                }
+            (Some(default), _) if variable.is_secret && !default.is_empty() => {
+                why = format!("no default is written for the secret {name}");
             }
             (Some(default), None) => variable.default = Some(default),
             (Some(new), Some(old)) if new != *old => {

@@ -317,7 +317,7 @@ impl Place<'_> {
         let before = &self.text[self.line.text..quote];
         let begins = quote == self.line.value || before.trim_end().ends_with([',', ':', '[', '{']);
         let commented = before.starts_with('#') || before.contains(" #");
-        begins && !commented && before.matches('\'').count() % 2 == 0
+        begins && !commented && before.matches('\'').count().is_multiple_of(2)
     }
 
     /// The next line above that is not blank.
