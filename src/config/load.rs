@@ -234,6 +234,7 @@ fn resolve(
             }
         }
     }
+    outcome.problems.correct_once(&files.units);
     sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
     outcome
 }

@@ -1,9 +1,10 @@
 //! `Problems`: everything found wrong, each mistake once, however many instances it touches.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::document::{Document, Entry, Node, NodeValue};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Span;
@@ -136,6 +137,24 @@ impl Problems {
         diagnostic
     }
 
+    /// Takes back the corrections that would write a key twice: a file with two of them does not parse.
+    pub(super) fn correct_once(&self, units: &[Vec<Document>]) {
+        let mut found = self.found.borrow_mut();
+        let fixes = found.values().filter_map(|problem| problem.diagnostic.fix.as_ref());
+        let wanted: BTreeMap<Span, String> =
+            fixes.map(|fix| (fix.span, fix.replacement.trim_matches('"').to_owned())).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let mut again = BTreeSet::new();
+        for document in units.iter().flatten() {
+            written_again(&document.root, &wanted, &mut again);
+        }
+        for problem in found.values_mut() {
+            problem.diagnostic.fix = problem.diagnostic.fix.take().filter(|fix| !again.contains(&fix.span));
+        }
+    }
+
     /// Tells whether an error is among them.
     pub(super) fn any_error(&self) -> bool {
         self.found.borrow().values().any(|problem| problem.diagnostic.severity == Severity::Error)
@@ -144,6 +163,28 @@ impl Problems {
     /// Returns all problems in the order of their places.
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.found.into_inner().into_values().map(Problem::into_diagnostic).collect()
+    }
+}
+
+/// Collects the keys whose correction is another key of their map, or is what one above becomes.
+fn written_again(entries: &[Entry], wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+    let mut keys: Option<BTreeSet<&str>> = None;
+    for entry in entries {
+        if let Some(right) = wanted.get(&entry.key_span) {
+            let keys = keys.get_or_insert_with(|| entries.iter().map(|entry| entry.key.as_str()).collect());
+            if !keys.insert(right) {
+                again.insert(entry.key_span);
+            }
+        }
+        below(&entry.value, wanted, again);
+    }
+}
+
+fn below(node: &Node, wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+    match &node.value {
+        NodeValue::Mapping(entries) => written_again(entries, wanted, again),
+        NodeValue::Sequence(items) => items.iter().for_each(|item| below(item, wanted, again)),
+        _ => {}
     }
 }
 

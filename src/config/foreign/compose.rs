@@ -126,7 +126,7 @@ fn service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &mut Draft) ->
                 &format!("it names the container {host}, which has another address here"),
             );
         }
-        app.set("start_command", Some(draft.filled_in(&command, (at, &key))));
+        app.set("start_command", Some(draft.filled_command(name, &command, (at, &key))));
     }
     app.number("port", published.as_deref().or(exposed.as_deref()));
     instances(fields, &mut app, draft);
@@ -219,13 +219,20 @@ fn ports(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
 }
 
 fn shown(node: &Node) -> String {
-    text(node).unwrap_or_default().to_owned()
+    let written = text(node).or_else(|| part(node, "target")).unwrap_or_default();
+    match part(node, "protocol") {
+        Some(protocol) => format!("{written}/{protocol}"),
+        None => written.to_owned(),
+    }
+}
+
+/// Returns a part of what is written as a map.
+fn part<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| text(&entry.value))
 }
 
 fn port(node: &Node) -> Option<String> {
-    let part = |key: &str| {
-        node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| text(&entry.value))
-    };
+    let part = |key: &str| part(node, key);
     let written = text(node).or_else(|| part("target"))?;
     let known = |piece| match piece {
         Piece::Text(text) => text,
@@ -323,11 +330,7 @@ fn environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Dr
                 draft.leave(at, &path, &why);
             }
             None => {
-                let literal = if value.contains('$') {
-                    draft.filled_in(&value, (at, &path))
-                } else {
-                    draft.value(&app.name, &key, &value, at)
-                };
+                let literal = draft.filled_value(&app.name, &key, &value, (at, &path));
                 app.variable(&key, literal);
             }
         }

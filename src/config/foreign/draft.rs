@@ -183,6 +183,7 @@ impl Draft {
     pub(super) fn asked(&mut self, key: &str, generated: bool) -> Literal {
         let variable = self.declared(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
+        variable.default = None;
         Literal::text(format!("$vars.{}", variable.name))
     }
 
@@ -190,9 +191,12 @@ impl Draft {
     fn outside(&mut self, key: &str, default: Option<String>, (at, path): (Span, &str)) -> Name {
         let variable = self.declared(key, None, key);
         variable.is_secret |= path.rsplit('.').next().is_some_and(is_secret_key);
+        variable.is_secret |= default.as_ref().is_some_and(|default| looks_secret(key, default));
         let name = variable.name.clone();
         let mut why = String::new();
-        match (default, &variable.default) {
+        // Whatever turns it into a secret may stand below its first default.
+        let earlier = variable.default.take_if(|_| variable.is_secret);
+        match (default.or(earlier), &variable.default) {
             (Some(default), _) if variable.is_secret && !default.is_empty() => {
                 why = format!("no default is written for the secret {name}");
             }
@@ -209,11 +213,11 @@ impl Draft {
     }
 
     /// Returns a text of Compose: what is filled in becomes a variable.
-    pub(super) fn filled_in(&mut self, text: &str, (at, path): (Span, &str)) -> Literal {
-        let pieces = pieces(text);
-        if let [Piece::Text(text)] = pieces.as_slice() {
-            return plain(text);
-        }
+    pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> Literal {
+        Literal::text(self.filled_text(pieces(text), place))
+    }
+
+    fn filled_text(&mut self, pieces: Vec<Piece>, (at, path): (Span, &str)) -> String {
         let alone = pieces.len() == 1;
         let mut out = String::new();
         for piece in pieces {
@@ -230,7 +234,48 @@ impl Draft {
                 }
             }
         }
-        Literal::text(out)
+        out
+    }
+
+    /// Returns a variable of an environment of Compose. What it says itself is no less a secret where
+    /// something is filled in beside it.
+    pub(super) fn filled_value(
+        &mut self,
+        app: &str,
+        key: &str,
+        value: &str,
+        place: (Span, &str),
+    ) -> Literal {
+        let pieces = pieces(value);
+        if let [Piece::Text(text)] = pieces.as_slice() {
+            return self.value(app, key, text, place.0);
+        }
+        let own: String =
+            pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" }).collect();
+        // A login whose password is filled in says none.
+        let own = own.replace(":@", "@");
+        if own.contains(char::is_alphanumeric) && looks_secret(key, &own) {
+            return Literal::text(format!("$vars.{}", self.hidden(app, key, value, place.0)));
+        }
+        Literal::text(self.filled_text(pieces, place))
+    }
+
+    /// Returns a command of Compose; the secrets among its words become variables.
+    pub(super) fn filled_command(&mut self, app: &str, command: &str, place: (Span, &str)) -> Literal {
+        let mut text = self.filled_text(pieces(command), place);
+        let mut option = "";
+        for word in command.split_whitespace().map(|word| word.trim_matches(['\'', '"'])) {
+            let (key, value) = word.split_once('=').unwrap_or((option, word));
+            option = if word.starts_with("--") && !word.contains('=') { word } else { "" };
+            let key = key.trim_start_matches('-');
+            if !option.is_empty() || value.contains('$') || !looks_secret(key, value) {
+                continue;
+            }
+            let name =
+                self.hidden(app, if key.is_empty() { "command_secret" } else { key }, value, place.0);
+            text = text.replace(value, &format!("${{vars.{name}}}"));
+        }
+        Literal::text(text)
     }
 
     /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
@@ -238,6 +283,11 @@ impl Draft {
         if !looks_secret(key, value) {
             return plain(value);
         }
+        Literal::text(format!("$vars.{}", self.hidden(app, key, value, at)))
+    }
+
+    /// Declares the variable that stands for a secret, and returns its name.
+    fn hidden(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
         let others =
             self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
         let wanted = if others { format!("{app}_{key}") } else { key.to_owned() };
@@ -246,7 +296,7 @@ impl Draft {
         let name = variable.name.clone();
         let why = format!("it looks like a secret, and was not copied: vars.{name} takes it");
         self.leave(at, &format!("{app}.{key}"), &why);
-        Literal::text(format!("$vars.{name}"))
+        name
     }
 
     /// Says that something could not be carried over.

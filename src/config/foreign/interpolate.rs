@@ -1,5 +1,8 @@
 //! What Compose fills into a text: `$NAME`, `${NAME:-default}`; `$$` is a dollar.
 
+/// How deep defaults within defaults are looked into; what is deeper is text.
+const DEEPEST: u32 = 16;
+
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -18,21 +21,36 @@ pub(super) enum Piece {
 
 /// Returns the parts of a text; neighbouring texts are one.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    pieces_at(text, 0)
+}
+
+fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
+    if depth > DEEPEST {
+        return vec![Piece::Text(text.to_owned())];
+    }
     let mut found = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         plain.push_str(before);
-        let (piece, after) = piece(after);
-        rest = after;
-        match piece {
-            Some(variable) => {
+        match piece(after, depth) {
+            Read::Variable(variable, after) => {
                 if !plain.is_empty() {
                     found.push(Piece::Text(std::mem::take(&mut plain)));
                 }
                 found.push(variable);
+                rest = after;
             }
-            None => plain.push('$'),
+            Read::Dollar(after) => {
+                plain.push('$');
+                rest = after;
+            }
+            // To look for the end of each brace behind it would take the square of the time.
+            Read::Unclosed => {
+                plain.push('$');
+                rest = after;
+                break;
+            }
         }
     }
     plain.push_str(rest);
@@ -44,7 +62,11 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
 
 /// Returns a text with its defaults filled in; `None` where one has none.
 pub(super) fn resolved(text: &str) -> Option<String> {
-    pieces(text)
+    resolved_at(text, 0)
+}
+
+fn resolved_at(text: &str, depth: u32) -> Option<String> {
+    pieces_at(text, depth)
         .into_iter()
         .map(|piece| match piece {
             Piece::Text(text) => Some(text),
@@ -53,29 +75,38 @@ pub(super) fn resolved(text: &str) -> Option<String> {
         .collect()
 }
 
-/// Reads what follows a dollar: a variable, or nothing but the dollar. Returns what is behind it, too.
-fn piece(after: &str) -> (Option<Piece>, &str) {
+/// What follows a dollar, and what is behind it.
+enum Read<'t> {
+    Variable(Piece, &'t str),
+    /// Nothing but the dollar.
+    Dollar(&'t str),
+    /// A brace that is never closed.
+    Unclosed,
+}
+
+fn piece(after: &str, depth: u32) -> Read<'_> {
     if let Some(after) = after.strip_prefix('$') {
-        return (None, after);
+        return Read::Dollar(after);
     }
     let Some(body) = after.strip_prefix('{') else {
         let (name, behind) = named(after);
         let variable = Piece::Variable { name: name.to_owned(), default: None, odd: false };
-        return if name.is_empty() { (None, after) } else { (Some(variable), behind) };
+        return if name.is_empty() { Read::Dollar(after) } else { Read::Variable(variable, behind) };
     };
-    let Some(end) = closing(body) else { return (None, after) };
-    let (name, says) = named(&body[..end]);
-    if name.is_empty() {
-        return (None, after);
+    // What is no name needs no closing brace: nothing is looked for behind it.
+    if named(body).0.is_empty() {
+        return Read::Dollar(after);
     }
+    let Some(end) = closing(body) else { return Read::Unclosed };
+    let (name, says) = named(&body[..end]);
     let default = says.strip_prefix(":-").or_else(|| says.strip_prefix('-'));
     let must = says.is_empty() || says.starts_with(":?") || says.starts_with('?');
     let variable = Piece::Variable {
         name: name.to_owned(),
-        default: default.and_then(resolved),
+        default: default.and_then(|text| resolved_at(text, depth + 1)),
         odd: !must && default.is_none_or(|text| text.contains('$') && !text.contains("$$")),
     };
-    (Some(variable), &body[end + 1..])
+    Read::Variable(variable, &body[end + 1..])
 }
 
 fn named(text: &str) -> (&str, &str) {
@@ -128,5 +159,16 @@ mod tests {
         }
         assert_eq!(resolved("${A:-80}${B-1}").as_deref(), Some("801"));
         assert_eq!(resolved("${A}"), None);
+    }
+
+    #[test]
+    fn however_deep_and_however_open_it_is_read() {
+        let deep = format!("{}x{}", "${A:-".repeat(30_000), "}".repeat(30_000));
+        assert!(matches!(pieces(&deep).as_slice(), [Piece::Variable { default: Some(_), odd: true, .. }]));
+        for open in ["${", "${A", "${A:-"] {
+            let open = open.repeat(400_000);
+            assert_eq!(pieces(&open), [Piece::Text(open)]);
+        }
+        assert_eq!(pieces("${A $B"), [Piece::Text("${A $B".to_owned())]);
     }
 }

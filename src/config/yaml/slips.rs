@@ -288,12 +288,16 @@ impl Place<'_> {
         })
     }
 
-    /// `"${a == "b"}"`: the quotes of the expression end those of YAML.
+    /// `"${a == "b"}"`: the quotes of the expression end those of YAML. The parser stumbles inside of such a
+    /// text or behind it: what stands above the error is no business of it.
     fn inner_quotes(&self) -> Option<Diagnostic> {
-        let lines = std::iter::successors(Some(self.line), |line| line.before(self.text));
-        lines.take(LINES_ABOVE).find_map(|line| {
-            let start = line.start + self.text[line.start..line.end].find("\"${")?;
-            let end = expression_end(self.text, start + 1).filter(|end| *end <= line.end)?;
+        let line = &self.text[self.line.start..self.line.end];
+        let starts = line.match_indices("\"${").map(|(at, _)| self.line.start + at);
+        starts.take_while(|start| *start < self.at).find_map(|start| {
+            if !self.opens(start) {
+                return None;
+            }
+            let end = expression_end(self.text, start + 1).filter(|end| *end <= self.line.end)?;
             let inner = self.text.get(start + 3..end - 1)?;
             let is_whole = self.text[end..].starts_with('"');
             (is_whole && inner.contains('"') && !inner.contains(['\'', '\\'])).then(|| {
@@ -306,6 +310,14 @@ impl Place<'_> {
                     .fix(whole, right)
             })
         })
+    }
+
+    /// Tells whether a quote of this line opens a value: it is in no comment, and in no other text.
+    fn opens(&self, quote: usize) -> bool {
+        let before = &self.text[self.line.text..quote];
+        let begins = quote == self.line.value || before.trim_end().ends_with([',', ':', '[', '{']);
+        let commented = before.starts_with('#') || before.contains(" #");
+        begins && !commented && before.matches('\'').count().is_multiple_of(2)
     }
 
     /// The next line above that is not blank.

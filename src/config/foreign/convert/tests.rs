@@ -303,3 +303,23 @@ fn what_is_no_such_file_is_said() {
     assert_eq!(refused(COMPOSE, Origin::AppSpec), "S0370");
     assert_eq!(refused("a: [", Origin::Render), "S0125");
 }
+
+#[test]
+fn secrets_beside_what_is_filled_in_are_not_copied() {
+    let (text, left) = compose(
+        "services:\n  web:\n    image: x\n    command: [run, '--token=sk_live_0123456789abcdef', --api-key, hunter2, --mode, fast]\n    ports: [{ target: 53, protocol: udp }]\n    environment:\n      DB_PASSWORD: 'pa$$word'\n      EXT: 'postgres://u:hunter3@host/db?x=$FOO'\n      OPEN: 'postgres://${U}:${P}@host/db'\n      DATABASE_URL: '${DATABASE_URL:-postgres://u:hunter4@h/db}'\n      A: '${X:-hunter5}'\n      X_PASSWORD: '${X:-hunter5}'\n      B: '${Y:-a}'\n      C: '${Y:-postgres://u:hunter6@h/db}'\n",
+    );
+    for secret in ["hunter", "pa$", "sk_live"] {
+        assert!(!text.contains(secret) && !left.contains(secret), "{secret}\n{text}\n{left}");
+    }
+    for says in [
+        "run --token=${vars.token} --api-key ${vars.api_key} --mode fast",
+        "DB_PASSWORD: $vars.db_password",
+        "postgres://${vars.u}:${vars.p}@host/db",
+        "A: $vars.x",
+    ] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+    assert!(!text.contains("default:"), "{text}");
+    assert!(left.contains("services.web.ports: 53/udp: it is no TCP port"), "{left}");
+}

@@ -264,7 +264,7 @@ fn words() {
         "project: { p: { project: x } }",
     ]), @r#"
     # crane: { a: { lifecycle: { protcet: true, protect: 5, on_remove: kep, replace: x, timeouts: { create: 30, x: 1m } } } }
-    S0220 3:28 this key is not known | There is no `protcet` here. | did you mean `protect`? | fix: protect
+    S0220 3:28 this key is not known | There is no `protcet` here. | did you mean `protect`?
     S0270 3:52 a `lifecycle` block is wrong | `protect` is true or false. | write `protect: true`, or an expression such as `${env == 'prod'}`
     S0270 3:66 a `lifecycle` block is wrong | It takes one of delete, keep. | did you mean `keep`?
     S0270 3:80 a `lifecycle` block is wrong | It takes one of create_first, delete_first, never. | write one of create_first, delete_first, never
@@ -399,4 +399,21 @@ fn headers() {
     S0240 - this environment is not declared | There is no environment `prod`. | the stack declares no environments: leave `--env` out
     S0281 - a file is neither YAML nor KDL | `x.txt` ends in neither .yaml, .yml nor .kdl. | rename the file
     "#);
+}
+
+#[test]
+fn no_correction_writes_a_key_twice() {
+    for (case, fixes) in [
+        ("vars: { a: { default: x } }\nvariables: { b: { default: y } }", 0),
+        ("variable: { a: { default: x } }\nvariables: { b: { default: y } }", 1),
+        ("outputs: { a: 1 }\noutput: { b: 2 }", 0),
+        ("varss: { a: { default: x } }\nvars: { b: { default: y } }", 0),
+        ("yard: { main: { cidr: 10.0.0.0/16, cidr_block: 10.1.0.0/16 } }", 0),
+        ("yard: { main: { cidr_block: 10.0.0.0/16, ip_range: 10.1.0.0/16 } }", 1),
+        ("yard: { main: { cidr_block: 10.0.0.0/16 }, b: { cidr_block: 10.1.0.0/16 } }", 2),
+        ("yard: { main: { cidr: 10.0.0.0/16, lifecycle: { protekt: true, protect: true } } }", 0),
+    ] {
+        let told = yaml(&format!("{case}\n")).problems();
+        assert_eq!(told.matches("| fix").count(), fixes, "{case}\n{told}");
+    }
 }

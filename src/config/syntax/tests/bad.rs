@@ -54,6 +54,22 @@ fn yaml_expressions() {
 }
 
 #[test]
+fn yaml_quotes_in_quotes_are_told_where_the_error_is() {
+    for (innocent, place) in [
+        ("user_data: |\n  echo \"${arr[\"key\"]}\"\nplan p\n", " 3:"),
+        ("# a: \"${arr[\"key\"]}\"\nplan p\n", " 2:"),
+        ("a: 'x: \"${arr[\"key\"]}\"' b\n", " 1:"),
+        ("a: { b: c # \"${arr[\"key\"]}\"\n", " 1:"),
+    ] {
+        let told = y(innocent);
+        assert!(!told.contains("Double quotes") && told.contains(place), "{innocent}: {told}");
+    }
+    for wrong in ["a: \"${x == \"b\"}\"\nb: 1", "a:\n- \"${x[\"b\"]}\"", "a: [1, \"${x == \"b\"}\"]"] {
+        assert!(y(wrong).contains("Double quotes inside"), "{wrong}: {}", y(wrong));
+    }
+}
+
+#[test]
 fn yaml_crons_and_first_characters() {
     assert_snapshot!(y("a:\n  cron_schedule: */5 * * * *\n  b: 1"), @r#"S0114 2:18 Cron schedule without quotes | Quote the cron: `cron_schedule: "*/5 * * * *"`."#);
     assert_snapshot!(mended("a.yaml", "a:\n  cron_schedule: */5 * * * *\n  b: 1"), @r#"
