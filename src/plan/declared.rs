@@ -73,7 +73,8 @@ impl<'a> Declared<'a> {
         }
         let mut moved = ledger.clone();
         if let Err(illegal) = moved.record(&Record::Moved { moves: self.moves.clone() }) {
-            if let Some((address, _)) = self.moves.pop_first() {
+            let barred = ledger.barred(&self.moves).map(|(address, _)| address.clone());
+            if let Some(address) = barred {
                 let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
                 let text = format!("{address} cannot be moved: {}.", illegal.reason);
                 self.impossible.push(Impossible { address, text, help: help.to_owned(), span: None });

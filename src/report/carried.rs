@@ -13,6 +13,16 @@ pub(super) enum Told<'p> {
     Module(&'p Change, &'p Carried, usize),
 }
 
+impl Told<'_> {
+    /// Returns how many resources it tells of.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Module(_, _, count) => *count,
+        }
+    }
+}
+
 /// Returns the lines of a plan, in its order.
 pub(super) fn told(changes: &[Change]) -> Vec<Told<'_>> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();

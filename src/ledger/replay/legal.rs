@@ -139,16 +139,29 @@ impl Ledger {
     }
 
     fn check_moves(&self, moves: &BTreeMap<Address, Address>) -> Result<(), &'static str> {
-        let mut new = BTreeSet::new();
-        for (from, to) in moves {
-            allow(self.entries.contains_key(from), "there is no entry to move")?;
-            allow(!self.entries.contains_key(to), "there is an entry at the new address")?;
-            allow(new.insert(to), "two entries get one address")?;
-        }
+        self.barred(moves).map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+
+    /// Returns the old address of the first of some moves that is none, and why it is none.
+    #[must_use]
+    pub fn barred<'m>(&self, moves: &'m BTreeMap<Address, Address>) -> Option<(&'m Address, &'static str)> {
         let open = self.intents.values().chain(self.questions.values().map(|asked| &asked.intent));
-        let concerns =
-            |intent: &Intent| moves.contains_key(&intent.address) || new.contains(&intent.address);
-        allow(!open.into_iter().any(concerns), "a request for the address is open, or a question about it")
+        let open: BTreeSet<&Address> = open.map(|intent| &intent.address).collect();
+        let mut new = BTreeSet::new();
+        moves.iter().find_map(|(from, to)| {
+            let reason = if !self.entries.contains_key(from) {
+                "there is no entry to move"
+            } else if self.entries.contains_key(to) {
+                "there is an entry at the new address"
+            } else if !new.insert(to) {
+                "two entries get one address"
+            } else if open.contains(from) || open.contains(to) {
+                "a request for the address is open, or a question about it"
+            } else {
+                return None;
+            };
+            Some((from, reason))
+        })
     }
 
     fn check_gone(&self, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {

@@ -1,11 +1,13 @@
 //! Declarations in a plan: moves, imports and removals, their ends, and what looks like a rename.
 
 use serde_json::json;
+use uuid::Uuid;
 
 use super::world::{World, is_empty};
 use super::{shop, show};
 use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
 use crate::config::stack::LeftOut;
+use crate::ledger::entry::{Intent, IntentAction, Question};
 use crate::model::address::Address;
 use crate::model::source::{SourceId, Span};
 
@@ -405,4 +407,51 @@ fn a_module_that_is_called_otherwise_is_told_once() {
     the deletion of all of eu and the creation of europe look like a rename: to keep the objects, write `moved: [{ from: eu, to: europe }]`, and in the block of europe `name: eu`, which keeps their names
     the deletion of all of us and the creation of america look like a rename: to keep the objects, write `moved: [{ from: us, to: america }]`
     ");
+}
+
+/// Returns a world in which volumes with their modules are applied.
+fn volumes(places: &[&str], volumes: &[&str]) -> World {
+    let mut world = World::new();
+    world.volumes(places, volumes).settle();
+    world
+}
+
+impl World {
+    /// Declares these modules and volumes alone.
+    fn volumes(&mut self, places: &[&str], volumes: &[&str]) -> &mut Self {
+        self.stack.resources.clear();
+        self.stack.modules.clear();
+        self.stack.declarations.moved.clear();
+        for place in places {
+            self.uses(place);
+        }
+        for volume in volumes {
+            self.write(volume, json!({"size": 10, "name": volume.replace('.', "-")}));
+        }
+        self
+    }
+}
+
+#[test]
+fn a_move_names_the_address_that_is_in_its_way() {
+    let mut world = volumes(&["eu"], &["eu.volume.a", "eu.volume.b"]);
+    let intent = Intent {
+        op: Uuid::from_u128(5),
+        address: address("eu.volume.b"),
+        kind: "volume".into(),
+        parent: None,
+        project: None,
+        at: world.now,
+        foreign: false,
+        action: IntentAction::Update {
+            id: world.id("eu.volume.b"),
+            call: "resize".into(),
+            before: [].into(),
+            target: [].into(),
+        },
+    };
+    let question = Question { intent, candidates: vec![], text: "Was it resized?".to_owned() };
+    world.ledger.questions.insert(question.intent.op, question);
+    world.volumes(&["us"], &["us.volume.a", "us.volume.b"]).moved("eu", "us", false);
+    insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open, or a question about it. Answer it first, or apply without the move: `stead resolve` lists it.");
 }

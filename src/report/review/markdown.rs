@@ -222,7 +222,8 @@ fn table(page: &mut Page, of: &Reviewed<'_>) {
         shown += 1;
     }
     if shown < lines.len() {
-        let rest = words::counted(lines.len() - shown, "resource");
+        let rest = lines.iter().skip(shown).map(Told::count).sum();
+        let rest = words::counted(rest, "resource");
         page.add(&format!("| … | **{rest} more** | left out here, the dangerous ones come first | |\n"));
     }
     page.add("\n");

@@ -8,7 +8,7 @@ use super::{judged, reviewed};
 use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::plan::change::{Plan, RulingVerdict};
+use crate::plan::change::{Action, Carried, Plan, RulingVerdict, Was};
 use crate::plan::sightings::Memory;
 use crate::report::drift::{Elsewhere, Found};
 use crate::report::list::Listed;
@@ -151,6 +151,22 @@ fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
     let first = text.lines().find(|line| line.starts_with("> ")).unwrap();
     assert!(first.contains("`vm.web.a` is replaced"), "{first}");
     assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+}
+
+#[test]
+fn what_is_left_out_counts_the_resources_of_a_module() {
+    let mut plan = plans::many(3_000);
+    let last = plan.changes.len() - 50;
+    for change in &mut plan.changes[last..] {
+        change.action = Action::Move;
+        change.attributes.clear();
+        change.reason = None;
+        let module = Some(Carried { from: "eu".into(), to: "us".into() });
+        change.was = Some(Was { address: change.address.clone(), source: None, module });
+    }
+    let text = Format::Markdown.plan(&reviewed(&plan));
+    let shown = text.lines().filter(|line| line.starts_with("| ") && line.contains("`vm.web.n")).count();
+    assert!(text.contains(&format!("**{} resources more**", 3_000 - shown)), "{shown}");
 }
 
 #[test]
