@@ -209,7 +209,7 @@ fn of_type(ty: Type, value: Value) -> Value {
     match (ty, value) {
         (Type::Set { of, .. }, Value::List(items)) => {
             let mut items: Vec<_> = items.into_iter().map(|item| of_type(*of, item)).collect();
-            items.sort_by_cached_key(Value::to_string);
+            items.sort_by_cached_key(Value::rank);
             items.dedup();
             Value::List(items)
         }

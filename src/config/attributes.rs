@@ -9,6 +9,7 @@ use super::language::{self, Words};
 use super::resolver::{Frame, Resolved, Resolver};
 use super::scalar::{self, Mismatch, type_name};
 use super::stack::{Part, Parts};
+use super::template;
 use super::words;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -308,7 +309,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns how a reference is written that stands without its `$`, or a file that is not read.
     fn unmarked(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
-        if let Some(path) = text.trim_start_matches('$').strip_prefix("file(") {
+        if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
             return (!path.contains(['(', ')', '\n', '\'', '"']))
                 .then(|| format!("\"${{file('{path}')}}\""));
@@ -362,6 +363,13 @@ impl<'d> Resolver<'d> {
                 })
             }
             NodeValue::Mapping(entries) => {
+                let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
+                for entry in &computed {
+                    self.problem(frame, computed_key(entry));
+                }
+                if !computed.is_empty() {
+                    return None;
+                }
                 let parts: Option<BTreeMap<_, _>> = entries
                     .iter()
                     .map(|entry| Some((entry.key.clone(), self.untyped(&entry.value, frame)?.expression)))
@@ -395,7 +403,7 @@ fn single(ty: &Type, node: &Node) -> Mismatch {
 fn written_as_text(text: &str, right: &str) -> Mismatch {
     let detail = format!("`{}` would be the text itself.", scalar::shown(text));
     Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
-        .help(format!("write `{right}`"))
+        .help(format!("write `{right}`; for the text itself, write `\"{}\"`", template::literal(text)))
 }
 
 /// Says that an expression stands where a key is text.

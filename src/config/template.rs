@@ -31,6 +31,30 @@ pub(super) enum TemplateError {
     Path(String),
 }
 
+/// Writes a text so that it means itself: every `$` is doubled, and what would be taken for an expression that lost
+/// its marks begins with a text of one.
+pub(super) fn literal(text: &str) -> String {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);
+    let call = text.strip_prefix("file(").filter(|rest| rest.ends_with(')'));
+    match root {
+        Some("vars" | "var" | "locals" | "local" | "each") => format!("${{'{text}'}}"),
+        _ => match call {
+            Some(_) if is_simple(text) => format!("${{'{text}'}}"),
+            Some(rest) => format!("${{'file('}}{}", doubled(rest)),
+            None => doubled(text),
+        },
+    }
+}
+
+fn is_simple(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '.' | '/' | '_' | '-' | ' '))
+}
+
+fn doubled(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
 impl Template {
     /// Takes a text apart. `None` when there is nothing to fill in and nothing to unescape.
     ///
@@ -147,6 +171,18 @@ mod tests {
             assert_eq!(parse(input), Ok(Some(Template { parts })), "{input}");
         }
         assert_eq!(parse("plain"), Ok(None));
+        for (meant, written) in [
+            ("US$ {x}", "US$$ {x}"),
+            ("file(s)", "${'file(s)'}"),
+            ("file('$x')", "${'file('}'$$x')"),
+            ("$file(x)", "$$file(x)"),
+            ("file(s) of it", "file(s) of it"),
+            ("vars.size", "${'vars.size'}"),
+            ("vars. Size", "vars. Size"),
+            ("www.example.com", "www.example.com"),
+        ] {
+            assert_eq!(literal(meant), written);
+        }
         assert_eq!(parse("${a"), Err(TemplateError::Unclosed));
         assert_eq!(parse("x $env"), Err(TemplateError::Ambiguous("env".into())));
         assert_eq!(parse("$vpc..x"), Err(TemplateError::Path("vpc..x".into())));

@@ -205,7 +205,10 @@ impl<'d> Resolver<'d> {
                 .var_origins
                 .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
         }
-        let in_files = given.span.is_some() && given.by != "from_file";
+        // `{ from_file: … }` stands in their place without their text.
+        let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
+        let mut texts = nodes.filter(|node| node.scalar().is_some());
+        let in_files = texts.any(|node| Some(node.span) == given.span);
         let tells_nothing = |secret: &Secret| self.is_awaited(name, secret) || secret.expose() == Some("");
         let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
         if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {

@@ -98,23 +98,46 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(_)))
     }
 
-    /// Makes a secret of every text that stands where `model` has one: nothing else tells that a text of the
-    /// service's is secret.
+    /// Makes a secret of every text that stands where one of `models` has one: nothing else tells that a text of
+    /// the service's is secret. The service orders and fills lists as it likes: in one that has a secret, every text
+    /// is one that is not among the plain ones of the models, or that `is` one of their secrets.
     #[must_use]
-    pub fn veiled(self, model: &Self) -> Self {
-        match (model, self) {
-            (Self::Secret(_), Self::Text(text)) => Self::Secret(Secret::new(text.as_str())),
-            (Self::Map(models), Self::Map(map)) => {
-                let part = |(name, value): (Name, Self)| match models.get(&name) {
-                    Some(model) => (name, value.veiled(model)),
-                    None => (name, value),
+    pub fn veiled(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
+        self.veiled_at(models, false, is)
+    }
+
+    fn veiled_at<'m>(self, models: &[&'m Self], listed: bool, is: &impl Fn(&Secret, &str) -> bool) -> Self {
+        match self {
+            Self::Text(text) => {
+                let mut secrets = models.iter().filter_map(|model| match model {
+                    Self::Secret(secret) => Some(secret),
+                    _ => None,
+                });
+                let plain = listed && models.iter().any(|model| model.as_text() == Some(text.as_str()));
+                let hides = secrets.any(|secret| !plain || is(secret, &text));
+                if hides { Self::Secret(Secret::new(text.as_str())) } else { Self::Text(text) }
+            }
+            Self::Map(map) => {
+                let part = |(name, part): (Name, Self)| {
+                    let at = |model: &&'m Self| match model {
+                        Self::Map(map) => map.get(&name),
+                        _ => None,
+                    };
+                    let models: Vec<_> = models.iter().filter_map(at).collect();
+                    let part = part.veiled_at(&models, listed, is);
+                    (name, part)
                 };
                 Self::Map(map.into_iter().map(part).collect())
             }
-            (Self::List(models), Self::List(items)) if models.len() == items.len() => {
-                Self::List(models.iter().zip(items).map(|(model, value)| value.veiled(model)).collect())
+            Self::List(items) => {
+                let lists = models.iter().filter_map(|model| match model {
+                    Self::List(items) => Some(items),
+                    _ => None,
+                });
+                let models: Vec<_> = lists.flatten().collect();
+                Self::List(items.into_iter().map(|item| item.veiled_at(&models, true, is)).collect())
             }
-            (_, value) => value,
+            value => value,
         }
     }
 
@@ -140,6 +163,16 @@ impl Value {
         found.sort();
         found.dedup();
         found
+    }
+
+    /// Returns what orders the items of a set: secrets look alike, and their fingerprints tell them apart.
+    #[must_use]
+    pub fn rank(&self) -> (String, Option<Name>) {
+        let fingerprint = match self {
+            Self::Secret(Secret::Sealed(fingerprint)) => fingerprint.clone(),
+            _ => None,
+        };
+        (self.to_string(), fingerprint)
     }
 
     /// Returns what people call a value of this type.

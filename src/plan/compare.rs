@@ -1,7 +1,6 @@
 //! `same`: tells whether two values of a type mean the same, however files, ledger and service wrote
 //! them; and the sealing that lets secrets be compared.
 
-use crate::model::address::Name;
 use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::value::Value;
@@ -44,7 +43,7 @@ pub(super) fn canonical(ty: &Type, value: &Value) -> Value {
         }
         (Type::Set { of, .. }, Value::List(items)) => {
             let mut items: Vec<_> = items.iter().map(|item| canonical(of, item)).collect();
-            items.sort_by_cached_key(ToString::to_string);
+            items.sort_by_cached_key(Value::rank);
             items.dedup();
             Value::List(items)
         }
@@ -95,24 +94,10 @@ pub(super) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
     }
 }
 
-/// Returns a live value with a seal wherever `model` has a secret, so that the two can be compared
+/// Returns a live value with a seal wherever one of `models` has a secret, so that they can be compared
 /// and none is shown.
-#[must_use]
-pub fn sealed_like(model: &Value, live: &Value, key: &FingerprintKey) -> Value {
-    match (model, live) {
-        (_, Value::Secret(secret)) => Value::Secret(secret.seal(key)),
-        (Value::Secret(_), Value::Text(text)) => Value::Secret(Secret::new(text.as_str()).seal(key)),
-        (Value::Map(models), Value::Map(map)) => {
-            let part = |name, part| {
-                models.get(name).map_or_else(|| sealed(part, key), |m| sealed_like(m, part, key))
-            };
-            Value::Map(map.iter().map(|(name, value)| (name.clone(), part(name, value))).collect())
-        }
-        (Value::List(models), Value::List(items)) if models.len() == items.len() => Value::List(
-            models.iter().zip(items).map(|(model, item)| sealed_like(model, item, key)).collect(),
-        ),
-        _ => live.clone(),
-    }
+pub(super) fn sealed_like(models: &[&Value], live: &Value, key: &FingerprintKey) -> Value {
+    sealed(&live.clone().veiled(models, &is_secret(key)), key)
 }
 
 /// Returns a live value as far as it may be shown and kept: sealed wherever something that is `known` of it, what
@@ -124,15 +109,12 @@ pub fn shielded(
     live: &Value,
     key: &FingerprintKey,
 ) -> Value {
-    let all = known.into_iter().flatten();
-    let live = all.clone().fold(sealed(live, key), |live, model| sealed_like(model, &live, key));
-    let (Value::Map(map), true) = (&live, attribute.private) else { return live };
-    let has = |value: &Value, name: &Name| matches!(value, Value::Map(map) if map.contains_key(name));
-    let knows = |name: &Name| all.clone().any(|value| has(value, name));
-    let part = |(name, part): (&Name, &Value)| {
-        (name.clone(), if knows(name) { part.clone() } else { unwritten(attribute, part, key) })
-    };
-    Value::Map(map.iter().map(part).collect())
+    sealed(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
+}
+
+/// Tells by fingerprint whether a text is a secret.
+fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
+    |secret, text| secret.seal(key) == Secret::new(text).seal(key)
 }
 
 /// Returns a live value that no block writes, as far as it may be shown.
@@ -181,7 +163,33 @@ mod tests {
     fn a_live_text_is_sealed_where_a_secret_is_wanted() {
         let key = FingerprintKey([1; 32]);
         let want = sealed(&Value::Secret(Secret::new("s3cret")), &key);
-        assert_eq!(sealed_like(&want, &Value::text("s3cret"), &key), want);
-        assert_ne!(sealed_like(&want, &Value::text("other"), &key), want);
+        assert_eq!(sealed_like(&[&want], &Value::text("s3cret"), &key), want);
+        assert_ne!(sealed_like(&[&want], &Value::text("other"), &key), want);
+    }
+
+    #[test]
+    fn a_list_with_a_secret_shows_its_plain_texts_only_in_any_order_and_length() {
+        let key = FingerprintKey([1; 32]);
+        let seal = |text: &str| Value::Secret(Secret::new(text).seal(&key));
+        let models = Value::List(vec![seal("s3cret"), "10.9.9.9".into()]);
+        let before = Value::List(vec![seal("older"), "10.8.8.8".into()]);
+        let live = list(&["10.8.8.8", "10.9.9.9", "hand", "s3cret"]);
+        let wanted = Value::List(vec!["10.8.8.8".into(), "10.9.9.9".into(), seal("hand"), seal("s3cret")]);
+        assert_eq!(sealed_like(&[&models, &before], &live, &key), wanted);
+        // What is one of the secrets is no plain text, though it was.
+        let plain = list(&["s3cret", "10.9.9.9"]);
+        let live = list(&["10.9.9.9", "s3cret"]);
+        let sealed = sealed_like(&[&models, &plain], &live, &key);
+        assert_eq!(sealed, Value::List(vec!["10.9.9.9".into(), seal("s3cret")]));
+        let set = Type::Set { of: &TEXT, max: 9 };
+        assert!(same(&set, &models, &sealed));
+        let pair = |a, b| Value::List(vec![seal(a), seal(b)]);
+        assert!(
+            same(&set, &pair("a", "b"), &pair("b", "a")) && !same(&set, &pair("a", "b"), &pair("b", "c"))
+        );
+        let records = |value: Value| Value::List(vec![Value::Map([("key".into(), value)].into())]);
+        let live = Value::List(vec![records("x".into()), records("s3cret".into())]);
+        let hidden = sealed_like(&[&Value::List(vec![records(seal("s3cret"))])], &live, &key);
+        assert_eq!(hidden, Value::List(vec![records(seal("x")), records(seal("s3cret"))]));
     }
 }

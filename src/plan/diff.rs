@@ -52,13 +52,14 @@ impl<'s, 'a> Diff<'s, 'a> {
     /// service does not tell.
     pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
         let live = returned(attribute, self.object)?;
-        let model = model.or_else(|| self.applied(attribute));
-        Some(match model {
-            Some(model) if attribute.secret || model.is_secret() => {
-                sealed_like(model, &live, self.survey.key())
-            }
-            _ => live,
-        })
+        let applied = self.applied(attribute);
+        let models: Vec<_> = match (model, applied) {
+            // What is plain in either list is no secret of the other.
+            (Some(model @ Value::List(_)), Some(applied @ Value::List(_))) => vec![model, applied],
+            _ => model.or(applied).into_iter().collect(),
+        };
+        let hides = attribute.secret || models.iter().any(|model| model.is_secret());
+        Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
     }
 
     /// Returns what was last applied.

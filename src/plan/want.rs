@@ -70,8 +70,24 @@ fn in_use(value: Value, applied: &Value) -> Value {
             };
             Value::Map(map.into_iter().map(part).collect())
         }
+        (Value::List(items), Value::List(applied)) => Value::List(items_in_use(items, applied)),
         (value, _) => value,
     }
+}
+
+/// The same in a list, whose secrets the ledger may have in an order of its own: they are those of the applied list,
+/// if these are as many and none is known.
+fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let is_secret = |item: &&Value| matches!(item, Value::Secret(_));
+    let is_withheld = |item: &Value| matches!(item, Value::Secret(secret) if secret.is_withheld());
+    let mut in_use = applied.iter().filter(is_secret);
+    let mut secrets = items.iter().filter(is_secret);
+    if in_use.clone().count() != secrets.clone().count() || !secrets.all(is_withheld) {
+        return items;
+    }
+    let taken =
+        |item: Value| if is_withheld(&item) { in_use.next().cloned().unwrap_or(item) } else { item };
+    items.into_iter().map(taken).collect()
 }
 
 fn id<'a>(
@@ -124,4 +140,28 @@ fn released<'a>(
     };
     let gone = linked == live && subject.held.iter().any(leaves);
     gone.then_some(Want { attribute, setting: None, value: Value::Null, id: None, refers: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::secret::Secret;
+
+    #[test]
+    fn a_withheld_secret_of_a_list_is_the_one_in_use() {
+        let seal = |text: &str| Value::Secret(Secret::Sealed(Some(text.into())));
+        let kept = || Value::Secret(Secret::withheld());
+        let list = Value::List;
+        let applied = list(vec!["a".into(), seal("1"), seal("2")]);
+        for (written, wanted) in [
+            (vec![kept(), kept(), "a".into()], vec![seal("1"), seal("2"), "a".into()]),
+            (vec![kept(), "b".into(), kept()], vec![seal("1"), "b".into(), seal("2")]),
+        ] {
+            assert_eq!(in_use(list(written), &applied), list(wanted));
+        }
+        // Which of them it is cannot be told.
+        for written in [vec![kept(), "a".into()], vec![kept(), Value::Secret(Secret::new("x"))]] {
+            assert_eq!(in_use(list(written.clone()), &applied), list(written));
+        }
+    }
 }

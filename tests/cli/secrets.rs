@@ -363,3 +363,45 @@ fn one_secret_of_a_map_hides_itself_only() {
     case.ok("render --why app.web.env_vars.MODE").says(&["app.web.env_vars.MODE = live"]);
     case.ok("render --why app.web.env_vars.SESSION").says(&["= (secret)", "decided by vars.session"]);
 }
+
+#[test]
+fn a_secret_in_a_set_is_found_wherever_the_service_puts_it() {
+    let case = Case::new()
+        .file(
+            "stead.yaml",
+            "stead: 1\nstack: shop\nproject: { shop: {} }\nvars: { ip: { type: secret, default: 203.0.113.7/32 } }\n\
+             database: { main: { plan: pg-1c-2g, public_access: true, public_allowlist: [$vars.ip, 10.9.9.9/32] } }\n\
+             outputs: { allow: $database.main.public_allowlist }\n",
+        )
+        .emulator();
+    let mut runs = vec![case.ok("apply --yes")];
+    runs[0].says(&["allow  [10.9.9.9/32, (secret)]"]);
+    for command in ["plan", "apply --yes", "drift"] {
+        runs.push(case.ok(command));
+    }
+    runs[1].says(&["No changes"]);
+    let database = case.cloud().list("/api/v1/databases")[0]["id"].as_str().unwrap().to_owned();
+    let by_hand =
+        serde_json::json!({ "public_allowlist": ["10.9.9.9/32", "198.51.100.4/32", "203.0.113.7/32"] });
+    case.cloud().mutate("database", &database, &by_hand);
+    for command in [
+        "plan -v",
+        "plan --output json",
+        "drift",
+        "get database.main",
+        "eval database.main.public_allowlist",
+        "apply --yes",
+        "state pull",
+    ] {
+        runs.push(case.ok(command));
+    }
+    case.ok("plan").says(&["No changes"]);
+    // A plain entry that goes is told by its name.
+    case.edit("stead.yaml", "10.9.9.9/32", "10.8.8.8/32");
+    runs.push(case.ok("plan"));
+    runs.push(case.ok("apply --yes"));
+    case.ok("plan").says(&["No changes"]);
+    for secret in ["203.0.113.7", "198.51.100.4"] {
+        nowhere(&case, secret, &runs);
+    }
+}

@@ -164,15 +164,20 @@ fn an_object_is_unlike_only_in_what_it_shows() {
 
 #[test]
 fn a_live_text_is_a_secret_where_one_was_or_will_be() {
+    let never = |_: &Secret, _: &str| false;
     let map =
         |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
     let model = map(Value::Secret(Secret::Sealed(None)), "live");
-    let live = map("canary".into(), "test").veiled(&model);
+    let live = map("canary".into(), "test").veiled(&[&model], &never);
     assert_eq!(live, map(Value::Secret(Secret::new("canary")), "test"));
     assert!(!seal_parts(&live, &KEY).to_string().contains("canary"));
-    assert_eq!(Value::text("y").veiled(&"x".into()), "y".into());
+    assert_eq!(Value::text("y").veiled(&[&"x".into()], &never), "y".into());
     let list = Value::List(vec![Value::Secret(Secret::new("a")), "b".into()]);
-    assert_eq!(texts(&["canary", "b"]).veiled(&list).to_string(), "[(secret), b]");
+    assert_eq!(
+        texts(&["b", "canary", "c"]).veiled(&[&list], &never).to_string(),
+        "[b, (secret), (secret)]"
+    );
+    assert_eq!(texts(&["canary", "b"]).veiled(&[&list], &never).to_string(), "[(secret), b]");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `Literal`: a value to write, and its text in each syntax.
 
-use crate::config::words;
+use crate::config::{template, words};
 use crate::model::address::Name;
 use crate::model::value::Value;
 
@@ -32,7 +32,7 @@ impl Literal {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Boolean(*value),
             Value::Integer(_) | Value::Decimal(_) => Self::Number(value.to_string().into()),
-            Value::Text(text) => Self::Text(text.replace('$', "$$").into()),
+            Value::Text(text) => Self::Text(template::literal(text).into()),
             Value::List(items) => Self::List(items.iter().map(Self::of).collect::<Option<_>>()?),
             Value::Map(map) => Self::Map(
                 map.iter()

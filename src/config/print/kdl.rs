@@ -1,6 +1,7 @@
 //! Blocks as KDL, version 2.
 
-use super::tree::{Block, Entry, Mark, Page, Printed, literal};
+use super::tree::{Block, Entry, Mark, Page, Printed};
+use crate::config::template::literal;
 use crate::config::words;
 
 /// Writes blocks.

@@ -90,7 +90,7 @@ proptest! {
             entry("map", Printed::Map(vec![entry(&all[0], text("v"))])),
         ];
         let block = Block { word: "vm".into(), name: "web".into(), entries, mark: 0 };
-        let doubled = |text: &String| text.replace('$', "$$");
+        let doubled = |text: &String| crate::config::template::literal(text);
         let mut wanted = vec!["vm".to_owned(), "web".into(), "one".into(), doubled(&all[0]), "many".into()];
         wanted.extend(all.iter().map(doubled));
         wanted.extend(["map".to_owned(), all[0].clone(), "v".into()]);

@@ -75,8 +75,3 @@ impl Page {
         self
     }
 }
-
-/// Doubles every `$`: it begins nothing.
-pub(super) fn literal(text: &str) -> String {
-    text.replace('$', "$$")
-}

@@ -1,6 +1,7 @@
 //! Blocks as YAML.
 
-use super::tree::{Block, Entry, Mark, Page, Printed, literal};
+use super::tree::{Block, Entry, Mark, Page, Printed};
+use crate::config::template::literal;
 use crate::config::words;
 
 /// Columns beyond which a list is broken into lines.

@@ -83,7 +83,7 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
         }
         ("string", [item]) => string(walk, item),
         ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => int(value),
-        ("int", [item]) => int(&Value::Text(walk.text(item)?)),
+        ("int", [item]) => int(&Value::Text(numeric(walk, name, item)?)),
         ("double", [item]) => double(walk, item),
         ("bool", [item]) => match walk.text(item)?.as_str() {
             "true" => Ok(Item::Scalar(Value::Bool(true))),
@@ -218,9 +218,21 @@ fn int<'a>(value: &Value) -> Outcome<'a> {
 fn double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     let number = match item {
         Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
-        other => Value::Text(walk.text(other)?).as_decimal(),
+        other => Value::Text(numeric(walk, "double", other)?).as_decimal(),
     };
     number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| failed("this is no number"))
+}
+
+/// Returns the text that a number is read from.
+fn numeric<'a>(
+    walk: &mut Walk<'_, 'a>,
+    function: &str,
+    item: &Item<'a>,
+) -> Result<Name, crate::model::expression::EvaluationError> {
+    match item {
+        Item::Scalar(Value::Text(_) | Value::Secret(_)) => walk.text(item),
+        other => Err(failed(format!("`{function}` takes a number or a text, not {}", other.type_name()))),
+    }
 }
 
 fn test<'a>(
@@ -343,9 +355,11 @@ fn subnet<'a>(
         .ok_or_else(|| failed(format!("{} has no {} more bits", walk.shown(&network), walk.shown(bits))))?;
     let room = 1u64 << (prefix - network.prefix_len());
     let number = u64::try_from(*number).ok().filter(|number| *number < room).ok_or_else(|| {
-        match walk.shown(&network).as_str() {
-            shown @ "(secret)" => failed(format!("{shown} has no such subnet")),
-            shown => failed(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1)),
+        let shown = walk.shown(&network);
+        if walk.hides() {
+            failed(format!("{shown} has no such subnet"))
+        } else {
+            failed(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1))
         }
     })?;
     let first = u64::from(u32::from(network.network())) + (number << (32 - prefix));
@@ -363,11 +377,7 @@ fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
         walk.scope.read.ok_or_else(|| failed(format!("`{shown}` can be read while loading only")))?;
     // The reader's own words name the path.
     let text = read(&path).map_err(|error| {
-        failed(if shown == *path {
-            error
-        } else {
-            "the file that a secret names cannot be read".to_owned()
-        })
+        failed(if walk.hides() { "the file that a secret names cannot be read".to_owned() } else { error })
     })?;
     walk.charge(text.len() / 64)?;
     Ok(Item::text(text))

@@ -294,6 +294,8 @@ fn neither_a_key_nor_a_message_shows_a_secret() {
         ("int(vars.digits) + 1", "(secret)"),
         ("double(vars.digits) > 1.5 ? 'a' : 'b'", "(secret)"),
         ("int(vars.s)", "! this is no whole number"),
+        ("int(true)", "! `int` takes a number or a text, not a boolean"),
+        ("double([1])", "! `double` takes a number or a text, not a list"),
         ("double(vars.s)", "! this is no number"),
     ] {
         assert_eq!(eval(source), expected, "{source}");

@@ -104,7 +104,12 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     /// Returns how a message names one of the arguments of the call that is under way.
     pub(super) fn shown(&self, argument: &impl ToString) -> String {
-        if self.args.secret { "(secret)".to_owned() } else { argument.to_string() }
+        if self.hides() { "(secret)".to_owned() } else { argument.to_string() }
+    }
+
+    /// Tells whether a message must not name the arguments of the call that is under way.
+    pub(super) const fn hides(&self) -> bool {
+        self.args.secret
     }
 
     fn named(&mut self, name: &str) -> Outcome<'a> {

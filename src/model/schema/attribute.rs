@@ -227,14 +227,24 @@ impl Attribute {
     /// attribute has what none of that knows: somebody else set it.
     #[must_use]
     pub fn hidden(&self, known: [Option<&Value>; 2], live: Value) -> Value {
-        let known = || known.into_iter().flatten();
-        let knows =
-            |name: &Name| known().any(|value| matches!(value, Value::Map(map) if map.contains_key(name)));
+        self.hidden_by(known, live, &|secret, text| secret.expose() == Some(text))
+    }
+
+    /// As `hidden`, where the caller can tell whether a text `is` a secret.
+    pub(crate) fn hidden_by(
+        &self,
+        known: [Option<&Value>; 2],
+        live: Value,
+        is: &impl Fn(&Secret, &str) -> bool,
+    ) -> Value {
+        let known: Vec<_> = known.into_iter().flatten().collect();
+        let has = |value: &&Value, name: &Name| matches!(value, Value::Map(map) if map.contains_key(name));
+        let knows = |name: &Name| known.iter().any(|value| has(value, name));
         let part = |(name, part): (Name, Value)| match part {
             Value::Text(text) if !knows(&name) => (name, Value::Secret(Secret::new(text.as_str()))),
             part => (name, part),
         };
-        match known().fold(live, Value::veiled) {
+        match live.veiled(&known, is) {
             Value::Map(map) if self.private => Value::Map(map.into_iter().map(part).collect()),
             live => live,
         }

@@ -252,6 +252,27 @@ fn blocks() {
 }
 
 #[test]
+fn texts_that_look_like_expressions() {
+    insta::assert_snapshot!(table(&[
+        "vars: { size: { default: 1 } }\ncrane: { a: { note: file(s), labels: { x: vars.size } } }",
+        "vars: { size: { default: x } }\ncrane: { a: { note: \"${'file(s)'}\", labels: { x: \"${'vars.size'}\", y: '$$file(x)', z: $vars.size } } }",
+        "vars: { size: { default: 1 } }\nlocals: { mm: { '${vars.size}': 1 } }\ncrane: { a: { labels: $locals.mm } }",
+    ]), @r#"
+    # vars: { size: { default: 1 } }
+    # crane: { a: { note: file(s), labels: { x: vars.size } } }
+    S0222 4:21 an expression is written as a text | `file(s)` would be the text itself. | write `"${file('s')}"`; for the text itself, write `"${'file(s)'}"`
+    S0222 4:43 an expression is written as a text | `vars.size` would be the text itself. | write `$vars.size`; for the text itself, write `"${'vars.size'}"`
+    # vars: { size: { default: x } }
+    # crane: { a: { note: "${'file(s)'}", labels: { x: "${'vars.size'}", y: '$$file(x)', z: $vars.size } } }
+
+    # vars: { size: { default: 1 } }
+    # locals: { mm: { '${vars.size}': 1 } }
+    # crane: { a: { labels: $locals.mm } }
+    S0214 4:17 a key is not computed | `${vars.size}` would be the key itself: only values hold expressions. | write the key out, or make the whole map by one expression: `"${{vars.key: 'value'}}"`
+    "#);
+}
+
+#[test]
 fn words() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { lifecycle: { protcet: true, protect: 5, on_remove: kep, replace: x, timeouts: { create: 30, x: 1m } } } }",

@@ -62,6 +62,7 @@ fn mistakes() {
         with("{ default: a }").var_file("xx: 1\n").problems(),
         yaml("vars: { x: { default: 1 } }\nenvironments: { p: { vars: { xx: 1 } } }").problems(),
         with("{ type: secret, default: hush }").problems(),
+        with("{ type: secret, default: { from_file: secret.txt } }").problems(),
         with("{ type: secret, from_file: ../up }").problems(),
     ].join("\n"), @r#"
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
@@ -85,6 +86,7 @@ fn mistakes() {
     S0252 4:30 this variable is not declared | environments.p gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
     S0298 3:9 nothing uses this variable | No expression and no reference names vars.x. | use it, as in `$vars.x`, or remove it
     S0255 3:37 a secret is written in a file of the stack | Whoever can read the files, or their history, can read it. | give it by STEAD_VAR_X, a variable file or `from_file`
+    S0298 3:9 nothing uses this variable | No expression and no reference names vars.x. | use it, as in `$vars.x`, or remove it
     S0253 3:39 a variable's value has the wrong type | vars.x, set by from_file: `../up` cannot be read: the path leaves the stack's directory: it must be relative, without `..`.
     "#);
 }
