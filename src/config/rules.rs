@@ -364,7 +364,12 @@ fn identity(resource: &Resource, name: &str) -> Option<String> {
         Some(Expression::Reference(reference)) => {
             Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
         }
-        _ => wanted(resource, name).map(|value| value.to_string()),
+        _ => match wanted(resource, name)? {
+            // Only those that are at hand are known to be the same.
+            Value::Secret(secret) => secret.expose().map(str::to_owned),
+            value if value.is_secret() => None,
+            value => Some(value.to_string()),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! What looks like a module that is called otherwise: all of one place goes, and the same comes in another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::change::{Note, NoteCode};
@@ -14,6 +14,9 @@ use crate::model::source::Span;
 
 /// What stands in a place of modules: what each resource looks like, by its address in there.
 type Contents<'s> = BTreeMap<&'s str, String>;
+
+/// Pairs of places that are compared: where there are more, no hint tells them apart.
+const MOST_PAIRS: usize = 40_000;
 
 /// A place that is left, and the one that comes instead.
 #[derive(Debug, Clone, Copy)]
@@ -35,21 +38,24 @@ impl Renamed<'_> {
 /// the one that it is most like.
 pub(super) fn found<'s>(survey: &'s Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Renamed<'s>> {
     let (gone, new) = places(survey, verdicts);
+    if gone.len().saturating_mul(new.len()) > MOST_PAIRS {
+        return Vec::new();
+    }
     let scores = gone.iter().flat_map(|(from, old)| {
         new.iter().map(move |(to, contents)| (score(old, contents), Renamed { from, to }))
     });
     let mut scores: Vec<(usize, Renamed<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
     let mut found: Vec<Renamed<'s>> = Vec::new();
     while let Some(best) = scores.iter().map(|(score, _)| *score).max() {
-        let of_best = || scores.iter().filter(|(score, _)| *score == best).map(|(_, renamed)| renamed);
-        let is_only = |one: &&Renamed<'_>| {
-            of_best().filter(|other| other.from == one.from || other.to == one.to).count() == 1
-        };
-        let sure: Vec<Renamed<'s>> = of_best().filter(is_only).copied().collect();
-        let doubtful: Vec<Renamed<'s>> = of_best().copied().collect();
-        found.extend(sure);
-        scores
-            .retain(|(_, one)| !doubtful.iter().any(|other| other.from == one.from || other.to == one.to));
+        let of_best: Vec<Renamed<'s>> =
+            scores.iter().filter(|(score, _)| *score == best).map(|(_, renamed)| *renamed).collect();
+        let (mut from, mut to) = (HashMap::new(), HashMap::new());
+        for one in &of_best {
+            *from.entry(one.from).or_insert(0_usize) += 1;
+            *to.entry(one.to).or_insert(0_usize) += 1;
+        }
+        found.extend(of_best.iter().filter(|one| from[one.from] == 1 && to[one.to] == 1));
+        scores.retain(|(_, one)| !from.contains_key(one.from) && !to.contains_key(one.to));
     }
     found.sort_by_key(|renamed| renamed.from);
     found

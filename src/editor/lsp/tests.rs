@@ -170,18 +170,20 @@ fn diagnostics_have_utf16_places_fixes_and_follow_what_is_typed() {
     assert!(session.server.is_behind());
     assert_eq!(session.problems(), Vec::<Value>::new());
     let (mut broken, _) =
-        Session::open("stead.yaml", &YAML.replace("outputs: {", "vpk: { a: {} }\noutputs: {"));
+        Session::open("stead.yaml", &YAML.replace("outputs: {", "volum: { a: { size: 10 } }\noutputs: {"));
     let problems = broken.problems();
     assert_eq!(
         problems[0]["range"],
-        json!({ "start": { "line": 9, "character": 0 }, "end": { "line": 9, "character": 3 } })
+        json!({ "start": { "line": 9, "character": 0 }, "end": { "line": 9, "character": 5 } })
     );
     let actions = broken.ask("textDocument/codeAction", json!({
         "textDocument": { "uri": broken.uri }, "range": problems[0]["range"], "context": { "diagnostics": [] },
     }));
     let action = &actions["result"][0];
     assert_eq!(action["kind"], "quickfix");
-    assert!(broken.changed(&action["edit"]["changes"][&broken.uri]).contains("\nvpc: { a: {} }\n"));
+    assert!(
+        broken.changed(&action["edit"]["changes"][&broken.uri]).contains("\nvolume: { a: { size: 10 } }\n")
+    );
 }
 
 #[test]

@@ -14,11 +14,12 @@ use crate::cli::failure::Failure;
 use crate::cli::files::{self, Shared};
 use crate::cli::project::Begun;
 use crate::cli::session::Session;
-use crate::config::declarations::{is_taken, module_of};
+use crate::config::declarations::{is_taken, kind_at, module_of};
 use crate::config::edit::{self, Edit, File, Literal, Path, Step};
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
+use crate::model::schema::{Attribute, Kind};
 use crate::model::source::{Source, SourceId, Span};
 
 /// What is to be called otherwise, as the files say it that declare it.
@@ -52,10 +53,12 @@ pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<E
         .iter()
         .map(|prefix| (change.from.clone().within(prefix), change.to.clone().within(prefix)))
         .collect();
-    let mut edits = change.edits(&pairs, false)?;
+    // What other environments have there may be named by it as well.
+    let named = change.takes_name();
+    let mut edits = change.edits(&pairs, named)?;
     let mut after = edits.read()?;
     if !keeps_names(stack, &after, &pairs) {
-        edits = change.edits(&pairs, true)?;
+        edits = change.edits(&pairs, !named)?;
         after = edits.read()?;
         if !keeps_names(stack, &after, &pairs) {
             return Err(renames(from));
@@ -201,6 +204,24 @@ impl Change<'_> {
         Ok(edits)
     }
 
+    /// Tells whether its name is to be written: nothing says it there, and something may have it.
+    fn takes_name(&self) -> bool {
+        let stack = &self.begun.project.stack;
+        let source = self.begun.files.get(self.file).or_else(|| stack.sources.get(self.file));
+        let name = self.path.clone().key(NAME);
+        if source.is_none_or(|source| edit::says(&File { source, registry: &REGISTRY }, &name)) {
+            return false;
+        }
+        if kind_at(&REGISTRY, &self.from).is_some() {
+            return may_have_name(&self.from);
+        }
+        let places: Vec<Address> =
+            self.prefixes.iter().map(|prefix| self.from.clone().within(prefix)).collect();
+        let is_in = |address: &Address| places.iter().any(|place| address.is_within(place));
+        let mut known = stack.resources.keys().chain(stack.left_out.keys());
+        known.any(|address| is_in(address) && may_have_name(address))
+    }
+
     /// Returns the new text of a path that an environment replaces: `use.shop.vm.web.plan`, or as the address
     /// has it.
     fn replaced(&self, key: &str, pairs: &Pairs) -> Option<String> {
@@ -278,6 +299,12 @@ fn keeps_names(before: &Stack, after: &Stack, pairs: &Pairs) -> bool {
         let now = after.resources.get(&carried_to(&one.address, pairs));
         now.is_none_or(|now| name(now) == name(one))
     })
+}
+
+/// Tells whether what stands at an address may be given a name: each module may.
+fn may_have_name(address: &Address) -> bool {
+    let writable = |kind: &Kind| kind.attribute(NAME).is_some_and(Attribute::is_writable);
+    kind_at(&REGISTRY, address).is_none_or(writable)
 }
 
 fn renames(from: &Address) -> Failure {

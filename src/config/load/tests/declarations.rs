@@ -124,7 +124,7 @@ fn every_mistake_is_told_once() {
     # moved: [{ from: crane.x }]
     S0290 6:9 a declaration is wrong | This entry of `moved` has no `to`. | write `moved: [{ from: …, to: … }]`
     # moved: [{ from: crane.x, two: crane.one, to: crane.one }]
-    S0220 6:26 this key is not known | There is no `two` here. | did you mean `to`? | fix, unsure: to
+    S0220 6:26 this key is not known | There is no `two` here. | did you mean `to`?
     # moved: [{ from: $crane.x, to: crane.one }]
     S0290 6:17 a declaration is wrong | It names an address, not what is there: it has no `$`. | write `crane.x` | fix: crane.x
     # moved: [{ from: cranes.x, to: crane.one }]

@@ -255,6 +255,23 @@ fn a_resource_of_a_module_is_renamed_for_all_who_use_it() {
 }
 
 #[test]
+fn a_module_that_names_nothing_is_renamed_without_a_name() {
+    for (module, named) in [
+        ("backup_schedule: { b: { frequency: daily } }\nvars: { v: 1 }\n", false),
+        ("volume: { v: { size: 10 } }\n", true),
+    ] {
+        let mut session = Session::start();
+        let yaml = "stead: 1\nstack: shop\nuse:\n  eu: { source: ../cache }\n";
+        session.disk.0.insert("/r/cache/stead.yaml".into(), module.to_owned());
+        session.disk.0.insert("/r/shop/stead.yaml".into(), yaml.to_owned());
+        session.open("/r/shop/stead.yaml");
+        let answer = session.at("textDocument/rename", "/r/shop/stead.yaml", 3, 2);
+        let new = session.disk.changed(&answer["changes"], "/r/shop/stead.yaml");
+        assert_eq!(new.contains("name: eu"), named, "{new}");
+    }
+}
+
+#[test]
 fn a_module_is_renamed_with_what_it_gives() {
     let mut session = Session::start();
     let yaml = "stead: 1\nstack: shop\nuse:\n  eu: { source: ../cache }\n  many: { for_each: [a], source: ../cache, name: x }\noutputs: { id: $use.eu.id }\nenvironments: { live: { set: { eu.volume.v.size: 11, use.eu.volume.v.size: 12 } } }\n";
