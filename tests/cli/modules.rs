@@ -222,7 +222,7 @@ fn names_are_kept_in_every_environment() {
     case.ok("apply -C s -e prod --yes");
     case.ok("mv -C s eu europe --yes").says(&["europe: { source: ../m, name: eu }"]);
     case.ok("mv -C s us america --yes").says(&["america: { source: ../n, name: us }"]);
-    case.ok("plan -C s -e prod").says(&["3 move", "0 replace"]);
+    case.ok("plan -C s -e prod").says(&["0 replace", "3 move", "0 unchanged"]);
     // What has a name keeps it.
     case.write("s/stead.yaml", stack);
     case.ok("mv -C s gb britain --yes").says(&["britain: { source: ../m, name: eu }"]);
