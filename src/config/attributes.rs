@@ -1,5 +1,6 @@
 //! Values from nodes: as the schema types them, or as they are written where no schema says.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::codes;
@@ -403,7 +404,12 @@ fn single(ty: &Type, node: &Node) -> Mismatch {
 fn written_as_text(text: &str, right: &str) -> Mismatch {
     let detail = format!("`{}` would be the text itself.", scalar::shown(text));
     Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
-        .help(format!("write `{right}`; for the text itself, write `\"{}\"`", template::literal(text)))
+        .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&template::literal(text))))
+}
+
+/// Returns a text in quotes, unless that is left to whoever writes it: it has some itself.
+fn quoted(text: &str) -> Cow<'_, str> {
+    if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
 }
 
 /// Says that an expression stands where a key is text.
