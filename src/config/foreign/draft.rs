@@ -3,6 +3,7 @@
 use super::interpolate::{Piece, pieces};
 use super::reasons::reason;
 use crate::config::edit::Literal;
+use crate::config::template;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::schema::{Kind, Registry};
 use crate::model::secret_look::{is_secret_key, looks_secret};
@@ -122,7 +123,7 @@ impl App {
 
 /// Returns a text that is no expression.
 pub(super) fn plain(text: &str) -> Literal {
-    Literal::text(text.replace('$', "$$"))
+    Literal::text(template::literal(text))
 }
 
 /// Returns the engine that a name stands for.
@@ -222,6 +223,7 @@ impl Draft {
         let mut out = String::new();
         for piece in pieces {
             match piece {
+                Piece::Text(text) if alone => out.push_str(&template::literal(&text)),
                 Piece::Text(text) => out.push_str(&text.replace('$', "$$")),
                 Piece::Variable { name, default, odd } => {
                     if odd {
@@ -389,7 +391,9 @@ fn called<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, 
 fn variable(variable: Variable) -> (Name, Literal) {
     let ty = if variable.is_secret { "secret" } else { "string" };
     let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
-    entries.extend(variable.default.map(|text| (Name::new_static("default"), plain(&text))));
+    // It takes no expression, and so nothing that looks like one.
+    let default = variable.default.map(|text| Literal::text(text.replace('$', "$$")));
+    entries.extend(default.map(|text| (Name::new_static("default"), text)));
     if variable.generated {
         entries.push((Name::new_static("generate"), Literal::Number("32".into())));
     }

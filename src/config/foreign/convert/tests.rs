@@ -295,6 +295,16 @@ fn a_file_of_what_nothing_runs_here_says_so() {
 }
 
 #[test]
+fn a_text_that_looks_like_an_expression_stays_one() {
+    let (text, _) = compose(
+        "services: { web: { image: x, environment: { A: 'file(x)', B: vars.x, C: '$$x', D: '${E:-vars.e}' } } }\n",
+    );
+    for says in ["A: \"${'file(x)'}\"", "B: \"${'vars.x'}\"", "C: \"$$x\"", "default: vars.e"] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+}
+
+#[test]
 fn what_is_no_such_file_is_said() {
     let refused = |text, origin| {
         convert(&Source::new("x.yaml", text), origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err().code
