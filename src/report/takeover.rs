@@ -4,6 +4,7 @@ use super::page::{Line, Page};
 use super::style::{Role, Sign, Style};
 use super::words;
 use crate::model::address::Address;
+use crate::model::diagnostic::nearest;
 use crate::plan::change::Change;
 use crate::plan::takeover::{Accepted, Left};
 
@@ -32,11 +33,12 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
     page.line(line);
     for variable in &accepted.variables {
         let name = variable.name.to_uppercase();
-        let verb = if variable.of.contains(", ") { "are one variable" } else { "is a variable" };
-        let text = format!("{} {verb} now: STEAD_VAR_{name} must be set", variable.of);
+        let verb = if variable.of.len() > 1 { "are one variable" } else { "is a variable" };
+        let text = format!("{} {verb} now: STEAD_VAR_{name} must be set", variable.places());
         page.line(Line::indent(0).put(Role::Warn, page.sign(Sign::Bang)).say(" ").say(text).hanging(2));
     }
     in_clear(&mut page, accepted);
+    unmatched(&mut page, accepted);
     for left in accepted.left.iter().take(MOST) {
         let line = Line::indent(0).put(Role::Warn, "left out ").put(Role::Strong, what(left)).say("  ");
         page.row(line.say(&left.why).hanging(4));
@@ -70,6 +72,19 @@ fn in_clear(page: &mut Page, accepted: &Accepted) {
             first.key
         );
         page.line(Line::indent(4).say(text).hanging(4));
+    }
+}
+
+/// Tells which keys that were to be secrets nothing has.
+fn unmatched(page: &mut Page, accepted: &Accepted) {
+    let known: Vec<&str> = accepted.in_clear.iter().map(|one| one.key.as_str()).collect();
+    for key in &accepted.unmatched {
+        let near = nearest(key, known.iter().copied()).map(|near| format!(": did you mean {near}?"));
+        let line = Line::indent(0)
+            .put(Role::Warn, page.sign(Sign::Bang))
+            .put(Role::Strong, format!(" --secret {key}"));
+        let why = "  nothing that is taken over has a private value of this key";
+        page.line(line.say(why).say(near.unwrap_or_default()).hanging(4));
     }
 }
 

@@ -320,6 +320,9 @@ fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
     assert!(!hidden.stdout.contains("in clear"), "{}", hidden.stdout);
     let json = case.ok("-C other import --all --observe --output json").json();
     assert_eq!(json["in_clear"][0]["key"], "APP_ENV", "{json}");
+    let told = case.ok("-C other import --all --observe --secret AP_ENV --secret SESSION_KEY");
+    told.says(&["--secret AP_ENV  nothing", "did you mean APP_ENV?"]);
+    assert!(!told.stdout.contains("--secret SESSION_KEY"), "{}", told.stdout);
     let told = case.ok("-C stack import --all --yes --secrets-to secrets.yaml");
     told.says(&["The secrets are in secrets.yaml", "next: stead -C stack --var-file secrets.yaml plan"]);
     let kept = std::fs::metadata(case.path("secrets.yaml")).unwrap();

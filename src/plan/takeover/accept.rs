@@ -63,6 +63,8 @@ pub struct Accepted {
     pub variables: Vec<SecretVariable>,
     /// Private values that are written as they are.
     pub in_clear: Vec<InClear>,
+    /// Keys that were to be secrets and that no private value has.
+    pub unmatched: Vec<String>,
     /// What was left out.
     pub left: Vec<Left>,
     /// The stack with all that is written.
@@ -158,8 +160,19 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
                 let mut left = left(omitted);
                 let others = unmanageable(&material).into_iter();
                 left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
+                let unmatched = drafted.unmatched(order.hidden);
                 let Draft { blocks, variables, in_clear, .. } = drafted;
-                return Ok(Accepted { files, blocks, entries, variables, in_clear, left, stack: *stack });
+                let stack = *stack;
+                return Ok(Accepted {
+                    files,
+                    blocks,
+                    entries,
+                    variables,
+                    in_clear,
+                    unmatched,
+                    left,
+                    stack,
+                });
             }
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
@@ -441,7 +454,7 @@ fn variables(drafted: &Draft) -> Vec<Block> {
         name: secret.name.to_string(),
         entries: vec![
             entry("type", Cow::Borrowed("secret")),
-            entry("description", Cow::Owned(format!("Live value of {}", secret.of))),
+            entry("description", Cow::Owned(format!("Live value of {}", secret.places()))),
         ],
         mark: usize::MAX,
     };

@@ -24,13 +24,14 @@ pub fn accept_child(
     for _ in 0..ROUNDS {
         let (entries, drafted) = draft_child(&material, &omitted, kind, object, address);
         if let Some(secret) = drafted.variables.first() {
-            let why = format!("{} is a secret: write its block by hand, with a variable", secret.of);
+            let why = format!("{} is a secret: write its block by hand, with a variable", secret.places());
             return Err(Refused::Blocked(why));
         }
         let files = write(&entries)?;
         let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
         match round.judge()? {
             Judged::Fits(stack, adopted) => {
+                let unmatched = drafted.unmatched(order.hidden);
                 let Draft { variables, in_clear, .. } = drafted;
                 let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
                 let block = Block { word, name: address.last().to_owned(), entries, mark: usize::MAX };
@@ -40,6 +41,7 @@ pub fn accept_child(
                     entries: adopted,
                     variables,
                     in_clear,
+                    unmatched,
                     left: left(omitted),
                     stack: *stack,
                 });

@@ -27,8 +27,16 @@ pub struct SecretVariable {
     pub name: Name,
     /// What is live.
     pub value: Secret,
-    /// Where it is used, in words: `app.web.env_vars.STRIPE_KEY`.
-    pub of: String,
+    /// Where it is used: `app.web.env_vars.STRIPE_KEY`.
+    pub of: Vec<String>,
+}
+
+impl SecretVariable {
+    /// Returns where it is used, in words.
+    #[must_use]
+    pub fn places(&self) -> String {
+        self.of.join(", ")
+    }
 }
 
 /// A private value that is written as it is: nothing says that it is a secret.
@@ -94,6 +102,17 @@ pub(super) struct Draft {
     pub(super) in_clear: Vec<InClear>,
 }
 
+impl Draft {
+    /// Returns the keys of those that were to be hidden that no secret has.
+    pub(super) fn unmatched(&self, hidden: &[String]) -> Vec<String> {
+        let places: Vec<_> = self.variables.iter().flat_map(|secret| &secret.of).collect();
+        let has = |key: &str| {
+            places.iter().any(|place| place.strip_suffix(key).is_some_and(|front| front.ends_with('.')))
+        };
+        hidden.iter().filter(|key| *key != "*" && !has(key)).cloned().collect()
+    }
+}
+
 struct Drafter<'m, 'a> {
     material: &'m Material<'a>,
     omitted: &'m Omitted,
@@ -103,6 +122,8 @@ struct Drafter<'m, 'a> {
     /// Every resource must say its project.
     says_project: bool,
     variables: BTreeSet<Name>,
+    /// Which variable stands for an entry, by its key and text.
+    by_entry: HashMap<(Name, String), usize>,
     draft: Draft,
 }
 
@@ -118,6 +139,7 @@ pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
         children,
         says_project: !has_one_home(material, &chosen),
         variables: material.declared.clone(),
+        by_entry: HashMap::new(),
         draft: Draft::default(),
     };
     // By address: which secret has the short name does not hang on the ids.
@@ -152,6 +174,7 @@ pub(super) fn draft_child(
         children: Children::new(),
         says_project: false,
         variables: material.declared.clone(),
+        by_entry: HashMap::new(),
         draft: Draft::default(),
     };
     let entries = drafter.body(kind, object, address);
@@ -405,7 +428,7 @@ impl Drafter<'_, '_> {
                 let entry = |(key, part): (&Name, &Value)| {
                     let value = match part {
                         Value::Null => return None,
-                        Value::Text(text) if attribute.secret || self.is_secret(key, text) => {
+                        Value::Text(text) if attribute.secret || self.is_secret(attribute, key, text) => {
                             self.secret_entry(&place, address, key, text)
                         }
                         part => {
@@ -424,21 +447,22 @@ impl Drafter<'_, '_> {
         }
     }
 
-    /// Tells whether an entry is a secret: by its look, or because somebody said so.
-    fn is_secret(&self, key: &str, text: &str) -> bool {
-        self.material.hidden.iter().any(|hidden| hidden == "*" || hidden == key) || looks_secret(key, text)
+    /// Tells whether an entry is a secret: by its look, or because somebody said so of a private one.
+    fn is_secret(&self, attribute: &Attribute, key: &str, text: &str) -> bool {
+        let said = |hidden: &String| hidden == "*" || hidden == key;
+        attribute.private && self.material.hidden.iter().any(said) || looks_secret(key, text)
     }
 
     /// Takes a secret entry of a map out. One that stands in several resources is one variable.
     fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> Printed {
         let place = format!("{place}.{key}");
-        let ends = format!(".{key}");
-        let same = |known: &&mut SecretVariable| {
-            known.of.ends_with(&ends) && known.value.expose() == Some(text) && !text.is_empty()
-        };
-        if let Some(known) = self.draft.variables.iter_mut().find(same) {
-            known.of = format!("{}, {place}", known.of);
+        let entry = (Name::new(key), text.to_owned());
+        if let Some(known) = self.by_entry.get(&entry).and_then(|n| self.draft.variables.get_mut(*n)) {
+            known.of.push(place);
             return Printed::Reference(format!("$vars.{}", known.name));
+        }
+        if !text.is_empty() {
+            self.by_entry.insert(entry, self.draft.variables.len());
         }
         let free = !self.variables.contains(&variable_name(key));
         let wanted = if free { key.to_owned() } else { format!("{}_{key}", address.last()) };
@@ -455,7 +479,7 @@ impl Drafter<'_, '_> {
             name = Name::new(format!("{wanted}_{number}"));
         }
         let variable =
-            SecretVariable { name: name.clone(), value: Secret::new(text), of: place.to_owned() };
+            SecretVariable { name: name.clone(), value: Secret::new(text), of: vec![place.to_owned()] };
         self.draft.variables.push(variable);
         Printed::Reference(format!("$vars.{name}"))
     }

@@ -16,6 +16,8 @@ struct Document<'a> {
     variables: Vec<VariableEntry<'a>>,
     /// Private values that the files hold as they are.
     in_clear: Vec<InClearEntry<'a>>,
+    /// Keys that were to be secrets and that nothing has.
+    unmatched: &'a [String],
     left_out: Vec<LeftEntry<'a>>,
 }
 
@@ -35,7 +37,7 @@ struct ResourceEntry<'a> {
 #[derive(Serialize)]
 struct VariableEntry<'a> {
     name: &'a Name,
-    of: &'a str,
+    of: String,
 }
 
 #[derive(Serialize)]
@@ -72,8 +74,11 @@ pub fn takeover(accepted: &Accepted) -> String {
         schema_version: SCHEMA_VERSION,
         files: accepted.files.iter().map(|(name, text)| FileEntry { name, text }).collect(),
         resources: resources.collect(),
-        variables: variables.map(|secret| VariableEntry { name: &secret.name, of: &secret.of }).collect(),
+        variables: variables
+            .map(|secret| VariableEntry { name: &secret.name, of: secret.places() })
+            .collect(),
         in_clear: accepted.in_clear.iter().map(in_clear).collect(),
+        unmatched: &accepted.unmatched,
         left_out: left.collect(),
     })
 }
