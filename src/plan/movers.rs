@@ -4,6 +4,7 @@
 //! than what is said of the one around it. A child goes with its parent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 
 use super::declared::{Before, Declared, Impossible};
 use crate::config::declarations::{Moved, module_of};
@@ -22,6 +23,12 @@ pub(super) struct Movers<'a, 'l> {
     stack: &'a Stack,
     ledger: &'l Ledger,
     rules: HashMap<&'a str, &'a Moved>,
+    /// Modules that entries are directly in.
+    holding: HashSet<&'l str>,
+    /// Modules with keys that whole modules become: the addresses of what is in their instances, in there.
+    inside: HashMap<&'a str, HashSet<&'a str>>,
+    /// Modules that get a key, and still have what is to get it.
+    open: HashSet<&'a str>,
 }
 
 /// Where an entry goes.
@@ -39,8 +46,14 @@ type Taken<'a> = BTreeMap<&'a Address, (&'a Moved, Vec<(Address, Address)>)>;
 impl<'a, 'l> Movers<'a, 'l> {
     /// Returns the movers of a stack's entries.
     pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
-        let rules = stack.declarations.moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
-        Self { registry, stack, ledger, rules }
+        let moved = &stack.declarations.moved;
+        let rules = moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
+        let inside = inside(stack);
+        let holding = ledger.entries.keys().map(|entry| module_of(&registry, entry.as_str()).0).collect();
+        let mut movers = Self { registry, stack, ledger, rules, holding, inside, open: HashSet::new() };
+        let open = movers.rules.values().filter(|rule| gives_key(rule) && movers.is_open(rule));
+        movers.open = open.map(|rule| rule.from.as_str()).collect();
+        movers
     }
 
     /// Finds all moves.
@@ -51,6 +64,12 @@ impl<'a, 'l> Movers<'a, 'l> {
         let mut ambiguous: HashSet<Span> = HashSet::new();
         // A parent's address is the beginning of its children's, so it comes before them.
         for (address, entry) in &self.ledger.entries {
+            if let Some(rule) = self.uncertain(address, entry) {
+                if ambiguous.insert(rule.span) {
+                    declared.impossible.push(like_a_key(address, rule));
+                }
+                continue;
+            }
             if self.stack.resources.contains_key(address) {
                 continue;
             }
@@ -100,12 +119,14 @@ impl<'a, 'l> Movers<'a, 'l> {
             way.to = new.join(rest);
             moved = true;
         }
+        let mut made = Vec::new();
         // Entries never lead round in a circle; the bound is for what comes of parents.
         for _ in 0..=self.rules.len() {
             if moved && self.stack.resources.contains_key(&way.to) {
                 break;
             }
-            let Some((rule, to)) = self.step(&way.to, entry)? else { break };
+            let Some((rule, to)) = self.step(&way.to, entry, &made)? else { break };
+            made.push(&rule.from);
             if rule.kind.is_none() && !moved {
                 way.module = Some(rule);
             }
@@ -114,9 +135,15 @@ impl<'a, 'l> Movers<'a, 'l> {
         Ok(moved.then_some(way))
     }
 
-    /// Returns the entry that takes an address further, and where to.
-    fn step(&self, at: &Address, entry: &Entry) -> Result<Option<(&'a Moved, Address)>, Impossible> {
-        let Some((rule, key)) = self.rule(at, entry) else { return self.module_step(at) };
+    /// Returns the entry that takes an address further, and where to. Those that are `made` are made: what lost
+    /// its key may look as if it had another.
+    fn step(
+        &self,
+        at: &Address,
+        entry: &Entry,
+        made: &[&Address],
+    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+        let Some((rule, key)) = self.rule(at, entry) else { return self.module_step(at, made) };
         if rule.whole != key.is_some() && self.is_last(rule) {
             return Err(ambiguous(at, rule, key));
         }
@@ -151,18 +178,25 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
-    fn module_step(&self, at: &Address) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+    fn module_step(
+        &self,
+        at: &Address,
+        made: &[&Address],
+    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
         let mut part = at.as_str();
         while let Some((above, _)) = part.rsplit_once('.') {
             part = above;
             let rule = self.rules.get(above).copied();
             let Some(rule) = rule.filter(|rule| rule.kind.is_none()) else { continue };
-            if !rule.takes(at) {
+            if !rule.takes(at) || made.contains(&&rule.from) {
                 continue;
             }
             let rest = &at.as_str()[above.len() + 1..];
             let to = rule.to.join(rest);
             let lives = self.stack.modules.contains_key(module_of(&self.registry, to.as_str()).0);
+            if rule.whole && self.is_in_an_instance(rule, &to, rest, lives) {
+                return Err(ambiguous(at, rule, None));
+            }
             if lives || self.goes_on(&to) {
                 return Ok(Some((rule, to)));
             }
@@ -181,14 +215,76 @@ impl<'a, 'l> Movers<'a, 'l> {
             let has_key = !module_of(&self.registry, rest).0.is_empty();
             return if has_key { Ok(()) } else { Err(ambiguous(at, rule, None)) };
         }
-        let Some((key, rest)) = rest.split_once('.') else { return Ok(()) };
-        // Without its key it would be there; a module without keys has something of its own.
-        let mut there = self.ledger.entries.keys().filter(|entry| entry.is_within(&rule.from));
-        let own = |entry: &Address| module_of(&self.registry, entry.as_str()).0 == rule.from.as_str();
-        if self.stack.resources.contains_key(&rule.to.join(rest)) && !there.any(own) {
-            return Err(ambiguous(at, rule, Some(Name::new(key))));
+        let inner = module_of(&self.registry, rest).0;
+        let Some(key) = inner.split('.').next().filter(|key| !key.is_empty()) else { return Ok(()) };
+        // A module without keys has something of its own, or still has the module that is in it.
+        if self.holding.contains(rule.from.as_str()) || self.is_module_place(&rule.to.join(key)) {
+            return Ok(());
         }
-        Ok(())
+        Err(ambiguous(at, rule, Some(Name::new(key))))
+    }
+
+    /// Tells whether there is a module, or would be if no `when` left it out.
+    fn is_module_place(&self, place: &Address) -> bool {
+        let below = format!("{place}.");
+        let mut near = self.stack.modules.range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
+        self.stack.modules.contains_key(place.as_str())
+            || self.stack.left_out.contains_key(place)
+            || near.next().is_some_and(|(name, _)| name.starts_with(&below))
+    }
+
+    /// Tells whether what has no place where a key would lead has one within an instance: then what looks like a
+    /// key was a module in the one that had none.
+    fn is_in_an_instance(&self, rule: &Moved, to: &Address, rest: &str, lives: bool) -> bool {
+        let Some(inside) = self.inside.get(rule.to.as_str()) else { return false };
+        let inner = module_of(&self.registry, rest).0;
+        let Some(first) = inner.split('.').next().filter(|first| !first.is_empty()) else { return false };
+        let has_place = self.stack.resources.contains_key(to);
+        !has_place && (inside.contains(rest) || !lives && inside.contains(first))
+    }
+
+    /// Returns the entry that gives a module a key, where what stands at an address may be in the module still
+    /// and only looks as if it had the key.
+    fn uncertain(&self, at: &Address, entry: &Entry) -> Option<&'a Moved> {
+        // A child goes with its parent, and what is said of one resource is stronger.
+        if entry.parent.is_some() || self.rule(at, entry).is_some() {
+            return None;
+        }
+        let is_declared = self.stack.resources.contains_key(at);
+        let ends = at.as_str().match_indices('.').map(|(end, _)| end);
+        let mut rules = ends.filter_map(|end| Some((end, *self.rules.get(&at.as_str()[..end])?)));
+        let rule = rules.find(|(end, rule)| {
+            let may_be = gives_key(rule) && !rule.takes(at);
+            let may_be = may_be && (!is_declared || self.open.contains(rule.from.as_str()));
+            may_be && self.is_awaited(rule.to.join(&at.as_str()[end + 1..]), entry)
+        });
+        rule.map(|(_, rule)| rule)
+    }
+
+    /// Tells whether something that the ledger does not have is declared at an address, or where entries lead
+    /// from there.
+    fn is_awaited(&self, mut at: Address, entry: &Entry) -> bool {
+        let mut made = Vec::new();
+        for _ in 0..=self.rules.len() {
+            if self.stack.resources.contains_key(&at) {
+                return !self.ledger.entries.contains_key(&at);
+            }
+            let Ok(Some((rule, to))) = self.step(&at, entry, &made) else { return false };
+            made.push(&rule.from);
+            at = to;
+        }
+        false
+    }
+
+    /// Tells whether a module still has what is to get its key.
+    fn is_open(&self, rule: &Moved) -> bool {
+        let from = rule.from.as_str();
+        let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
+        let mut near = near.take_while(|(address, _)| address.as_str().starts_with(from));
+        near.any(|(address, entry)| {
+            let is_left = rule.takes(address) && !self.stack.resources.contains_key(address);
+            is_left && address.below(from).is_some_and(|rest| self.is_awaited(rule.to.join(rest), entry))
+        })
     }
 
     /// Returns the module that a child's parent goes with.
@@ -203,6 +299,31 @@ impl<'a, 'l> Movers<'a, 'l> {
         let (from, into) = declared.was.get(declared.moves.get(parent)?)?.module.clone()?;
         (address.below(&from)? == to.below(&into)?).then_some((from, into))
     }
+}
+
+/// Returns, of modules with keys that whole modules become, the addresses of what is in their instances, in there.
+fn inside(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
+    let whole = stack.declarations.moved.iter().filter(|rule| rule.whole && rule.kind.is_none());
+    let mut inside: HashMap<&str, HashSet<&str>> =
+        whole.map(|rule| (rule.to.as_str(), HashSet::new())).collect();
+    if inside.is_empty() {
+        return inside;
+    }
+    let modules = stack.modules.keys().map(Name::as_str);
+    for address in stack.resources.keys().map(Address::as_str).chain(modules) {
+        for (end, _) in address.match_indices('.') {
+            let Some((_, rest)) = address[end + 1..].split_once('.') else { break };
+            if let Some(found) = inside.get_mut(&address[..end]) {
+                found.insert(rest);
+            }
+        }
+    }
+    inside
+}
+
+/// Tells whether a module without keys gets one.
+fn gives_key(rule: &Moved) -> bool {
+    rule.kind.is_none() && rule.to.is_within(&rule.from)
 }
 
 /// Returns the old and the new place of a module, where all that changes of an address is that place.
@@ -235,6 +356,16 @@ fn crowded(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
     );
     let address = pairs.first().map_or_else(|| rule.from.clone(), |(from, _)| from.clone());
     Impossible { address, text, help, span: Some(rule.span) }
+}
+
+/// Refuses what may have its key already, or stand in a module that is called like it.
+fn like_a_key(at: &Address, rule: &Moved) -> Impossible {
+    let text = format!(
+        "{at} may be in {} already, or in the module of {} that is called like the key.",
+        rule.to, rule.from
+    );
+    let help = "Choose another key; or first give the module in there another name, and apply that.";
+    Impossible { address: at.clone(), text, help: help.to_owned(), span: Some(rule.span) }
 }
 
 fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {

@@ -371,7 +371,7 @@ fn a_module_gets_keys_and_loses_them() {
     ");
     world.stack.declarations.moved.clear();
     world.carry("eu", "ue.a").moved("eu", "ue", true);
-    insta::assert_snapshot!(blocked(&world), @"eu.vm.web is in one module, and ue has `for_each`. Say which instance it becomes: `to: ue.KEY`.");
+    insta::assert_snapshot!(blocked(&world), @"eu.cache.vm.web is in one module, and ue has `for_each`. Say which instance it becomes: `to: ue.KEY`.");
     world.stack.declarations.moved.clear();
     world.moved("eu", "ue.a", false);
     world.settle();
@@ -410,7 +410,7 @@ fn a_module_that_is_called_otherwise_is_told_once() {
 }
 
 /// Returns a world in which volumes with their modules are applied.
-fn volumes(places: &[&str], volumes: &[&str]) -> World {
+fn volumes(places: &[impl AsRef<str>], volumes: &[impl AsRef<str>]) -> World {
     let mut world = World::new();
     world.volumes(places, volumes).settle();
     world
@@ -418,18 +418,83 @@ fn volumes(places: &[&str], volumes: &[&str]) -> World {
 
 impl World {
     /// Declares these modules and volumes alone.
-    fn volumes(&mut self, places: &[&str], volumes: &[&str]) -> &mut Self {
+    fn volumes(&mut self, places: &[impl AsRef<str>], volumes: &[impl AsRef<str>]) -> &mut Self {
         self.stack.resources.clear();
         self.stack.modules.clear();
         self.stack.declarations.moved.clear();
         for place in places {
-            self.uses(place);
+            self.uses(place.as_ref());
         }
-        for volume in volumes {
-            self.write(volume, json!({"size": 10, "name": volume.replace('.', "-")}));
+        for volume in volumes.iter().map(AsRef::as_ref) {
+            self.write(volume, json!({"size": 10, "name": volume.rsplit('.').next()}));
         }
         self
     }
+}
+
+#[test]
+fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
+    let text = "shop.a.volume.deep may be in shop.a already, or in the module of shop that is called like the \
+                key. Choose another key; or first give the module in there another name, and apply that.";
+    let places = ["shop.a", "shop.a.a", "shop.b", "shop.b.a"];
+    let after = ["shop.a.volume.own", "shop.a.a.volume.deep", "shop.b.volume.own", "shop.b.a.volume.deep"];
+    let mut world = volumes(&["shop", "shop.a"], &["shop.volume.own", "shop.a.volume.deep"]);
+    world.volumes(&places, &after).moved("shop", "shop.a", false);
+    assert_eq!(blocked(&world), text);
+    // The outer one has a volume of that name now, too.
+    let both = [after.as_slice(), &["shop.a.volume.deep", "shop.b.volume.deep"]].concat();
+    world.volumes(&places, &both).moved("shop", "shop.a", false);
+    assert_eq!(blocked(&world), text);
+    // What is said of the one volume is stronger.
+    world.volumes(&places, &after).moved("shop", "shop.a", false);
+    world.moved("shop.a.volume.deep", "shop.a.a.volume.deep", false);
+    assert_eq!(blocked(&world), "");
+    world.settle();
+    assert!(is_empty(&world.plan()));
+}
+
+#[test]
+fn a_module_in_one_that_gets_keys_is_no_key() {
+    let mut world = volumes(&["shop", "shop.n"], &["shop.n.volume.v"]);
+    world.volumes(&["shop2.k", "shop2.k.n"], &["shop2.k.n.volume.v"]).moved("shop", "shop2", true);
+    let text = "shop.n.volume.v is in one module, and shop2 has `for_each`. Say which instance it becomes: \
+                `to: shop2.KEY`.";
+    assert_eq!(blocked(&world), text);
+    world.volumes(&["shop2.n", "shop2.n.n"], &["shop2.n.n.volume.v"]).moved("shop", "shop2", true);
+    assert_eq!(blocked(&world), text);
+    // A key that is gone is another matter.
+    let mut world = volumes(&["shop.n", "shop.k"], &["shop.n.volume.v", "shop.k.volume.v"]);
+    world.volumes(&["shop2.k"], &["shop2.k.volume.v"]).moved("shop", "shop2", true);
+    assert_eq!(blocked(&world), "");
+}
+
+#[test]
+fn a_module_without_keys_is_one_of_those_that_there_were_whatever_is_in_it() {
+    let mut world = volumes(&["shop.n", "shop.m"], &["shop.n.volume.v", "shop.m.volume.v"]);
+    world.volumes(&["shop2"], &["shop2.volume.old"]).moved("shop", "shop2", false);
+    assert_eq!(
+        blocked(&world),
+        "shop.m.volume.v is in one of several modules, and shop2 is one module. Say which one it is: \
+         `from: shop.m`."
+    );
+}
+
+#[test]
+fn many_modules_that_are_called_otherwise_get_no_hint() {
+    let write = |world: &mut World, front: &str, count: usize| {
+        let places: Vec<String> = (0..count).map(|n| format!("{front}{n}")).collect();
+        let all: Vec<String> = places.iter().map(|place| format!("{place}.volume.v")).collect();
+        world.volumes(&places, &all);
+    };
+    let hints = |count: usize| {
+        let mut world = World::new();
+        write(&mut world, "old", count);
+        world.settle();
+        write(&mut world, "new", count);
+        let notes = world.plan().notes;
+        notes.iter().filter(|note| note.text.contains("the deletion of all of")).count()
+    };
+    assert_eq!([hints(1), hints(201)], [1, 0]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::show;
 use super::world::{World, is_empty};
 use crate::config::files::Files;
-use crate::config::load::{Request, load};
+use crate::config::load::{Rejected, Request, load};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -40,7 +40,8 @@ struct Use {
 /// Modules as deep as this.
 const DEEP: u32 = 2;
 
-fn units() -> impl Strategy<Value = Unit> {
+/// Trees whose modules are called like this.
+fn units(modules: &'static str) -> impl Strategy<Value = Unit> {
     let volumes = || prop::collection::btree_set("[a-c]", 1..3);
     let unit = |volumes: BTreeSet<String>, uses: BTreeMap<String, (usize, Unit)>| Unit {
         volumes: volumes.into_iter().map(|name| (name, None)).collect(),
@@ -52,7 +53,7 @@ fn units() -> impl Strategy<Value = Unit> {
     };
     let leaf = volumes().prop_map(move |volumes| unit(volumes, BTreeMap::new()));
     leaf.prop_recursive(DEEP, 12, 2, move |inner| {
-        let uses = prop::collection::btree_map("[m-o]", (0usize..3, inner), 1..3);
+        let uses = prop::collection::btree_map(modules, (0usize..3, inner), 1..3);
         (volumes(), uses).prop_map(move |(volumes, uses)| unit(volumes, uses))
     })
 }
@@ -159,11 +160,13 @@ impl Texts {
         }
     }
 
-    fn stack(&self) -> Stack {
+    /// Returns the stack, or the problems of what is written.
+    fn stack(&self) -> Result<Stack, String> {
         let mut sources = Sources::default();
         sources.add(Source::new("stead.yaml", self.0["m/stead.yaml"].as_str()));
         let loaded = load(REGISTRY, sources, &Request::default(), self);
-        loaded.map_err(|rejected| format!("{:#?}\n{self:#?}", rejected.diagnostics)).unwrap().0
+        let told = |rejected: Box<Rejected>| format!("{:#?}\n{self:#?}", rejected.diagnostics);
+        loaded.map(|(stack, _)| stack).map_err(told)
     }
 }
 
@@ -197,35 +200,74 @@ fn ids(world: &World) -> BTreeSet<Name> {
     owned.map(|owned| owned.id.clone()).collect()
 }
 
+/// Applies a tree, changes it, and returns the world and what is written then.
+fn changed(tree: &mut Unit, picks: Vec<usize>, changes: usize) -> (World, Texts) {
+    let mut world = World::new();
+    stand(&mut world, Texts::of(tree).stack().unwrap());
+    world.settle();
+    let mut picks = picks.into_iter();
+    for n in 0..changes {
+        if picks.next().unwrap_or(1).is_multiple_of(4) {
+            lift(tree, n);
+        } else {
+            refactor(tree, true, |of| picks.next().unwrap_or(0) % of.max(1), n);
+        }
+    }
+    (world, Texts::of(tree))
+}
+
+/// Holds that nothing happens but moves.
+fn only_moves(mut world: World, texts: &Texts) -> Result<(), TestCaseError> {
+    let before = ids(&world);
+    let plan = world.plan();
+    prop_assert!(plan.blocks.is_empty() && plan.steps.is_empty(), "{}\n{texts:#?}", show(&plan));
+    prop_assert!(
+        plan.changes.iter().all(|change| change.action == Action::Move),
+        "{}\n{texts:#?}",
+        show(&plan)
+    );
+    world.settle();
+    prop_assert_eq!(before, ids(&world));
+    prop_assert!(world.stack.resources.keys().eq(world.ledger.entries.keys()), "{texts:#?}");
+    prop_assert!(is_empty(&world.plan()), "{}\n{texts:#?}", show(&world.plan()));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn modules_move_and_nothing_else_happens(
-        mut tree in units(),
+        mut tree in units("[m-o]"),
         picks in prop::collection::vec(0usize..60, 24),
         changes in 1usize..6,
     ) {
-        let mut world = World::new();
-        stand(&mut world, Texts::of(&tree).stack());
-        world.settle();
-        let before = (ids(&world), world.stack.resources.len());
-        let mut picks = picks.into_iter();
-        for n in 0..changes {
-            if picks.next().unwrap_or(1) % 4 == 0 {
-                lift(&mut tree, n);
-            } else {
-                refactor(&mut tree, true, |of| picks.next().unwrap_or(0) % of.max(1), n);
+        let (mut world, texts) = changed(&mut tree, picks, changes);
+        stand(&mut world, texts.stack().unwrap());
+        only_moves(world, &texts)?;
+    }
+
+    /// Where a module is called like a key, an address may mean two things: then nothing is done.
+    #[test]
+    fn modules_called_like_keys_move_or_are_refused(
+        mut tree in units("[km]"),
+        picks in prop::collection::vec(0usize..60, 24),
+        changes in 1usize..6,
+    ) {
+        let (mut world, texts) = changed(&mut tree, picks, changes);
+        let stack = match texts.stack() {
+            Ok(stack) => stack,
+            Err(told) => {
+                prop_assert!(told.contains("code: \"S029"), "{told}");
+                return Ok(());
             }
+        };
+        stand(&mut world, stack);
+        let refused = world.plan().blocks;
+        if refused.is_empty() {
+            only_moves(world, &texts)?;
+        } else {
+            prop_assert!(refused.iter().any(|block| block.code == "moved"), "{refused:#?}\n{texts:#?}");
         }
-        let texts = Texts::of(&tree);
-        stand(&mut world, texts.stack());
-        let plan = world.plan();
-        prop_assert!(plan.blocks.is_empty() && plan.steps.is_empty(), "{}\n{texts:#?}", show(&plan));
-        prop_assert!(plan.changes.iter().all(|change| change.action == Action::Move), "{}\n{texts:#?}", show(&plan));
-        world.settle();
-        prop_assert_eq!(before, (ids(&world), world.stack.resources.len()));
-        prop_assert!(world.stack.resources.keys().eq(world.ledger.entries.keys()), "{:#?}", texts);
-        prop_assert!(is_empty(&world.plan()), "{}\n{texts:#?}", show(&world.plan()));
     }
 }
