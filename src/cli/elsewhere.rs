@@ -82,7 +82,7 @@ pub(super) async fn ledger(
 }
 
 fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
-    let found = files::read_stack(directory).map_err(|_| nowhere(project, other))?;
+    let found = files::read_stack(directory).map_err(|cause| nowhere(project, other, &cause))?;
     let below = project::below(directory, Trust::Full, project.outside);
     load::peek(REGISTRY, &found.sources, &below).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
@@ -90,11 +90,11 @@ fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) ->
     })
 }
 
-/// Says where a directory is named in which there is no stack.
-fn nowhere(project: &Project, other: &OtherStack) -> Failure {
+/// Says where a directory is named in which no stack can be read, and why not.
+fn nowhere(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Failure {
     let problem = Diagnostic::error("S0321", "there is no stack in this directory")
         .at(other.span, "")
-        .detail(format!("`{}` cannot be read as one.", other.shown))
+        .detail(format!("`{}` cannot be read as one: {cause:#}.", other.shown))
         .help("name the directory of a stack, relative to this one");
     Box::new(Rejected { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }

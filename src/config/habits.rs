@@ -52,7 +52,8 @@ pub(super) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
         }
         "if" | "condition" | "enabled" | "create" => "zero or one is written by `when: \"${…}\"`",
-        "tags" | "labels" | "annotations" | "metadata" => {
+        // What the block knows by another name is told by `attribute`.
+        "tags" | "labels" | "annotations" | "metadata" if !known.contains(&"labels") => {
             "the service keeps none of it: remove it; what tells them apart is the `name`"
         }
         "environment" | "env" | "envs" if known.contains(&"env_vars") => {
@@ -74,6 +75,7 @@ pub(super) fn attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
         "startup_script" | "cloud_init" | "userdata" => &["user_data"],
         "allocated_storage" | "disk_size" | "size_gb" | "disk_gb" | "storage" => &["storage_gb", "size"],
         "engine_type" | "db_engine" => &["engine"],
+        "tags" => &["labels"],
         _ => return None,
     };
     ours.iter().find_map(|ours| known.iter().find(|known| *known == ours).copied())
@@ -239,6 +241,13 @@ pub(super) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_are_labels_where_there_are_some() {
+        assert!(key("tags", &["name"]).is_some_and(|help| help.contains("keeps none of it")));
+        assert_eq!((key("tags", &["labels"]), attribute("tags", &["labels"])), (None, Some("labels")));
+        assert_eq!(attribute("tags", &["name"]), None);
+    }
 
     #[test]
     fn durations_of_other_forms_are_understood() {

@@ -29,6 +29,8 @@ fn a_stack_reads_what_another_gave() {
     case.fails(4, "plan -C shop --backend file:books").says(&["exists already"]);
     case.edit("shop/stead.yaml", "../network", "../nowhere");
     case.fails(1, "plan -C shop").says(&["there is no stack in this directory", "stead.yaml:3:16"]);
+    std::fs::create_dir_all(case.path("nowhere/stead.yaml")).unwrap();
+    case.fails(1, "plan -C shop").says(&["cannot be read as one", "nowhere/stead.yaml: "]);
     case.edit("shop/stead.yaml", "../nowhere", "../network");
     case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpcid");
     case.fails(1, "plan -C shop --backend file:books")

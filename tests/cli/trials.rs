@@ -89,6 +89,14 @@ fn a_stack_that_a_test_breaks_says_what_of_the_test_does() {
     let wanted = "the stack has a problem: S0252 this variable is not declared in the test's given.vars: given.vars gives \
                   a value to `siez`, and no `vars` block declares it: did you mean `size`?";
     assert!(told.contains(wanted), "{told}");
+    let case = case_of_file_named_given();
+    let told = case.fails(1, "test").stdout;
+    assert!(told.contains("given.stead.yaml:1:") && !told.contains("in the test's"), "{told}");
+}
+
+/// A stack one of whose files is called like what a test gives.
+fn case_of_file_named_given() -> Case {
+    case("test: { a: { plan: { count: { create: 1 } } } }\n").file("given.stead.yaml", "vmm: { a: {} }\n")
 }
 
 #[test]

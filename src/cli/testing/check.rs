@@ -24,8 +24,9 @@ const POLICY: &str = "policy";
 const MOST_NAMES: usize = 20;
 const MOST_OF_ALL: usize = 5;
 
-/// How the files are called that hold what a test gives.
-const GIVEN: &str = "given.";
+/// How the files are called that hold what a test gives, before their endings.
+pub(super) const GIVEN: &str = "given.vars";
+pub(super) const GIVEN_APPLIED: &str = "given.applied.vars";
 
 /// Returns what a test says to a stack that has problems.
 pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
@@ -47,7 +48,7 @@ fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
     let place = problem.span().and_then(|span| rejected.sources.place(span));
     // What a test gives is read as a file, and is none that anybody could open.
     let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
-    let given = given.filter(|(file, _)| file.starts_with(GIVEN));
+    let given = given.filter(|(_, name)| [GIVEN, GIVEN_APPLIED].contains(name));
     let at = match (&place, given) {
         (_, Some((_, name))) => format!(" in the test's {name}"),
         (Some(place), None) => format!(" at {}:{}:{}", place.file, place.line, place.column),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::check;
+use super::check::{self, GIVEN, GIVEN_APPLIED};
 use super::cloud::Emulated;
 use super::time::VirtualTime;
 use crate::apply::event::Outcome;
@@ -131,8 +131,8 @@ fn open(
         backend: None,
         ..settings.clone()
     };
-    let files = test.given.vars.iter().map(|(ending, text)| (format!("given.vars.{ending}"), text.clone()));
-    let over = over.iter().map(|(ending, text)| (format!("given.applied.vars.{ending}"), text.clone()));
+    let files = test.given.vars.iter().map(|(ending, text)| (format!("{GIVEN}.{ending}"), text.clone()));
+    let over = over.iter().map(|(ending, text)| (format!("{GIVEN_APPLIED}.{ending}"), text.clone()));
     Project::open_with_vars(&settings, files.chain(over).collect())
 }
 
