@@ -209,7 +209,7 @@ stead: 1
 stack: shop
 vars: { mail_key: { type: secret } }
 environments: { prod: { default: true } }
-vpc: { main: { cidr: 10.0.0.0/16 } }
+vpc: { main: { cidr: \"${cidr_subnet(vars.mail_key.split(' ')[1], 8, 1)}\" } }
 app:
   web:
     type: web
@@ -226,18 +226,18 @@ app:
         assert_eq!(run.code, 0, "{}", run.all());
         run
     };
-    run("apply --yes", "first");
+    run("apply --yes", "first 10.0.0.0/8");
     let quiet = run("plan --untrusted", "not-seen");
     assert!(!quiet.all().contains("ledger"), "there is nothing to do: {}", quiet.all());
     case.edit("stead.yaml", "8080", "8081");
     let fingerprint = |args: &str, key: &str| {
         run(&format!("{args} --output json"), key).json()["fingerprint"].as_str().unwrap().to_owned()
     };
-    assert_eq!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "first"));
-    assert_ne!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "second"));
+    assert_eq!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "first 10.0.0.0/8"));
+    assert_ne!(fingerprint("plan --untrusted", "not-seen"), fingerprint("plan", "second 10.0.0.0/8"));
     // The same pull request on a machine with the key that applies.
     let reviewed = fingerprint("plan --untrusted", "not-seen");
-    run(&format!("apply --expect {reviewed}"), "first").says(&["Applied"]);
+    run(&format!("apply --expect {reviewed}"), "first 10.0.0.0/8").says(&["Applied"]);
 }
 
 #[test]

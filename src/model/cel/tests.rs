@@ -17,6 +17,7 @@ fn vars() -> Attributes {
         ("map".into(), Value::Map([("a".into(), Value::Integer(1)), ("b-c".into(), Value::Null)].into())),
         ("s".into(), Value::Secret(Secret::new("canary"))),
         ("digits".into(), Value::Secret(Secret::new("31337"))),
+        ("w".into(), Value::Secret(Secret::withheld())),
         ("u".into(), Value::Unknown(vec![Address::new("vm", "web")])),
     ])
 }
@@ -149,6 +150,24 @@ fn unknown_and_secret_values_spread() {
         ("sha256(vars.s)", "(secret)"),
     ] {
         assert_eq!(eval(source), expected, "{source}");
+    }
+}
+
+/// What stands in for a secret is no reason to fail; what has nothing to do with one is.
+#[test]
+fn what_fails_on_a_withheld_secret_is_withheld_itself() {
+    let vars = vars();
+    let mut scope = Scope::default();
+    scope.roots.insert("vars".into(), Item::of_map(&vars));
+    let value = |source: &str| Program::parse(source).unwrap().evaluate(&scope);
+    let withheld = Ok(Value::Secret(Secret::withheld()));
+    for source in ["cidr_subnet(vars.w, 8, 1)", "vars.w.split('/')[7]", "'10.0.0.0/' + string(int(vars.w))"]
+    {
+        assert_eq!(value(source), withheld, "{source}");
+    }
+    assert!(value("vars.w + 'x'").is_ok_and(|value| Ok(value) != withheld));
+    for source in ["cidr_subnet(vars.s, 8, 1)", "vars.list[7]"] {
+        assert!(value(source).is_err(), "{source}");
     }
 }
 

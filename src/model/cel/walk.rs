@@ -24,7 +24,14 @@ pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
 pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
     let mut walk =
         Walk { scope, locals: Vec::new(), steps: 0, taint: Taint::default(), args: Taint::default() };
-    let value = walk.item(&tree.expr)?.into_value();
+    let value = match walk.item(&tree.expr) {
+        Ok(item) => item.into_value(),
+        // It fails on what stands in for a secret; on the secret it may not.
+        Err(EvaluationError::Failed(_)) if walk.taint.withheld => {
+            return Ok(Value::Secret(Secret::withheld()));
+        }
+        Err(error) => return Err(error),
+    };
     Ok(if walk.taint.secret { seal(value, walk.taint.awaited) } else { value })
 }
 
@@ -40,12 +47,15 @@ struct Taint {
     secret: bool,
     /// One was read that is not at hand yet.
     awaited: bool,
+    /// One was read that is kept from this run.
+    withheld: bool,
 }
 
 impl Taint {
     fn add(&mut self, other: Self) {
         self.secret |= other.secret;
         self.awaited |= other.awaited;
+        self.withheld |= other.withheld;
     }
 }
 
@@ -90,7 +100,8 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn taint(&mut self, secret: &Secret) {
-        self.taint.add(Taint { secret: true, awaited: secret.is_awaited() });
+        let (awaited, withheld) = (secret.is_awaited(), secret.is_withheld());
+        self.taint.add(Taint { secret: true, awaited, withheld });
     }
 
     /// Computes a part, and tells what secrets had to do with that part alone.
