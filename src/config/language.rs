@@ -324,6 +324,59 @@ pub const ROOTS: Words = &[
 /// What `each` has.
 pub const EACH: Words = &[word("key", "The instance's key."), word("value", "The entry's value.")];
 
+/// What stands at the top of a file of tests.
+pub const TEST_FILE: Words = &[word("test", "Tests of the stack, in files *.test.yaml or *.test.kdl; `stead test` runs them.")
+    .example("test: { two are made: { given: { env: prod }, plan: { create: [vpc.main, vm.web] } } }   # in a.test.yaml")
+    .takes(Takes::Named(TEST))];
+
+/// The words of a test.
+pub const TEST: Words = &[
+    word("given", "What is there before the plan.").takes(Takes::Block(TEST_GIVEN)),
+    word("plan", "What the plan must be; what is not said is not looked at, but for what blocks it.")
+        .takes(Takes::Block(TEST_PLAN)),
+    word("apply", "What must come of an apply; the plan after it is empty.")
+        .takes(Takes::Block(TEST_APPLY)),
+];
+
+/// What a test gives.
+pub const TEST_GIVEN: Words = &[
+    word("env", "The environment."),
+    word("vars", "Values of variables.").takes(Takes::Variables),
+    word("world", "What is live already, as `stead emulator --seed` has it; nothing when it is not said."),
+    word("applied", "`true`: the stack is applied before; with `vars`, with other values.")
+        .takes(Takes::Block(TEST_APPLIED)),
+];
+
+/// What an apply before the plan is given.
+pub const TEST_APPLIED: Words = &[word("vars", "Values over those of the test.").takes(Takes::Variables)];
+
+/// What a test's plan must be.
+pub const TEST_PLAN: Words = &[
+    word("create", "Exactly these addresses are created."),
+    word("update", "Exactly these are updated in place."),
+    word("replace", "Exactly these are replaced."),
+    word("delete", "Exactly these are deleted."),
+    word("adopt", "Exactly these are taken over."),
+    word("move", "Exactly these come from another address."),
+    word("forget", "Exactly these are let go of, and stay."),
+    word("read", "Exactly these are only read."),
+    word("count", "How many are created, updated, …, and `unchanged`."),
+    word("monthly", "The monthly bill afterwards, in dollars.").takes(Takes::Block(TEST_BILL)),
+    word("blocks", "Exactly these codes block the plan."),
+    word("policy", "The verdicts of policies.").takes(Takes::Named(&[])),
+    word("problems", "Exactly these codes are the stack's problems, warnings included."),
+];
+
+/// Between which amounts a bill must be.
+pub const TEST_BILL: Words =
+    &[word("min", "It is no less than this."), word("max", "It is no more than this.")];
+
+/// What must come of a test's apply.
+pub const TEST_APPLY: Words = &[
+    word("outputs", "Values of outputs.").takes(Takes::Named(&[])),
+    word("objects", "How many live objects of each kind there are afterwards."),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,6 +401,13 @@ mod tests {
         REMOVED,
         ROOTS,
         EACH,
+        TEST_FILE,
+        TEST,
+        TEST_GIVEN,
+        TEST_APPLIED,
+        TEST_PLAN,
+        TEST_BILL,
+        TEST_APPLY,
     ];
 
     #[test]

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::attributes::unknown_key;
 use super::codes;
 use super::document::{Entry, Form, Node, NodeValue, Scalar};
+use super::language::{
+    TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, Words, names,
+};
 use super::scalar::untyped;
 use super::syntax::parse;
 use super::words;
@@ -128,7 +131,7 @@ pub fn tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>
     let mut tests = Vec::new();
     for entry in &document.root {
         if entry.key != "test" {
-            reader.problems.push(unknown_key(entry, &["test"]));
+            reader.problems.push(unknown(entry, TEST_FILE));
             continue;
         }
         for test in reader.entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }")
@@ -174,7 +177,7 @@ impl Reader {
                 "given" => test.given = self.given(&part.value),
                 "plan" => test.plan = Some(self.plan(part)),
                 "apply" => test.apply = Some(self.apply(part)),
-                _ => self.problems.push(unknown_key(part, &["given", "plan", "apply"])),
+                _ => self.problems.push(unknown(part, TEST)),
             }
         }
         if test.plan.is_none() && test.apply.is_none() {
@@ -192,7 +195,7 @@ impl Reader {
                 "vars" => given.vars = self.vars(&part.value),
                 "world" => given.world = self.word(&part.value),
                 "applied" => given.applied = self.applied(&part.value),
-                _ => self.problems.push(unknown_key(part, &["env", "vars", "world", "applied"])),
+                _ => self.problems.push(unknown(part, TEST_GIVEN)),
             }
         }
         given
@@ -210,7 +213,7 @@ impl Reader {
         {
             match part.key.as_str() {
                 "vars" => applied.vars = self.vars(&part.value),
-                _ => self.problems.push(unknown_key(part, &["vars"])),
+                _ => self.problems.push(unknown(part, TEST_APPLIED)),
             }
         }
         Some(applied)
@@ -263,11 +266,7 @@ impl Reader {
                     }
                 }
                 "problems" => wanted.problems = Some(self.list(node)),
-                _ => {
-                    let known =
-                        ACTIONS.into_iter().chain(["count", "monthly", "blocks", "policy", "problems"]);
-                    self.problems.push(unknown_key(part, &known.collect::<Vec<_>>()));
-                }
+                _ => self.problems.push(unknown(part, TEST_PLAN)),
             }
         }
         for (word, said) in &wanted.count {
@@ -294,7 +293,7 @@ impl Reader {
             match part.key.as_str() {
                 "min" => min = amount,
                 "max" => max = amount,
-                _ => self.problems.push(unknown_key(part, &["min", "max"])),
+                _ => self.problems.push(unknown(part, TEST_BILL)),
             }
         }
         Some(Said { value: Monthly::Within(min, max), span })
@@ -321,7 +320,7 @@ impl Reader {
                     }
                 }
                 "objects" => wanted.objects = self.counts(&part.value),
-                _ => self.problems.push(unknown_key(part, &["outputs", "objects"])),
+                _ => self.problems.push(unknown(part, TEST_APPLY)),
             }
         }
         wanted
@@ -369,6 +368,10 @@ impl Reader {
     }
 }
 
+fn unknown(entry: &Entry, known: Words) -> Diagnostic {
+    unknown_key(entry, &names(known).collect::<Vec<_>>())
+}
+
 /// Returns a value as it is written.
 fn value(node: &Node) -> Value {
     match &node.value {
@@ -412,6 +415,11 @@ mod tests {
         found.map_err(|problems| {
             problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect()
         })
+    }
+
+    #[test]
+    fn every_action_is_a_word() {
+        assert!(ACTIONS.iter().all(|action| names(TEST_PLAN).any(|word| word == *action)));
     }
 
     /// A test without its places, which no two syntaxes share.

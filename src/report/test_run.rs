@@ -8,6 +8,7 @@ use super::escape;
 use super::json;
 use super::page::{Line, Page};
 use super::style::{Role, Style};
+use super::words;
 use super::xml::{self, Case, Suite};
 use crate::model::source::Place;
 
@@ -57,7 +58,10 @@ pub fn page(tests: &[Tested], style: Style) -> String {
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
     let (role, passed) = (if failed == 0 { Role::Good } else { Role::Danger }, tests.len() - failed);
     page.line(
-        Line::indent(0).put(role, format!("{} tests: {passed} passed, {failed} failed", tests.len())),
+        Line::indent(0).put(
+            role,
+            format!("{}: {passed} passed, {failed} failed", words::counted(tests.len(), "test")),
+        ),
     );
     page.finish()
 }

@@ -70,7 +70,7 @@ test:
         "story.test.yaml:4:71  policy: the stack has no policy smal; did you mean small?",
         "story.test.yaml:5:31  output size: expected 30, got 20",
         "story.test.yaml:5:55  objects: there is no kind volum; did you mean volume?",
-        "1 tests: 0 passed, 1 failed",
+        "1 test: 0 passed, 1 failed",
     ]);
     let report = fs::read_to_string(case.path("out/report.xml")).unwrap();
     assert!(

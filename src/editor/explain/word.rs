@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::config::language::{BODY, EACH, LIFECYCLE, MAP, ROOTS, TOP, Takes, Word, Words, find};
+use crate::config::language::{
+    BODY, EACH, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, Takes, Word, Words, find,
+};
 use crate::editor::facts;
 
 /// What is known of a word.
@@ -30,7 +32,7 @@ const ROOT_EXAMPLES: &[(&str, &str)] = &[
 
 /// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
 fn words() -> Vec<&'static Word> {
-    let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP);
+    let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP).chain(TEST_FILE);
     let mut words: Vec<&Word> = all.filter(|word| !word.example.is_empty()).collect();
     words.extend(ROOTS.iter().filter(|root| root_example(root.name).is_some()));
     words.sort_unstable_by_key(|word| word.name);
@@ -84,7 +86,7 @@ pub(super) fn page(path: &str) -> Option<WordPage> {
 /// Returns every word that stands in another one, with its way: `environments.set`, `lifecycle.timeouts.create`.
 pub(super) fn inner() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
-    for word in TOP.iter().chain(BODY).chain(MAP) {
+    for word in TOP.iter().chain(BODY).chain(MAP).chain(TEST_FILE) {
         below(word.name, inside(word), &mut found);
     }
     below("each", EACH, &mut found);
@@ -152,6 +154,9 @@ mod tests {
             "each.key",
             "exclusive",
             "environments.set",
+            "test",
+            "test.given.world",
+            "test.a.plan.monthly.max",
         ] {
             let page = page(path).unwrap_or_else(|| panic!("{path}"));
             assert!(page.word == path && !page.example.is_empty(), "{page:?}");
