@@ -352,14 +352,14 @@ pub const TEST_APPLIED: Words = &[word("vars", "Values over those of the test.")
 
 /// What a test's plan must be.
 pub const TEST_PLAN: Words = &[
-    word("create", "Exactly these addresses are created."),
-    word("update", "Exactly these are updated in place."),
-    word("replace", "Exactly these are replaced."),
-    word("delete", "Exactly these are deleted."),
-    word("adopt", "Exactly these are taken over."),
-    word("move", "Exactly these come from another address."),
-    word("forget", "Exactly these are let go of, and stay."),
-    word("read", "Exactly these are only read."),
+    word("create", "Exactly these addresses are created.").takes(Takes::Address),
+    word("update", "Exactly these are updated in place.").takes(Takes::Address),
+    word("replace", "Exactly these are replaced.").takes(Takes::Address),
+    word("delete", "Exactly these are deleted.").takes(Takes::Address),
+    word("adopt", "Exactly these are taken over.").takes(Takes::Address),
+    word("move", "Exactly these come from another address.").takes(Takes::Address),
+    word("forget", "Exactly these are let go of, and stay.").takes(Takes::Address),
+    word("read", "Exactly these are only read.").takes(Takes::Address),
     word("count", "How many are created, updated, …, and `unchanged`."),
     word("monthly", "The monthly bill afterwards, in dollars.").takes(Takes::Block(TEST_BILL)),
     word("blocks", "Exactly these codes block the plan."),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use super::lines::Lines;
 use super::outlook::Outlook;
@@ -9,9 +10,10 @@ use super::overlay::normal;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::load::{self, Request};
+use crate::config::test_file;
 use crate::config::trees::Trees;
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
-use crate::model::source::{Sources, Span};
+use crate::model::source::{SourceId, Sources, Span};
 
 /// What a directory that is a module lacks: a version, a name, the values of variables.
 const OF_STACKS: &[&str] = &["S0233", "S0234", "S0251"];
@@ -141,8 +143,19 @@ fn told(
         let Some(file) = file.or_else(|| texts.first().map(|text| text.path.clone())) else { continue };
         found.entry(file).or_default().push(places.found(&diagnostic));
     }
+    for text in workspace.tests(directory) {
+        found.insert(text.path.clone(), of_tests(workspace, directory, &text));
+    }
     let read = read.iter().map(|(_, source)| normal(&directory.join(&source.path))).collect();
     Checked { found, read }
+}
+
+/// Returns what is wrong with a file of tests.
+fn of_tests(workspace: &Workspace, directory: &Path, text: &Text) -> Vec<Found> {
+    let diagnostics = test_file::tests(SourceId(0), &text.source()).err().unwrap_or_default();
+    let (texts, read, lines) = (slice::from_ref(text), &Sources::default(), vec![Lines::of(&text.text)]);
+    let places = Places { workspace, directory, texts, read, lines };
+    diagnostics.iter().map(|diagnostic| places.found(diagnostic)).collect()
 }
 
 /// Tells whether a file says that it is a stack's: a module says neither its version nor a name.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use super::cursor::{At, Cursor, cursor};
+use super::cursor::{At, Cursor};
 use super::describe;
 use super::lines::Lines;
 use super::names::is_within;
-use super::place::{Place, innermost, place};
+use super::place::{Place, innermost};
 use super::protocol::{Completion, Markup, TextEdit};
 use super::references::unfinished;
 use super::workspace::{Text, Workspace};
@@ -58,9 +58,7 @@ pub(super) fn complete(
     offset: usize,
     catalog: Option<&Catalog>,
 ) -> Listing {
-    let registry = workspace.registry;
-    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let cursor = cursor(text.syntax(), &text.text, offset, false, &is_kind);
+    let cursor = text.cursor(&workspace.registry, offset, false);
     let directory = text.path.parent().unwrap_or(Path::new(""));
     let at = Asked { workspace, directory, text, offset, catalog, cursor };
     let nothing = (offset..offset, Vec::new());
@@ -110,7 +108,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Returns the words that can stand here.
     fn words(&self) -> Vec<Choice> {
-        let place = place(&self.workspace.registry, &self.cursor.path);
+        let place = self.text.place(&self.workspace.registry, &self.cursor.path);
         let keys = match self.cursor.at {
             At::Key => true,
             At::Argument => place.takes_keys(),

@@ -1,11 +1,12 @@
 //! Hover: what the thing at a place is, what changing it means, and what it costs.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use super::cursor::{At, cursor};
+use super::cursor::At;
 use super::describe;
 use super::navigate;
-use super::place::{Place, place};
+use super::place::Place;
 use super::workspace::{Text, Workspace};
 use crate::config::language::{self, Words};
 use crate::model::catalog::Catalog;
@@ -19,13 +20,17 @@ pub(super) fn hover(
 ) -> Option<String> {
     let registry = workspace.registry;
     let target = navigate::target(workspace, text, offset);
-    if let Some(target) = target.filter(|target| !target.declares) {
+    // A name of the language's blocks is told by what it says; a resource's by its kind.
+    let has_kind = |path: &str| {
+        let found = text.path.parent().and_then(|directory| workspace.find(directory, path));
+        found.is_some_and(|found| found.declared.kind.is_some())
+    };
+    if let Some(target) = target.filter(|target| !target.declares || !has_kind(&target.path)) {
         return reference(workspace, text, &target.path);
     }
-    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let cursor = cursor(text.syntax(), &text.text, offset, true, &is_kind);
+    let cursor = text.cursor(&registry, offset, true);
     let word = text.text.get(cursor.word.clone()).filter(|word| !word.is_empty())?;
-    let here = place(&registry, &cursor.path);
+    let here = text.place(&registry, &cursor.path);
     let is_key = match cursor.at {
         At::Text => return None,
         At::Key => true,
@@ -43,7 +48,7 @@ pub(super) fn hover(
     }
     let mut path = cursor.path.clone();
     path.push(word.to_owned());
-    match place(&registry, &path) {
+    match text.place(&registry, &path) {
         Place::Typed { kind, attribute, .. } => Some(describe::attribute(kind, attribute)),
         Place::Names(Some(kind)) | Place::Body(kind) | Place::Lookup(kind) => {
             Some(describe::kind(&registry, kind))
@@ -53,6 +58,7 @@ pub(super) fn hover(
                 Place::Top => language::TOP,
                 Place::Body(_) => language::BODY,
                 Place::Words(words) => words,
+                Place::Variables => return reference(workspace, text, &format!("vars.{word}")),
                 _ => return None,
             };
             language::find(known, word).map(describe::word)
@@ -62,7 +68,8 @@ pub(super) fn hover(
 
 /// Returns what a reference leads to.
 fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
-    let found = workspace.find(text.path.parent()?, path);
+    let directory = text.path.parent()?;
+    let found = workspace.find(directory, path);
     let Some(found) = found else {
         let root = path.split('.').next()?;
         return language::find(language::ROOTS, root).map(describe::word);
@@ -73,7 +80,13 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     if !found.declared.text.is_empty() {
         let _ = write!(shown, "\n\n`{}`", found.declared.text.replace('`', "'"));
     }
-    let Some(kind) = found.declared.kind else { return Some(shown) };
+    let Some(kind) = found.declared.kind else {
+        let set = set_in(workspace, directory, found.path);
+        if !set.is_empty() {
+            let _ = write!(shown, "\n\nSet in {}.", set.join(", "));
+        }
+        return Some(shown);
+    };
     let last = path.rsplit('.').next()?;
     let attribute = kind.attribute(last).filter(|_| found.path != path);
     let about = match attribute {
@@ -81,4 +94,10 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
         None => describe::kind(&workspace.registry, kind),
     };
     Some(format!("{shown}\n\n{about}"))
+}
+
+/// Returns the environments that set a variable.
+fn set_in<'w>(workspace: &'w Workspace, directory: &Path, path: &str) -> Vec<&'w str> {
+    let all = workspace.names(directory).flat_map(|(_, names)| &names.set);
+    all.filter_map(|set| set.strip_prefix("environments.")?.strip_suffix(path)?.strip_suffix('.')).collect()
 }

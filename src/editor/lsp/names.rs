@@ -134,9 +134,24 @@ impl Reader<'_> {
                 .filter(|_| kind.is_some() || path.starts_with("use."))
                 .map(|each| keys(&each.value)),
             named: find("name").is_some(),
-            text: self.shown(&entry.value),
+            text: if path.starts_with("vars.") {
+                self.parts(&entry.value)
+            } else {
+                self.shown(&entry.value)
+            },
         };
         self.names.declared.entry(path).or_insert(declared);
+    }
+
+    /// Returns a value, or the short ones that it has: `type: number, default: 3`.
+    fn parts(&self, node: &Node) -> String {
+        let Some(entries) = node.entries() else { return self.shown(node) };
+        let shown = entries.iter().map(|part| (&part.key, self.shown(&part.value)));
+        let parts: Vec<String> = shown
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| format!("{key}: {value}"))
+            .collect();
+        parts.join(", ")
     }
 
     /// Returns a short value as it is written.

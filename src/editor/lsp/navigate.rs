@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::cursor::{At, cursor, is_word};
+use super::cursor::{At, is_word};
 use super::names::is_within;
-use super::place::{Place, place};
+use super::place::Place;
 use super::protocol::Location;
 use super::references::unfinished;
 use super::workspace::{Found, Text, Workspace};
@@ -31,8 +31,7 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
         let at = end - path.len()..end;
         return Some(Target { path: path.trim_end_matches('.').to_owned(), at, declares: false });
     }
-    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let cursor = cursor(text.syntax(), &text.text, offset, true, &is_kind);
+    let cursor = text.cursor(&registry, offset, true);
     let word = text.text.get(cursor.word.clone())?;
     match cursor.at {
         At::Key => {
@@ -42,7 +41,7 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
             (!found.path.is_empty()).then_some(Target { path, at: cursor.word, declares: true })
         }
         At::Value | At::Argument
-            if matches!(place(&registry, &cursor.path), Place::Addresses | Place::Places) =>
+            if matches!(text.place(&registry, &cursor.path), Place::Addresses | Place::Places) =>
         {
             Some(Target { path: word.to_owned(), at: cursor.word, declares: false })
         }

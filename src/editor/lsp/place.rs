@@ -52,6 +52,11 @@ pub(super) fn place<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
     language(registry, first, rest)
 }
 
+/// Returns what a file of tests has at a path.
+pub(super) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
+    entries(language::TEST_FILE, path)
+}
+
 fn language<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
     match (first, rest) {
         ("data", []) => Place::Lookups,

@@ -12,7 +12,7 @@ use super::outlook::Outlook;
 use super::protocol::{About, Incoming, Markup, Problem};
 use super::workspace::{Disk, Judge, Text, Workspace};
 use super::{actions, change, complete, hover, navigate, rename};
-use crate::config::discover::is_stack_file;
+use crate::config::discover::{is_stack_file, is_test_file};
 use crate::config::edit::File;
 use crate::config::layout;
 use crate::config::load::Request;
@@ -211,7 +211,7 @@ impl Server {
         };
         let Some(file) = file else { return };
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if is_stack_file(name) {
+        if is_stack_file(name) || is_test_file(name) {
             self.behind.extend(file.parent().map(Path::to_owned));
         }
         // Whoever includes or uses it sees what was typed.
@@ -242,9 +242,10 @@ impl Server {
         let about: About =
             serde_json::from_value(params).map_err(|error| Failed(INVALID_PARAMS, error.to_string()))?;
         // What is no stack's file, or was never opened, has nothing to tell.
-        let Some(text) =
-            self.workspace.text(&about.text_document.uri).filter(|text| is_stack_file(text.name()))
-        else {
+        let of_stacks = |text: &Text| is_stack_file(text.name());
+        let of_tests = |text: &Text| text.has_tests() && OF_TESTS.contains(&method);
+        let text = self.workspace.text(&about.text_document.uri);
+        let Some(text) = text.filter(|text| of_stacks(text) || of_tests(text)) else {
             return Ok(Value::Null);
         };
         self.about(method, &about, &text, disk)
@@ -321,6 +322,9 @@ const ANSWERED: &[&str] = &[
     "references",
     "rename",
 ];
+
+/// Those that are answered about files of tests, too: they hold addresses, and declare none.
+const OF_TESTS: &[&str] = &["codeAction", "completion", "definition", "hover", "references"];
 
 fn capabilities() -> Value {
     json!({

@@ -296,6 +296,43 @@ fn hover_tells_type_change_and_place() {
 }
 
 #[test]
+fn hover_on_a_variable_tells_what_it_is_and_where_it_is_set() {
+    let text = YAML.replace(
+        "vars: {",
+        "environments: { a: { vars: { size: x } }, b: { vars: { size: y } } }\nvars: {",
+    );
+    for (name, marked) in
+        [("vars.size", "vars.si|ze"), ("\nvars: { size", "\nvars: { si|ze"), ("size: x", "si|ze: x")]
+    {
+        let place = text.replace(name, marked);
+        assert_eq!(
+            hover("stead.yaml", &place),
+            "`vars.size` · stead.yaml:4\n\n`type: string, default: small`\n\nSet in a, b."
+        );
+    }
+}
+
+#[test]
+fn files_of_tests_are_helped_with_too() {
+    let tests = "test:\n  a:\n    given: { applied: true }\n    plan:\n      create: [vm.web]\n";
+    let (mut session, about) = Session::open("a.test.yaml", &tests.replace("vm.web", "vm.w|eb"));
+    session.disk.0.push(("stead.yaml".to_owned(), YAML.to_owned()));
+    assert_eq!(session.problems(), Vec::<Value>::new());
+    let found = session.ask("textDocument/definition", about.clone())["result"].clone();
+    assert_eq!(found["uri"], "file:///s/stead.yaml");
+    assert_eq!(session.ask("textDocument/prepareRename", about)["result"], Value::Null);
+    assert!(labels("a.test.yaml", &tests.replace("create: [vm.web]", "|")).contains(&"monthly".to_owned()));
+    assert_eq!(labels("a.test.yaml", "te|"), ["test"]);
+    let kdl = "test a {\n  plan {\n    cre|\n  }\n}\n";
+    assert_eq!(labels("a.test.kdl", kdl), ["create"]);
+    assert!(hover("a.test.yaml", &tests.replace("applied", "app|lied")).starts_with("**applied**"));
+    let (mut session, _) = Session::open("a.test.yaml", &tests.replace("create", "crate"));
+    let problems = session.problems();
+    assert!(problems[0]["message"].as_str().unwrap().contains("did you mean `create`?"), "{problems:?}");
+    assert_eq!(problems[0]["range"]["start"], json!({ "line": 4, "character": 6 }));
+}
+
+#[test]
 fn definition_references_and_rename() {
     for (name, text, line) in [("stead.yaml", YAML, 4), ("stead.kdl", KDL, 4)] {
         let (mut session, about) = Session::open(name, &text.replace("$vm.web.public", "$vm.w|eb.public"));

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::cursor::{Cursor, cursor};
 use super::lines::Lines;
 use super::names::{Call, Declared, Names, names};
 use super::overlay::{Overlay, normal};
+use super::place::{self, Place};
 use super::protocol::{ContentChange, Location, Range};
-use crate::config::discover::is_stack_file;
+use crate::config::discover::{is_stack_file, is_test_file};
 use crate::config::document::Syntax;
 use crate::config::files::Files;
 use crate::config::stack::Stack;
@@ -51,6 +53,24 @@ impl Text {
     /// Returns the file's name.
     pub(super) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Tells whether it holds tests of its directory's stack, and nothing of the stack itself.
+    pub(super) fn has_tests(&self) -> bool {
+        is_test_file(self.name())
+    }
+
+    /// Returns what is written at an offset: up to there, or the `whole` word.
+    pub(super) fn cursor(&self, registry: &Registry, offset: usize, whole: bool) -> Cursor {
+        let has_tests = self.has_tests();
+        let is_block = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+        let has_name = |word: &str| if has_tests { word == "test" } else { is_block(word) };
+        cursor(self.syntax(), &self.text, offset, whole, &has_name)
+    }
+
+    /// Returns what can stand at a path of keys.
+    pub(super) fn place<S: AsRef<str>>(&self, registry: &Registry, path: &[S]) -> Place {
+        if self.has_tests() { place::in_tests(path) } else { place::place(registry, path) }
     }
 
     /// Returns it as `config` takes it.
@@ -170,6 +190,13 @@ impl Workspace {
         }
         all.sort_by(|a, b| a.path.cmp(&b.path));
         all
+    }
+
+    /// Returns the open files of tests of a directory.
+    pub(super) fn tests(&self, directory: &Path) -> impl Iterator<Item = Text> {
+        let open = self.open.iter().filter(move |(path, _)| path.parent() == Some(directory));
+        let texts = open.map(|(path, (_, text))| Text { path: path.clone(), text: text.clone() });
+        texts.filter(Text::has_tests)
     }
 
     /// Returns what a directory's stack may read, the open texts as they are in the editor.
