@@ -335,7 +335,10 @@ impl Round<'_, '_> {
         };
         let mut told = Vec::new();
         for problem in rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error) {
-            let why = problem.detail.clone().unwrap_or_else(|| format!("{}.", problem.summary));
+            let why = match &problem.detail {
+                Some(detail) => format!("{}: {detail}", problem.summary),
+                None => format!("{}.", problem.summary),
+            };
             let spans = problem.labels.iter().map(|label| label.span).filter(|span| span.source >= first);
             let whose = spans.filter_map(|span| {
                 let page = pages.get((span.source.0 - first.0) as usize)?;
