@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Files with edits that are not written yet.
 pub(super) struct Edits<'a> {
-    begun: &'a Begun,
+    pub(super) begun: &'a Begun,
     texts: Vec<(SourceId, Source)>,
     /// Those of modules, with their paths from the root.
     shared: BTreeMap<SourceId, PathBuf>,

@@ -72,6 +72,8 @@ pub struct Removed {
     pub from: Address,
     /// What becomes of its objects.
     pub action: RemovedAction,
+    /// The instance of a module that says it; empty for the stack itself.
+    pub module: Name,
     /// The entry.
     pub span: Span,
 }
@@ -91,8 +93,8 @@ impl<'d> Resolver<'d> {
         let ground = Ground::new(self, resources);
         let imports = self.items(&merged.imports, language::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
-        let removed = self.items(&merged.removed, language::REMOVED);
-        let removed = removed.into_iter().filter_map(|item| self.removed(&item, &ground)).collect();
+        let removed = outermost(self.removed.clone()).into_iter();
+        let removed = removed.filter(|removed| ground.is_gone(removed)).collect();
         Declarations {
             moved: ground.moves(self.moved.clone()),
             imports: self.each_once(imports, |import| (&import.to, import.span), "imported"),
@@ -100,11 +102,14 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    /// Reads the moves of the stack or the instance of a module that is being resolved.
-    pub(super) fn moves_here(&mut self, merged: &Merged<'d>) {
+    /// Reads the moves and removals of the stack or the instance of a module that is being resolved.
+    pub(super) fn declarations_here(&mut self, merged: &Merged<'d>) {
         let items = self.items(&merged.moved, language::MOVED);
         let moved: Vec<Moved> = items.iter().filter_map(|item| self.moved(item)).collect();
         self.moved.extend(moved);
+        let items = self.items(&merged.removed, language::REMOVED);
+        let removed: Vec<Removed> = items.iter().filter_map(|item| self.removed(item)).collect();
+        self.removed.extend(removed);
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
@@ -271,7 +276,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn removed(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Removed> {
+    fn removed(&self, item: &Item<'d>) -> Option<Removed> {
         let (from, _) = self.place(item.get("from")?)?;
         let node = item.get("action")?;
         let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
@@ -283,11 +288,8 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         };
-        if ground.standing(&from) != Standing::Nowhere {
-            ground.still_declared(&from, item.span, "remove the block, or this entry");
-            return None;
-        }
-        Some(Removed { from, action, span: item.span })
+        let module = self.scope.prefix.clone();
+        Some(Removed { from: from.within(&module), action, module, span: item.span })
     }
 
     /// Reports what is said a second time of one address.
@@ -301,6 +303,32 @@ impl<'d> Resolver<'d> {
         }
         all
     }
+}
+
+impl Ground<'_, '_> {
+    /// Tells whether what is said to be removed has no block.
+    fn is_gone(&self, removed: &Removed) -> bool {
+        let is_gone = self.standing(&removed.from) == Standing::Nowhere;
+        if !is_gone {
+            let told =
+                || self.still_declared(&removed.from, removed.span, "remove the block, or this entry");
+            self.resolver.problems.within(&removed.module, told);
+        }
+        is_gone
+    }
+}
+
+/// Drops what a module says of an address of which whoever uses it says something, too.
+fn outermost(mut removed: Vec<Removed>) -> Vec<Removed> {
+    let mut sayers: HashMap<Address, Name> = HashMap::new();
+    for one in &removed {
+        let sayer = sayers.entry(one.from.clone()).or_insert_with(|| one.module.clone());
+        if one.module.len() < sayer.len() {
+            *sayer = one.module.clone();
+        }
+    }
+    removed.retain(|one| sayers.get(&one.from) == Some(&one.module));
+    removed
 }
 
 /// One entry of a list.

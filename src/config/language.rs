@@ -114,9 +114,8 @@ pub const TOP: Words = &[
     word("policy", "Rules that a plan must pass.").takes(Takes::Named(POLICY))
         .example("policy: { budget: { deny: \"${plan.monthly_after > 400.0}\", message: Over budget. } }")
         .of_stacks(),
-    word("removed", "What becomes of objects whose block is gone.").takes(Takes::Block(REMOVED))
-        .example("removed: [{ from: vm.legacy, action: forget }]")
-        .of_stacks(),
+    word("removed", "What becomes of objects whose block is gone; a module says it of those of its own.").takes(Takes::Block(REMOVED))
+        .example("removed: [{ from: vm.legacy, action: forget }]"),
     word("stack", "The stack's name.").example("stack: shop").of_stacks(),
     word("stacks", "Other stacks whose outputs are read.").takes(Takes::Named(STACK))
         .example("stacks: { net: ../network }   # then $stacks.net.vpc_id")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::codes;
-use super::declarations::Moved;
+use super::declarations::{Moved, Removed};
 use super::external::Externals;
 use super::files::Files;
 use super::ground::Used;
@@ -122,6 +122,8 @@ pub(super) struct Resolver<'d> {
     pub(super) used: BTreeMap<Name, Used>,
     /// The moves of the stack and of its modules.
     pub(super) moved: Vec<Moved>,
+    /// The removals, likewise.
+    pub(super) removed: Vec<Removed>,
     /// The declared blocks.
     pub(super) index: Index<'d>,
     /// What is looked up elsewhere.
@@ -230,6 +232,7 @@ impl<'d> Resolver<'d> {
             left_out: Vec::new(),
             used: BTreeMap::new(),
             moved: Vec::new(),
+            removed: Vec::new(),
             index: Index::default(),
             externals: Externals::default(),
             made: Vec::new(),

@@ -158,26 +158,28 @@ pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
             .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
     };
     let mut found = Vec::new();
+    let moved = declarations.moved.iter().map(|Moved { from, to, span, module, .. }| {
+        let text = format!("move of {from} to {to}");
+        (from, Done { text, span: *span, in_module: !module.is_empty() })
+    });
+    let removed = declarations.removed.iter().map(|Removed { from, span, module, .. }| {
+        let text = format!("removal of {from}");
+        (from, Done { text, span: *span, in_module: !module.is_empty() })
+    });
     // What a module says is done when it is for each of its instances.
-    let of_modules = || declarations.moved.iter().filter(|moved| !moved.module.is_empty());
+    let all: Vec<(&Address, Done)> = moved.chain(removed).collect();
+    let of_modules = all.iter().filter(|(_, done)| done.in_module);
     let open: BTreeSet<Span> =
-        of_modules().filter(|moved| is_left(&moved.from)).map(|moved| moved.span).collect();
+        of_modules.filter(|(from, _)| is_left(from)).map(|(_, done)| done.span).collect();
     let mut told = HashSet::new();
-    for Moved { from, to, span, module, .. } in &declarations.moved {
-        let in_module = !module.is_empty();
-        let is_done = if in_module { !open.contains(span) && told.insert(*span) } else { !is_left(from) };
-        if is_done {
-            found.push(Done { text: format!("move of {from} to {to}"), span: *span, in_module });
-        }
-    }
+    found.extend(all.into_iter().filter_map(|(from, done)| {
+        let mut in_module = || !open.contains(&done.span) && told.insert(done.span);
+        let is_done = if done.in_module { in_module() } else { !is_left(from) };
+        is_done.then_some(done)
+    }));
     for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
         let text = format!("import of {}", import.to);
         found.push(Done { text, span: import.span, in_module: false });
-    }
-    for Removed { from, span, .. } in &declarations.removed {
-        if !is_left(from) {
-            found.push(Done { text: format!("removal of {from}"), span: *span, in_module: false });
-        }
     }
     found.sort_by_key(|done| (done.span.source, done.span.start));
     found

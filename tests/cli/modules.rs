@@ -194,10 +194,15 @@ fn what_nobody_else_may_touch_is_refused() {
         .file("inc/i.stead.yaml", "use: { \"n\": { source: ../m } }\n");
     case.fails(64, "mv -C s --allow-outside m.volume.x m.volume.y --yes")
         .says(&["m.volume.x is declared in m/stead.yaml", "by hand"]);
+    case.fails(64, "rm -C s --allow-outside m.volume.x --keep --yes").says(&["`removed` entry beside it"]);
     case.write(".git", "");
     case.fails(64, "mv -C s m.volume.many.a m.volume.many.c --yes").says(&[
         "one instance of a block in the module m",
         "`moved: [{ from: volume.many.a, to: volume.many.c }]` beside it",
+    ]);
+    case.fails(64, "rm -C s m.volume.many.a --keep --yes").says(&[
+        "one instance of a block in the module m",
+        "`removed: [{ from: volume.many.a, action: forget }]`",
     ]);
     case.fails(64, "mv -C s m vm --yes").says(&["`vm` means something else"]);
     case.fails(64, "mv -C s m.volume.x volume.x --yes")
@@ -207,6 +212,38 @@ fn what_nobody_else_may_touch_is_refused() {
     case.write("s/stead.yaml", "stead: 1\nstack: s\ninclude: [../inc/i.stead.yaml]\n");
     case.fails(64, "mv -C s n k --yes").says(&["n is declared in inc", "by hand"]);
     assert_eq!(read(&case, "m/stead.yaml"), before);
+}
+
+#[test]
+fn modules_and_what_is_in_them_are_removed() {
+    for (file, text) in [("stead.yaml", SHOP), ("stead.kdl", SHOP_KDL)] {
+        let case = applied(file, text);
+        let (site, shop) = ("modules/site/stead.yaml", format!("shop/{file}"));
+        case.fails(1, "rm -C shop fleet.a.vpc.main --keep --yes")
+            .says(&["still referred to", "fleet.a.vm.web"]);
+        case.fails(1, "rm -C shop shop_eu --keep --yes").says(&["shop_eu stays", "outputs.eu"]);
+        case.fails(64, "rm -C shop fleet.a --keep --yes")
+            .says(&["one instance of the module fleet", "fleet.a"]);
+        assert_eq!((read(&case, site), read(&case, &shop)), (SITE.to_owned(), text.to_owned()));
+        // A module in a module goes for everyone who uses that one.
+        case.ok("rm -C shop fleet.a.disk --keep --yes").says(&[site]);
+        assert!(
+            read(&case, site).contains("removed:\n  - from: disk\n    action: forget"),
+            "{}",
+            read(&case, site)
+        );
+        assert!(read(&case, site).contains("web: # serves"), "{}", read(&case, site));
+        case.ok("plan -C shop").says(&["fleet.a.disk.volume.data", "shop_eu.disk.volume.data", "3 forget"]);
+        case.ok("apply -C shop --yes");
+        case.ok("apply -C shop --yes").says(&["No changes"]);
+        case.ok("rm -C shop fleet --delete --yes").says(&[&shop]);
+        case.ok("plan -C shop --allow-deletes").says(&["fleet.b.vm.web", "4 delete"]);
+        case.ok("apply -C shop --yes --allow-deletes");
+        case.ok("apply -C shop --yes").says(&["No changes"]);
+        // What the module says stays, for whoever has not applied it yet.
+        case.ok("fmt -C shop --prune").says(&["removal of fleet"]);
+        assert!(!read(&case, &shop).contains("removed") && read(&case, site).contains("removed"));
+    }
 }
 
 #[test]

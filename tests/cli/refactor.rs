@@ -323,7 +323,6 @@ fn what_cannot_be_renamed_or_removed_here_is_refused() {
     let case = linked();
     let before = text(&case);
     case.fails(64, "mv m.ssh_key.k m.vm.k --yes").says(&["m.ssh_key.k is a ssh_key", "only a name"]);
-    case.fails(64, "rm m.ssh_key.k --delete --yes").says(&["m/stead.yaml", "by hand"]);
     case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
         .says(&["named by what it says", "domains: { NAME: { domain: … } }"]);
     case.fails(1, "rm database.main --delete --yes").says(&[

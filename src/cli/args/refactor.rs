@@ -23,11 +23,13 @@ pub struct Mv {
 
 /// `rm`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes")]
+#[command(
+    after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes\n  stead rm shop_eu --keep"
+)]
 #[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
 pub struct Rm {
-    /// The resource, one instance, or a whole block with `for_each`
-    #[arg(value_parser = super::address)]
+    /// The resource, one instance, a whole block with `for_each`, or a module
+    #[arg(value_parser = super::place)]
     pub address: Address,
     /// The object stays live; stead lets go of it
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `stead mv`: another name for a resource or a module: its block, what refers to it, and the `moved` entry.
 
+pub(super) mod declared;
 pub(super) mod instance;
 mod module;
 
@@ -24,7 +25,7 @@ use crate::model::source::SourceId;
 const NAME: &str = "name";
 
 /// What has a name and no object.
-const VALUES: [&str; 2] = ["vars", "locals"];
+pub(super) const VALUES: [&str; 2] = ["vars", "locals"];
 
 /// Most addresses that one message names.
 const MOST_TOLD: usize = 10;

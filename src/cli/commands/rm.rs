@@ -1,12 +1,17 @@
 //! `stead rm`: takes a block out, and says what becomes of its object.
 
-use super::mv::{block, instance, listed};
+use std::collections::{BTreeSet, HashSet};
+use std::slice;
+
+use super::mv::declared::Declared;
+use super::mv::{VALUES, block, instance, listed};
 use crate::cli::args::Rm;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::{Begun, Project};
 use crate::cli::session::Session;
+use crate::config::declarations::module_of;
 use crate::config::edit::{Edit, File, Literal, Path, entry_at};
 use crate::config::stack::Stack;
 use crate::editor::graph::Graph;
@@ -17,10 +22,25 @@ use crate::model::source::SourceId;
 /// Most places that are told.
 const MOST_PLACES: usize = 20;
 
-/// Returns what still refers to a resource or what is in it, with the places.
-fn references(stack: &Stack, address: &Address) -> Vec<String> {
+/// What is to go: addresses, with all that is in them.
+struct Gone<'a>(HashSet<&'a str>);
+
+impl<'a> Gone<'a> {
+    fn of(all: &'a [Address]) -> Self {
+        Self(all.iter().map(Address::as_str).collect())
+    }
+
+    fn holds(&self, address: &Address) -> bool {
+        let text = address.as_str();
+        let mut ends = text.match_indices('.').map(|(end, _)| end).chain([text.len()]);
+        ends.any(|end| self.0.contains(&text[..end]))
+    }
+}
+
+/// Returns what still refers to what is to go, with the places.
+fn references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
     let graph = Graph::of(stack);
-    let within = |other: &Address| other.is_within(address);
+    let within = |other: &Address| gone.holds(other);
     let mut found = Vec::new();
     for edge in &graph.edges {
         let (from, to) = (&graph.nodes[edge.from].address, &graph.nodes[edge.to].address);
@@ -44,17 +64,15 @@ fn references(stack: &Stack, address: &Address) -> Vec<String> {
     found
 }
 
-/// Returns where a resource is written: at its address, or as an entry of a list.
-fn place(begun: &Begun, address: &Address, file: SourceId) -> Path {
+/// Returns where a resource is written that is an entry of a list.
+fn listed_at(begun: &Begun, address: &Address, file: SourceId) -> Option<Path> {
     let stack = &begun.project.stack;
-    let entry = || {
-        let span = stack.resources.get(address).filter(|_| listed(stack, address).is_some())?.span;
-        entry_at(&File { source: begun.files.get(file)?, registry: &REGISTRY }, span)
-    };
-    entry().unwrap_or_else(|| Path::of(address.as_str()))
+    let span = stack.resources.get(address).filter(|_| listed(stack, address).is_some())?.span;
+    let source = begun.files.get(file).or_else(|| stack.sources.get(file))?;
+    entry_at(&File { source, registry: &REGISTRY }, span)
 }
 
-/// Takes a resource out of the configuration.
+/// Takes a resource or a module out of the configuration.
 ///
 /// # Errors
 /// When there is no such resource, something still refers to it, or the files cannot be edited.
@@ -62,26 +80,82 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
     let begun = Project::open_begun(&session.settings)?;
     let address = &args.address;
     let action = if args.keep { "forget" } else { "delete" };
+    if !module_of(&REGISTRY, address.as_str()).0.is_empty() && !is_value(address) {
+        return of_module(session, &begun, args, action).await;
+    }
     let (file, taken_out) = if let Some(one) = instance::of(&begun, address)? {
         (one.file, one.without(&begun, action)?)
     } else {
         let file = block(&begun, address)?.file;
-        (file, Edit::Remove(place(&begun, address, file)))
+        (file, Edit::Remove(listed_at(&begun, address, file).unwrap_or_else(|| Path::of(address.as_str()))))
     };
-    let places = references(&begun.project.stack, address);
-    if !places.is_empty() {
-        let failure = Failure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
-        let told = places.iter().take(MOST_PLACES).fold(failure, Failure::help);
-        return Err(told.help("Nothing was written. Take these references out first."));
-    }
+    unused(&begun.project.stack, address, slice::from_ref(address))?;
     let mut edits = Edits::new(&begun);
-    let entry = [("from", Literal::text(address.as_str())), ("action", Literal::text(action))];
-    let removed = Edit::Append(Path::of("removed"), Literal::map(entry));
-    edits.make(file, &[taken_out, removed])?;
+    edits.make(file, &[taken_out, removed(address, action)])?;
+    settled(session, args, &edits, slice::from_ref(address)).await
+}
+
+/// Takes out a module, or a resource that one declares: the file that declares it says itself what becomes of the
+/// objects, for everyone who uses it.
+async fn of_module(session: &Session, begun: &Begun, args: &Rm, action: &str) -> Result<Exit, Failure> {
+    let address = &args.address;
+    let declared = Declared::find(begun, address, |rest| {
+        format!(
+            "Take the key out of its `for_each`, and write `removed: [{{ from: {rest}, action: {action} }}]`."
+        )
+    })?;
+    let all: Vec<Address> = declared.prefixes.iter().map(|prefix| declared.within(prefix)).collect();
+    unused(&begun.project.stack, address, &all)?;
+    let mut edits = Edits::new(begun);
+    declared.files(&mut edits)?;
+    let taken_out = Edit::Remove(listed_at(begun, address, declared.file).unwrap_or(declared.path));
+    edits.make(declared.file, &[taken_out, removed(&declared.from, action)])?;
+    settled(session, args, &edits, &all).await
+}
+
+/// Tells whether an address names what has no object.
+fn is_value(address: &Address) -> bool {
+    VALUES.contains(&address.root())
+}
+
+/// Returns the entry that says what becomes of the objects.
+fn removed(from: &Address, action: &str) -> Edit {
+    let entry = [("from", Literal::text(from.as_str())), ("action", Literal::text(action))];
+    Edit::Append(Path::of("removed"), Literal::map(entry))
+}
+
+/// Refuses what is still referred to.
+fn unused(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), Failure> {
+    let places = references(stack, &Gone::of(all));
+    if places.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
+    let told = places.iter().take(MOST_PLACES).fold(failure, Failure::help);
+    Err(told.help("Nothing was written. Take these references out first."))
+}
+
+/// Reads the files back, holds that nothing else goes, and writes them.
+async fn settled(
+    session: &Session,
+    args: &Rm,
+    edits: &Edits<'_>,
+    all: &[Address],
+) -> Result<Exit, Failure> {
     // What still refers to it is told as the problem that it would be.
-    if let Err(problems) = edits.read() {
-        session.ui.say(&format!("{address} stays, and nothing was written: without it there would be"));
-        return Err(problems);
+    let after = edits.read().inspect_err(|_| {
+        session
+            .ui
+            .say(&format!("{} stays, and nothing was written: without it there would be", args.address));
+    })?;
+    let before = &edits.begun.project.stack;
+    let gone = Gone::of(all);
+    let left = before.resources.keys().filter(|other| !gone.holds(other));
+    let left: BTreeSet<&Address> = left.collect();
+    if left != after.resources.keys().collect() {
+        let text = format!("other resources than {} would change", args.address);
+        let help = "Nothing was written. Take it out by hand, and write a `removed` entry.";
+        return Err(Failure::new(Exit::Failed, text).help(help));
     }
     if !edits.settle(session, args.yes).await? {
         return Ok(Exit::Failed);

@@ -61,7 +61,7 @@ impl<'d> Resolver<'d> {
             self.made.extend(resources);
         }
         self.resolve_data(&merged.data);
-        self.moves_here(merged);
+        self.declarations_here(merged);
     }
 
     fn resolve_step(&mut self, step: Step<'d>) {

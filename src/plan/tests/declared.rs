@@ -8,7 +8,7 @@ use super::{shop, show};
 use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
 use crate::config::stack::LeftOut;
 use crate::ledger::entry::{Intent, IntentAction, Question};
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 5 };
@@ -33,7 +33,12 @@ impl World {
     }
 
     fn removed(&mut self, from: &str, action: RemovedAction) -> &mut Self {
-        self.stack.declarations.removed.push(Removed { from: address(from), action, span: SPAN });
+        self.stack.declarations.removed.push(Removed {
+            from: address(from),
+            action,
+            module: Name::default(),
+            span: SPAN,
+        });
         self
     }
 

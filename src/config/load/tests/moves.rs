@@ -92,6 +92,25 @@ fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
 }
 
 #[test]
+fn a_module_says_what_is_removed_of_its_own_and_its_caller_knows_better() {
+    let said = "removed: [{ from: crane.dead, action: forget }, { from: store, action: delete }]";
+    let config = in_module("removed: [{ from: eu.crane.dead, action: delete }]", said);
+    let removed = config.stack().declarations.removed;
+    let shown =
+        removed.iter().map(|one| format!("{} {:?} {}", one.from, one.action, one.module).trim().to_owned());
+    insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @"
+    fleet.a.crane.dead Forget fleet.a
+    fleet.a.store Delete fleet.a
+    fleet.b.crane.dead Forget fleet.b
+    fleet.b.store Delete fleet.b
+    eu.store Delete eu
+    eu.crane.dead Delete
+    ");
+    let config = in_module("", "removed: [{ from: crane.web, action: forget }]");
+    insta::assert_snapshot!(config.problems(), @"S0291 4:11 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | fleet.a.crane.web is to be left, and a block declares it. | remove the block, or this entry");
+}
+
+#[test]
 fn every_mistake_of_a_module_is_told_once() {
     let cases = [
         "moved: [{ from: eu, to: fleet.a }]",

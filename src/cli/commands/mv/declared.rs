@@ -1,0 +1,179 @@
+//! `Declared`: where a module, or a resource in one, is declared: its file, and everything that it stands for.
+
+use std::collections::BTreeSet;
+
+use super::{place, spoken};
+use crate::cli::addresses;
+use crate::cli::edits::Edits;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files::{self, Shared};
+use crate::cli::project::Begun;
+use crate::config::declarations::module_of;
+use crate::config::edit::Path;
+use crate::kinds::REGISTRY;
+use crate::model::address::{Address, Name};
+use crate::model::source::{Source, SourceId};
+
+/// Something that a file of the stack or of a module declares, once or once for each use of the module.
+pub(in crate::cli::commands) struct Declared<'b> {
+    pub(in crate::cli::commands) begun: &'b Begun,
+    /// The file.
+    pub(in crate::cli::commands) file: SourceId,
+    /// What stands in front of its address: nothing in the stack's own files, else each instance of the module.
+    pub(in crate::cli::commands) prefixes: BTreeSet<Name>,
+    /// Its address in there.
+    pub(in crate::cli::commands) from: Address,
+    /// The way to its block.
+    pub(in crate::cli::commands) path: Path,
+    /// It has `for_each`.
+    pub(in crate::cli::commands) keyed: bool,
+}
+
+impl<'b> Declared<'b> {
+    /// Finds a module, or a resource in one, by its address. `by_hand` says what to do of one instance, by the
+    /// address that it has in its file.
+    ///
+    /// # Errors
+    /// When there is none, or it is one instance of several.
+    pub(in crate::cli::commands) fn find(
+        begun: &'b Begun,
+        address: &Address,
+        by_hand: impl Fn(&str) -> String,
+    ) -> Result<Self, Failure> {
+        match module_of(&REGISTRY, address.as_str()) {
+            (_, "") => Self::module(begun, address, by_hand),
+            _ => Self::resource(begun, address, by_hand),
+        }
+    }
+
+    /// Finds a block of `use`.
+    fn module(
+        begun: &'b Begun,
+        address: &Address,
+        by_hand: impl Fn(&str) -> String,
+    ) -> Result<Self, Failure> {
+        let stack = &begun.project.stack;
+        let keyed = !stack.modules.contains_key(address.as_str());
+        let instance =
+            |name: &&Name| name.rsplit_once('.').is_some_and(|(block, _)| block == address.as_str());
+        let found = stack.modules.get_key_value(address.as_str());
+        let found = found.or_else(|| stack.modules.iter().find(|(name, _)| instance(name)));
+        let Some((_, call)) = found else {
+            let known = stack.modules.keys().map(Name::as_str);
+            let known = known.chain(stack.resources.keys().map(Address::as_str));
+            return Err(addresses::unknown(address.as_str(), known));
+        };
+        let outer = place(address).unwrap_or_default();
+        if !outer.is_empty() && !stack.modules.contains_key(outer) {
+            let text = format!("{address} is one instance of the module {outer}");
+            let help = by_hand(address.as_str());
+            return Err(Failure::new(Exit::Usage, text).help(spoken(begun, call.source, &help)));
+        }
+        let within = |name: &Name| {
+            let block = if keyed { name.rsplit_once('.')?.0 } else { name.as_str() };
+            Some(Name::new(block.rsplit_once('.').map_or("", |(outer, _)| outer)))
+        };
+        let prefixes = stack.modules.iter().filter(|(_, other)| *other == call);
+        let from = last(address);
+        Ok(Self {
+            begun,
+            file: call.source,
+            prefixes: prefixes.filter_map(|(name, _)| within(name)).collect(),
+            path: Path::of("use").key(from.as_str()),
+            from,
+            keyed,
+        })
+    }
+
+    /// Finds the block of a resource that a module declares.
+    fn resource(
+        begun: &'b Begun,
+        address: &Address,
+        by_hand: impl Fn(&str) -> String,
+    ) -> Result<Self, Failure> {
+        let stack = &begun.project.stack;
+        let known = || addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str));
+        let one = stack.resources.get(address).or_else(|| {
+            let mut all = stack.resources.values();
+            all.find(|one| {
+                one.key.as_ref().is_some_and(|key| key == one.address.last())
+                    && place(&one.address) == Some(address.as_str())
+            })
+        });
+        let Some(one) = one else { return Err(known()) };
+        let (module, rest) = module_of(&REGISTRY, address.as_str());
+        if one.address == *address && one.key.as_ref().is_some_and(|key| key == address.last()) {
+            let text = format!("{address} is one instance of a block in the module {module}");
+            let help = by_hand(rest);
+            return Err(Failure::new(Exit::Usage, text).help(spoken(begun, one.span.source, &help)));
+        }
+        let same = stack.resources.values().filter(|other| other.span == one.span);
+        Ok(Self {
+            begun,
+            file: one.span.source,
+            prefixes: same.map(|one| Name::new(module_of(&REGISTRY, one.address.as_str()).0)).collect(),
+            path: Path::of(rest),
+            from: Address::parse(rest).map_err(|_| known())?,
+            keyed: one.address != *address,
+        })
+    }
+
+    /// Tells whether it is a module.
+    pub(in crate::cli::commands) fn is_module(&self) -> bool {
+        module_of(&REGISTRY, self.from.as_str()).1.is_empty()
+    }
+
+    /// Returns its whole address in one instance of the module that declares it.
+    pub(in crate::cli::commands) fn within(&self, prefix: &str) -> Address {
+        self.from.clone().within(prefix)
+    }
+
+    /// Returns the files in which its name means something, those beside the one that declares it, and lets them
+    /// be edited.
+    ///
+    /// # Errors
+    /// When it is declared outside of the stack and its modules.
+    pub(in crate::cli::commands) fn files(&self, edits: &mut Edits<'_>) -> Result<Vec<SourceId>, Failure> {
+        let begun = self.begun;
+        if begun.files.get(self.file).is_some() {
+            return Ok(begun.files.iter().map(|(id, _)| id).collect());
+        }
+        let stack = &begun.project.stack;
+        let here = stack.sources.get(self.file).map(directory).unwrap_or_default();
+        let root = Shared::of(&begun.project.directory, false).root;
+        let mut found = Vec::new();
+        for (id, source) in stack.sources.iter() {
+            if begun.files.get(id).is_some() || directory(source) != here {
+                continue;
+            }
+            let Some(path) = files::path_from(&root, source.path.as_ref()) else {
+                return Err(self.outside(&source.path));
+            };
+            edits.add(id, path);
+            found.push(id);
+        }
+        if self.prefixes.iter().any(Name::is_empty) || found.is_empty() {
+            return Err(self.outside(here));
+        }
+        Ok(found)
+    }
+
+    fn outside(&self, path: &str) -> Failure {
+        let from = self.prefixes.first().map(|prefix| self.from.clone().within(prefix));
+        let from = from.unwrap_or_else(|| self.from.clone());
+        let text = format!("{from} is declared in {path}, which is no file of this stack or its modules");
+        Failure::new(Exit::Usage, text)
+            .help("Change it there by hand, and write the `moved` or `removed` entry beside it.")
+    }
+}
+
+/// Returns a file's directory, as it is shown.
+fn directory(source: &Source) -> &str {
+    source.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns the last part of an address as the place that it is in its file.
+pub(super) fn last(address: &Address) -> Address {
+    Address::place(address.last()).unwrap_or_else(|_| address.clone())
+}
