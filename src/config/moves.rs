@@ -105,7 +105,7 @@ impl Ground<'_, '_> {
                     break None;
                 }
                 way.push((n, own));
-                match ways.next(&to) {
+                match self.next(ways, &to) {
                     Some(next) => (n, to) = next,
                     None => break Some(to),
                 }
@@ -116,9 +116,18 @@ impl Ground<'_, '_> {
                 }
             }
         }
-        let last = |n: usize| ways.next(&moved[n].to).is_none();
+        // What another entry leads on from is told there.
+        let last = |n: usize| !ways.by_from.contains_key(moved[n].to.as_str());
         let ends = ends.into_iter().enumerate();
         ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
+    }
+
+    /// Returns the move that takes an address further. What is declared is where it is to be, whatever is said of
+    /// the module around it; that of an entry of its own is told elsewhere.
+    fn next(&self, ways: &Ways<'_>, at: &Address) -> Option<(usize, Address)> {
+        let (n, to) = ways.next(at)?;
+        let is_there = ways.moved[n].from != *at && self.standing(at) != Standing::Nowhere;
+        (!is_there).then_some((n, to))
     }
 
     fn circle(&self, moved: &[Moved], way: &[(usize, bool)]) {

@@ -5,6 +5,7 @@
 //! secret marks whatever it touches, and decimals are exact. It borrows what it reads, so that an
 //! expression costs what it names and not what is bound.
 
+mod arithmetic;
 mod functions;
 mod item;
 mod parse;

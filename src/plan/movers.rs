@@ -51,6 +51,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         let inside = inside(stack);
         let holding = ledger.entries.keys().map(|entry| module_of(&registry, entry.as_str()).0).collect();
         let mut movers = Self { registry, stack, ledger, rules, holding, inside, open: HashSet::new() };
+        movers.open = moved.iter().filter(|rule| gives_key(rule)).map(|rule| rule.from.as_str()).collect();
         let open = movers.rules.values().filter(|rule| gives_key(rule) && movers.is_open(rule));
         movers.open = open.map(|rule| rule.from.as_str()).collect();
         movers
@@ -64,9 +65,9 @@ impl<'a, 'l> Movers<'a, 'l> {
         let mut ambiguous: HashSet<Span> = HashSet::new();
         // A parent's address is the beginning of its children's, so it comes before them.
         for (address, entry) in &self.ledger.entries {
-            if let Some(rule) = self.uncertain(address, entry) {
+            if let Some((rule, to)) = self.uncertain(address, entry) {
                 if ambiguous.insert(rule.span) {
-                    declared.impossible.push(like_a_key(address, rule));
+                    declared.impossible.push(like_a_key(address, rule, &to));
                 }
                 continue;
             }
@@ -191,6 +192,10 @@ impl<'a, 'l> Movers<'a, 'l> {
             if !rule.takes(at) || made.contains(&&rule.from) {
                 continue;
             }
+            // Where all that gets the key has it, what else is there has, or had, a key of its own.
+            if made.is_empty() && gives_key(rule) && !self.open.contains(rule.from.as_str()) {
+                continue;
+            }
             let rest = &at.as_str()[above.len() + 1..];
             let to = rule.to.join(rest);
             let lives = self.stack.modules.contains_key(module_of(&self.registry, to.as_str()).0);
@@ -243,9 +248,9 @@ impl<'a, 'l> Movers<'a, 'l> {
         !has_place && (inside.contains(rest) || !lives && inside.contains(first))
     }
 
-    /// Returns the entry that gives a module a key, where what stands at an address may be in the module still
-    /// and only looks as if it had the key.
-    fn uncertain(&self, at: &Address, entry: &Entry) -> Option<&'a Moved> {
+    /// Refuses what stands at an address that may have its key already, or be in the module still that gets one
+    /// and only look as if it had it.
+    fn uncertain(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Address)> {
         // A child goes with its parent, and what is said of one resource is stronger.
         if entry.parent.is_some() || self.rule(at, entry).is_some() {
             return None;
@@ -253,37 +258,36 @@ impl<'a, 'l> Movers<'a, 'l> {
         let is_declared = self.stack.resources.contains_key(at);
         let ends = at.as_str().match_indices('.').map(|(end, _)| end);
         let mut rules = ends.filter_map(|end| Some((end, *self.rules.get(&at.as_str()[..end])?)));
-        let rule = rules.find(|(end, rule)| {
+        rules.find_map(|(end, rule)| {
             let may_be = gives_key(rule) && !rule.takes(at);
             let may_be = may_be && (!is_declared || self.open.contains(rule.from.as_str()));
-            may_be && self.is_awaited(rule.to.join(&at.as_str()[end + 1..]), entry)
-        });
-        rule.map(|(_, rule)| rule)
+            let end = may_be.then(|| self.end(rule, &at.as_str()[end + 1..], entry)).flatten();
+            end.filter(|to| !self.ledger.entries.contains_key(to)).map(|to| (rule, to))
+        })
     }
 
-    /// Tells whether something that the ledger does not have is declared at an address, or where entries lead
-    /// from there.
-    fn is_awaited(&self, mut at: Address, entry: &Entry) -> bool {
-        let mut made = Vec::new();
+    /// Returns where a move leads to, and others from there, if that is declared.
+    fn end(&self, rule: &'a Moved, rest: &str, entry: &Entry) -> Option<Address> {
+        let (mut at, mut made) = (rule.to.join(rest), vec![&rule.from]);
         for _ in 0..=self.rules.len() {
             if self.stack.resources.contains_key(&at) {
-                return !self.ledger.entries.contains_key(&at);
+                return Some(at);
             }
-            let Ok(Some((rule, to))) = self.step(&at, entry, &made) else { return false };
+            let (rule, to) = self.step(&at, entry, &made).ok().flatten()?;
             made.push(&rule.from);
             at = to;
         }
-        false
+        None
     }
 
     /// Tells whether a module still has what is to get its key.
-    fn is_open(&self, rule: &Moved) -> bool {
+    fn is_open(&self, rule: &'a Moved) -> bool {
         let from = rule.from.as_str();
         let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
         let mut near = near.take_while(|(address, _)| address.as_str().starts_with(from));
         near.any(|(address, entry)| {
             let is_left = rule.takes(address) && !self.stack.resources.contains_key(address);
-            is_left && address.below(from).is_some_and(|rest| self.is_awaited(rule.to.join(rest), entry))
+            is_left && address.below(from).is_some_and(|rest| self.end(rule, rest, entry).is_some())
         })
     }
 
@@ -359,13 +363,17 @@ fn crowded(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
 }
 
 /// Refuses what may have its key already, or stand in a module that is called like it.
-fn like_a_key(at: &Address, rule: &Moved) -> Impossible {
+fn like_a_key(at: &Address, rule: &Moved, to: &Address) -> Impossible {
     let text = format!(
         "{at} may be in {} already, or in the module of {} that is called like the key.",
         rule.to, rule.from
     );
-    let help = "Choose another key; or first give the module in there another name, and apply that.";
-    Impossible { address: at.clone(), text, help: help.to_owned(), span: Some(rule.span) }
+    let help = format!(
+        "Where it is in that module, say so: `moved: [{{ from: {at}, to: {to} }}]`. Where all of {} has its key, \
+         remove the entry.",
+        rule.from
+    );
+    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
 }
 
 fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {

@@ -112,6 +112,13 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Tells whether something in it is a secret that is kept from this run.
+    pub(super) fn is_withheld(&self) -> bool {
+        let elements = || self.elements().is_some_and(|items| items.iter().any(Self::is_withheld));
+        let entries = || self.entries().is_some_and(|map| map.iter().any(|(_, item)| item.is_withheld()));
+        self.secret().is_some_and(Secret::is_withheld) || elements() || entries()
+    }
+
     /// Returns the entry of a map.
     pub(super) fn entry(&self, key: &str) -> Option<Item<'a>> {
         match self {

@@ -161,12 +161,24 @@ fn what_fails_on_a_withheld_secret_is_withheld_itself() {
     scope.roots.insert("vars".into(), Item::of_map(&vars));
     let value = |source: &str| Program::parse(source).unwrap().evaluate(&scope);
     let withheld = Ok(Value::Secret(Secret::withheld()));
-    for source in ["cidr_subnet(vars.w, 8, 1)", "vars.w.split('/')[7]", "'10.0.0.0/' + string(int(vars.w))"]
-    {
+    for source in [
+        "cidr_subnet(vars.w, 8, 1)",
+        "vars.w.split('/')[7]",
+        "'10.0.0.0/' + string(int(vars.w))",
+        "[vars.w][1]",
+        "int(vars.w) > 3 ? 'a' : 'b'",
+    ] {
         assert_eq!(value(source), withheld, "{source}");
     }
     assert!(value("vars.w + 'x'").is_ok_and(|value| Ok(value) != withheld));
-    for source in ["cidr_subnet(vars.s, 8, 1)", "vars.list[7]"] {
+    for source in [
+        "cidr_subnet(vars.s, 8, 1)",
+        "vars.list[7]",
+        "vars.w + vars.list[7]",
+        "vars.w + string(7 / 0)",
+        "{vars.w: 1}['x']",
+        "vars.w ? 1 : 2",
+    ] {
         assert!(value(source).is_err(), "{source}");
     }
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr, operators,
 };
-use rust_decimal::Decimal;
 
+use super::arithmetic::{arithmetic, number};
 use super::item::{Item, seal};
 use super::{MOST_STEPS, Scope, functions};
 use crate::model::address::{Address, Name};
@@ -22,12 +22,18 @@ pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
 
 /// Computes the value of a tree.
 pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-    let mut walk =
-        Walk { scope, locals: Vec::new(), steps: 0, taint: Taint::default(), args: Taint::default() };
+    let mut walk = Walk {
+        scope,
+        locals: Vec::new(),
+        steps: 0,
+        taint: Taint::default(),
+        args: Taint::default(),
+        fails_on_withheld: false,
+    };
     let value = match walk.item(&tree.expr) {
         Ok(item) => item.into_value(),
         // It fails on what stands in for a secret; on the secret it may not.
-        Err(EvaluationError::Failed(_)) if walk.taint.withheld => {
+        Err(EvaluationError::Failed(_)) if walk.fails_on_withheld => {
             return Ok(Value::Secret(Secret::withheld()));
         }
         Err(error) => return Err(error),
@@ -68,6 +74,8 @@ pub(super) struct Walk<'s, 'a> {
     taint: Taint,
     /// What secrets had to do with the arguments of the call that is under way.
     args: Taint,
+    /// A call failed that was given what comes of a secret that is kept from this run.
+    fails_on_withheld: bool,
 }
 
 impl<'s, 'a> Walk<'s, 'a> {
@@ -201,7 +209,10 @@ impl<'s, 'a> Walk<'s, 'a> {
                     return Ok(unknown);
                 }
                 self.args = taint;
-                self.apply(name, &items)
+                let result = self.apply(name, &items);
+                let is_withheld = || taint.withheld || items.iter().any(Item::is_withheld);
+                self.fails_on_withheld |= result.is_err() && is_withheld();
+                result
             }
         }
     }
@@ -527,7 +538,7 @@ fn is_logic(expr: &Expr) -> bool {
         if [operators::LOGICAL_AND, operators::LOGICAL_OR].contains(&call.func_name.as_str()))
 }
 
-fn is_text(item: &Item<'_>) -> bool {
+pub(super) fn is_text(item: &Item<'_>) -> bool {
     matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
 }
 
@@ -539,13 +550,6 @@ fn truth(item: &Item<'_>) -> Result<bool, EvaluationError> {
     match item {
         Item::Scalar(Value::Bool(b)) => Ok(*b),
         other => Err(failed(format!("true or false was expected, not {}", other.type_name()))),
-    }
-}
-
-fn number(value: &Value) -> Option<Decimal> {
-    match value {
-        Value::Integer(_) | Value::Decimal(_) => value.as_decimal(),
-        _ => None,
     }
 }
 
@@ -563,37 +567,4 @@ fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
         LiteralValue::Null => Value::Null,
         LiteralValue::Bytes(_) => return Err(failed("bytes are not part of the language")),
     }))
-}
-
-fn arithmetic<'a>(operator: &str, left: &Item<'a>, right: &Item<'a>) -> Outcome<'a> {
-    let sign = operator.trim_matches('_');
-    let wrong = || {
-        // What is put together is a text with something else in it.
-        let helps = operator == operators::ADD && is_text(left) != is_text(right);
-        let hint = if helps { "; `string(…)` makes a text of a number" } else { "" };
-        let (left, right) = (left.type_name(), right.type_name());
-        failed(format!("`{sign}` does not work on {left} and {right}{hint}"))
-    };
-    let (Item::Scalar(a), Item::Scalar(b)) = (left, right) else { return Err(wrong()) };
-    let too_large = || failed(format!("the result of `{sign}` is too large, or divides by zero"));
-    if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
-        let (a, b) = (*a, *b);
-        let result = match operator {
-            operators::ADD => a.checked_add(b),
-            operators::SUBSTRACT => a.checked_sub(b),
-            operators::MULTIPLY => a.checked_mul(b),
-            operators::DIVIDE => a.checked_div(b),
-            _ => a.checked_rem(b),
-        };
-        return result.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(too_large);
-    }
-    let (Some(a), Some(b)) = (number(a), number(b)) else { return Err(wrong()) };
-    let result = match operator {
-        operators::ADD => a.checked_add(b),
-        operators::SUBSTRACT => a.checked_sub(b),
-        operators::MULTIPLY => a.checked_mul(b),
-        operators::DIVIDE => a.checked_div(b),
-        _ => a.checked_rem(b),
-    };
-    result.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(too_large)
 }

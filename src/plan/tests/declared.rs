@@ -440,7 +440,8 @@ impl World {
 #[test]
 fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
     let text = "shop.a.volume.deep may be in shop.a already, or in the module of shop that is called like the \
-                key. Choose another key; or first give the module in there another name, and apply that.";
+                key. Where it is in that module, say so: `moved: [{ from: shop.a.volume.deep, to: \
+                shop.a.a.volume.deep }]`. Where all of shop has its key, remove the entry.";
     let places = ["shop.a", "shop.a.a", "shop.b", "shop.b.a"];
     let after = ["shop.a.volume.own", "shop.a.a.volume.deep", "shop.b.volume.own", "shop.b.a.volume.deep"];
     let mut world = volumes(&["shop", "shop.a"], &["shop.volume.own", "shop.a.volume.deep"]);
@@ -456,6 +457,26 @@ fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
     assert_eq!(blocked(&world), "");
     world.settle();
     assert!(is_empty(&world.plan()));
+}
+
+#[test]
+fn what_is_done_leaves_other_keys_alone() {
+    let after = |world: &mut World| {
+        world.volumes(&["shop.a", "shop.a.b"], &["shop.a.volume.own", "shop.a.b.volume.x"]);
+        world.moved("shop", "shop.a", false);
+    };
+    let mut world = volumes(&["shop", "shop.b"], &["shop.volume.own", "shop.b.volume.x"]);
+    after(&mut world);
+    world.settle();
+    let both = ["shop.a.volume.own", "shop.a.b.volume.x", "shop.b.volume.own", "shop.b.b.volume.x"];
+    world.volumes(&["shop.a", "shop.a.b", "shop.b", "shop.b.b"], &both).moved("shop", "shop.a", false);
+    world.settle();
+    after(&mut world);
+    world.removed("shop.b", RemovedAction::Forget);
+    insta::assert_snapshot!(show(&world.plan()), @"
+    x shop.b.b.volume.x config: it stays, as removed says
+    x shop.b.volume.own config: it stays, as removed says
+    ");
 }
 
 #[test]

@@ -92,6 +92,25 @@ fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
 }
 
 #[test]
+fn what_leads_to_what_is_declared_goes_no_further() {
+    let config = uses(
+        "moved: [{ from: fleet, to: fleet.a }, { from: fleet.c, to: fleet.b }, { from: crane.x, to: fleet.b.crane.web }]",
+    );
+    insta::assert_snapshot!(shown(&config), @"
+    fleet > fleet.a
+    fleet.c > fleet.b
+    crane.x > fleet.b.crane.web
+    ");
+    let config = uses("moved: [{ from: ships, to: ships.a }, { from: ships.a, to: fleet.a }]");
+    insta::assert_snapshot!(shown(&config), @"
+    ships > ships.a
+    ships.a > fleet.a
+    ");
+    let config = uses("moved: [{ from: us, to: eu }, { from: crane.x, to: us.crane.lost }]");
+    insta::assert_snapshot!(config.problems(), @"S0292 9:31 a declaration leads nowhere | No block declares eu.crane.lost. | did you mean `eu.crane.web`? Else write its block, or remove the entry");
+}
+
+#[test]
 fn a_module_says_what_is_removed_of_its_own_and_its_caller_knows_better() {
     let said = "removed: [{ from: crane.dead, action: forget }, { from: store, action: delete }]";
     let config = in_module("removed: [{ from: eu.crane.dead, action: delete }]", said);
