@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -205,20 +206,24 @@ fn changed(tree: &mut Unit, picks: Vec<usize>, changes: usize) -> (World, Texts)
     let mut world = World::new();
     stand(&mut world, Texts::of(tree).stack().unwrap());
     world.settle();
+    change(tree, picks, 0..changes);
+    (world, Texts::of(tree))
+}
+
+fn change(tree: &mut Unit, picks: Vec<usize>, changes: Range<usize>) {
     let mut picks = picks.into_iter();
-    for n in 0..changes {
+    for n in changes {
         if picks.next().unwrap_or(1).is_multiple_of(4) {
             lift(tree, n);
         } else {
             refactor(tree, true, |of| picks.next().unwrap_or(0) % of.max(1), n);
         }
     }
-    (world, Texts::of(tree))
 }
 
 /// Holds that nothing happens but moves.
-fn only_moves(mut world: World, texts: &Texts) -> Result<(), TestCaseError> {
-    let before = ids(&world);
+fn only_moves(world: &mut World, texts: &Texts) -> Result<(), TestCaseError> {
+    let before = ids(world);
     let plan = world.plan();
     prop_assert!(plan.blocks.is_empty() && plan.steps.is_empty(), "{}\n{texts:#?}", show(&plan));
     prop_assert!(
@@ -227,7 +232,7 @@ fn only_moves(mut world: World, texts: &Texts) -> Result<(), TestCaseError> {
         show(&plan)
     );
     world.settle();
-    prop_assert_eq!(before, ids(&world));
+    prop_assert_eq!(before, ids(world));
     prop_assert!(world.stack.resources.keys().eq(world.ledger.entries.keys()), "{texts:#?}");
     prop_assert!(is_empty(&world.plan()), "{}\n{texts:#?}", show(&world.plan()));
     Ok(())
@@ -240,11 +245,17 @@ proptest! {
     fn modules_move_and_nothing_else_happens(
         mut tree in units("[m-o]"),
         picks in prop::collection::vec(0usize..60, 24),
+        more in prop::collection::vec(0usize..60, 24),
         changes in 1usize..6,
     ) {
         let (mut world, texts) = changed(&mut tree, picks, changes);
         stand(&mut world, texts.stack().unwrap());
-        only_moves(world, &texts)?;
+        only_moves(&mut world, &texts)?;
+        // What is done stays in the files.
+        change(&mut tree, more, 10..10 + changes);
+        let texts = Texts::of(&tree);
+        stand(&mut world, texts.stack().unwrap());
+        only_moves(&mut world, &texts)?;
     }
 
     /// Where a module is called like a key, an address may mean two things: then nothing is done.
@@ -265,7 +276,7 @@ proptest! {
         stand(&mut world, stack);
         let refused = world.plan().blocks;
         if refused.is_empty() {
-            only_moves(world, &texts)?;
+            only_moves(&mut world, &texts)?;
         } else {
             prop_assert!(refused.iter().any(|block| block.code == "moved"), "{refused:#?}\n{texts:#?}");
         }
