@@ -312,6 +312,11 @@ impl<'d> Resolver<'d> {
     fn unmarked(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
         if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
+            // What is filled in is the path.
+            let inner = path.strip_prefix("${").and_then(|path| path.strip_suffix('}'));
+            if let Some(inner) = inner.filter(|inner| !inner.contains(['{', '}', '(', ')'])) {
+                return Some(format!("\"${{file({inner})}}\""));
+            }
             return (!path.contains(['(', ')', '\n', '\'', '"']))
                 .then(|| format!("\"${{file('{path}')}}\""));
         }
@@ -404,7 +409,12 @@ fn single(ty: &Type, node: &Node) -> Mismatch {
 fn written_as_text(text: &str, right: &str) -> Mismatch {
     let detail = format!("`{}` would be the text itself.", scalar::shown(text));
     Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
-        .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&template::literal(text))))
+        .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&as_it_is(text))))
+}
+
+/// Returns how a text is written that is no expression; what is filled into it stays.
+fn as_it_is(text: &str) -> String {
+    if text.contains("${") { template::marked_as_text(text.to_owned()) } else { template::literal(text) }
 }
 
 /// Returns a text in quotes, unless that is left to whoever writes it: it has some itself.

@@ -47,6 +47,14 @@ pub(super) fn literal(text: &str) -> String {
     }
 }
 
+/// Writes a text with expressions in it so that it is not taken for a call that lost its marks.
+pub(super) fn marked_as_text(text: String) -> String {
+    match text.strip_prefix("file(") {
+        Some(rest) if text.ends_with(')') => format!("${{'file('}}{rest}"),
+        _ => text,
+    }
+}
+
 fn is_simple(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '.' | '/' | '_' | '-' | ' '))
 }

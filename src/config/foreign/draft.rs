@@ -201,6 +201,10 @@ impl Draft {
             (Some(default), _) if variable.is_secret && !default.is_empty() => {
                 why = format!("no default is written for the secret {name}");
             }
+            // A variable's default is never computed, and nothing in it escapes a dollar.
+            (Some(default), _) if default.starts_with('$') || default.contains("${") => {
+                why = format!("the default of vars.{name} would look like an expression: give it by --var");
+            }
             (Some(default), None) => variable.default = Some(default),
             (Some(new), Some(old)) if new != *old => {
                 why = format!("vars.{name} has one default, and here it is another: {new}");
@@ -236,7 +240,7 @@ impl Draft {
                 }
             }
         }
-        out
+        template::marked_as_text(out)
     }
 
     /// Returns a variable of an environment of Compose. What it says itself is no less a secret where
@@ -391,8 +395,7 @@ fn called<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, 
 fn variable(variable: Variable) -> (Name, Literal) {
     let ty = if variable.is_secret { "secret" } else { "string" };
     let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
-    // It takes no expression, and so nothing that looks like one.
-    let default = variable.default.map(|text| Literal::text(text.replace('$', "$$")));
+    let default = variable.default.map(Literal::text);
     entries.extend(default.map(|text| (Name::new_static("default"), text)));
     if variable.generated {
         entries.push((Name::new_static("generate"), Literal::Number("32".into())));

@@ -146,7 +146,11 @@ impl Reader<'_> {
     /// Returns a value, or the short ones that it has: `type: number, default: 3`.
     fn parts(&self, node: &Node) -> String {
         let Some(entries) = node.entries() else { return self.shown(node) };
-        let shown = entries.iter().map(|part| (&part.key, self.shown(&part.value)));
+        let is_type = |part: &&Entry| part.key == "type";
+        let ty = entries.iter().find(is_type).and_then(|part| part.value.scalar());
+        let is_secret = ty.is_some_and(|ty| ty.text == "secret");
+        let told = entries.iter().filter(|part| !is_secret || part.key != "default");
+        let shown = told.map(|part| (&part.key, self.shown(&part.value)));
         let parts: Vec<String> = shown
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| format!("{key}: {value}"))

@@ -313,6 +313,13 @@ fn hover_on_a_variable_tells_what_it_is_and_where_it_is_set() {
 }
 
 #[test]
+fn hover_on_a_secret_shows_none() {
+    let text =
+        "vars: { key: { type: secret, default: canary, description: x } }\noutputs: { k: $vars.k|ey }\n";
+    assert_eq!(hover("stead.yaml", text), "`vars.key` · stead.yaml:1\n\n`type: secret, description: x`");
+}
+
+#[test]
 fn files_of_tests_are_helped_with_too() {
     let tests = "test:\n  a:\n    given: { applied: true }\n    plan:\n      create: [vm.web]\n";
     let (mut session, about) = Session::open("a.test.yaml", &tests.replace("vm.web", "vm.w|eb"));

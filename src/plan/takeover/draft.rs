@@ -109,7 +109,8 @@ impl Draft {
         let has = |key: &str| {
             places.iter().any(|place| place.strip_suffix(key).is_some_and(|front| front.ends_with('.')))
         };
-        hidden.iter().filter(|key| *key != "*" && !has(key)).cloned().collect()
+        let missed: BTreeSet<&String> = hidden.iter().filter(|key| *key != "*" && !has(key)).collect();
+        missed.into_iter().cloned().collect()
     }
 }
 

@@ -296,12 +296,20 @@ fn a_file_of_what_nothing_runs_here_says_so() {
 
 #[test]
 fn a_text_that_looks_like_an_expression_stays_one() {
-    let (text, _) = compose(
-        "services: { web: { image: x, environment: { A: 'file(x)', B: vars.x, C: '$$x', D: '${E:-vars.e}' } } }\n",
+    let (text, left) = compose(
+        "services: { web: { image: x, environment: { A: 'file(x)', B: vars.x, C: '$$x', D: '${E:-vars.e}', F: 'file(${G:-a$$b})', H: '${I:-$$x}' } } }\n",
     );
-    for says in ["A: \"${'file(x)'}\"", "B: \"${'vars.x'}\"", "C: \"$$x\"", "default: vars.e"] {
+    for says in [
+        "A: \"${'file(x)'}\"",
+        "B: \"${'vars.x'}\"",
+        "C: \"$$x\"",
+        "default: vars.e",
+        "F: \"${'file('}${vars.g})\"",
+        "default: a$b",
+    ] {
         assert!(text.contains(says), "{says}\n{text}");
     }
+    assert!(left.contains("the default of vars.i would look like an expression"), "{left}");
 }
 
 #[test]
