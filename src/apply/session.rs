@@ -363,7 +363,9 @@ pub(super) fn read_failed(error: ReadError) -> StepError {
     match error {
         ReadError::Refused { refusal, .. } => StepError::Refused(refusal),
         ReadError::Broken { refusal, .. } => StepError::Broken(refusal),
-        error @ ReadError::Failed { .. } => StepError::Unreachable(error.to_string()),
+        error @ (ReadError::Failed { .. } | ReadError::Shifting { .. }) => {
+            StepError::Unreachable(error.to_string())
+        }
     }
 }
 

@@ -107,6 +107,9 @@ impl From<ReadError> for Failure {
             ReadError::Failed { .. } => {
                 failure.help("Nothing was changed. Check the service's address, and try again.")
             }
+            ReadError::Shifting { .. } => failure.help(
+                "Nothing was changed. Somebody else makes or deletes much: try again when that is done.",
+            ),
         }
     }
 }

@@ -123,6 +123,14 @@ pub enum ReadError {
         /// Why.
         reason: String,
     },
+    /// A list was another one on each page: others make and delete objects meanwhile.
+    #[error("{request}: the list changed under each of {reads} reads")]
+    Shifting {
+        /// `GET /api/v1/vms`.
+        request: String,
+        /// How often it was read.
+        reads: u32,
+    },
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {

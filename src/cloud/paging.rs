@@ -234,10 +234,8 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
         }
         before = Some(pass);
     }
-    Err(ReadError::Failed {
-        request: format!("GET {}", scope.kind.api.list.path),
-        reason: format!("the list changed under each of {MOST_PASSES} reads"),
-    })
+    let request = format!("GET {}", scope.kind.api.list.path);
+    Err(ReadError::Shifting { request, reads: MOST_PASSES })
 }
 
 /// Reads the only object of its kind; one that is switched off is none.

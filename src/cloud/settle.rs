@@ -429,7 +429,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         if !is_news {
             let began = self.clock.elapsed();
             let pages = self.count.get().pages;
-            let objects = self.list_or_none(watch.kind, watch.key, watch.project).await?;
+            let objects = match self.list_or_none(watch.kind, watch.key, watch.project).await {
+                // While others come and go, one object can still be looked at by itself.
+                Err(ReadError::Shifting { .. }) if watch.kind.api.read.is_some() => {
+                    drop(last);
+                    return self.get(watch.key).await;
+                }
+                objects => objects?,
+            };
             last.began = Some(began);
             last.pages = self.count.get().pages - pages;
             last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();

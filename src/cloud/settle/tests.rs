@@ -127,6 +127,27 @@ fn many_waits_share_their_looks() {
     assert!(log.len() - lists <= 62, "one confirmation each");
 }
 
+/// Whoever makes a thousand objects changes the list under each of its pages.
+#[test]
+fn while_the_list_never_holds_still_each_is_looked_at_by_itself() {
+    let ids: Vec<String> = (0..9).map(|n| format!("vm{n}")).collect();
+    let (names, next) = (ids.clone(), Cell::new(0_u32));
+    let (client, clock, _) = client(move |request| {
+        if request.path != "/api/v1/vms" {
+            return serve(request, &names, |_| Some("active"));
+        }
+        next.set(next.get() + 1);
+        let row = |n| json!({"id": format!("other-{}", next.get() * 1_000 + n), "status": "active"});
+        let rows: Vec<_> = (0..100).map(row).collect();
+        answer(200, &json!({"data": rows, "total": 500 + next.get()}))
+    });
+    let keys: Vec<_> = ids.iter().map(|id| key(id)).collect();
+    let looks = keys.iter().map(|key| client.sighted(kind("vm"), key, None, MINUTES));
+    for seen in run(&clock, join_all(looks)) {
+        assert_eq!(seen.unwrap().unwrap().status("status"), Some("active"));
+    }
+}
+
 /// A look that began before a wait did says nothing about it: the change may have come after.
 #[test]
 fn a_wait_does_not_use_an_older_look() {
