@@ -149,12 +149,10 @@ impl Body for Backup {
         fields.put("created_by", &backup.created_by);
         fields.put("region", "us-east");
         fields.put("product_vm", &backup.product_vm);
-        fields.put("billing_type", backup.billing.word());
         fields.number_text("price_per_hour", money::hourly(backup.month()));
         fields.put("expire_date", &record.expires(view.world));
         fields.put("increment_id", &backup.increment_id);
         fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
     }
 }
 
