@@ -193,6 +193,10 @@ impl Server {
         if method == "workspace/didChangeWatchedFiles" {
             let all: Vec<PathBuf> = self.workspace.directories().map(Path::to_owned).collect();
             self.behind.extend(all);
+            // What was told of files that nobody has open may be mended.
+            let told =
+                self.checked.iter().filter(|(_, checked)| !checked.found.values().all(Vec::is_empty));
+            self.behind.extend(told.map(|(directory, _)| directory.clone()));
             return;
         }
         let Ok(about) = serde_json::from_value::<About>(params) else { return };

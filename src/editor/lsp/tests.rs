@@ -313,6 +313,22 @@ fn hover_on_a_variable_tells_what_it_is_and_where_it_is_set() {
 }
 
 #[test]
+fn what_is_mended_on_the_disk_is_told_though_nobody_has_it_open() {
+    let (mut session, about) = Session::open("a.test.yaml", "test: { a: { plan: { create: [] } } }\n");
+    session.disk.0.push(("stead.yaml".to_owned(), YAML.replace("cidr:", "cdr:")));
+    assert!(!session.problems().is_empty());
+    session.tell("textDocument/didClose", about);
+    session.server.catch_up(&session.disk);
+    session.disk.0 = vec![("stead.yaml".to_owned(), YAML.to_owned())];
+    session.tell("workspace/didChangeWatchedFiles", json!({}));
+    let told = session.server.catch_up(&session.disk);
+    assert!(
+        told.iter().any(|told| told.contains("stead.yaml") && told.contains("\"diagnostics\":[]")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn hover_on_a_secret_shows_none() {
     let text =
         "vars: { key: { type: secret, default: canary, description: x } }\noutputs: { k: $vars.k|ey }\n";
