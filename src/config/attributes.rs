@@ -496,6 +496,11 @@ pub(super) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
                 .collect::<Result<_, _>>()
                 .map(Value::Map)
         }
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), Value::Secret(secret))
+            if secret.is_undecided() =>
+        {
+            Ok(Value::Secret(secret))
+        }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
             Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
         }

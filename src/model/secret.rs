@@ -41,6 +41,9 @@ pub enum Secret {
 /// What stands in for a secret that is kept from a run: long enough for whatever asks for a length.
 const WITHHELD: &str = "secrets-are-kept-from-this-plan.";
 
+/// What stands in for what comes of it: it holds `WITHHELD`.
+const UNDECIDED: &str = "secrets-are-kept-from-this-plan.?";
+
 impl Secret {
     /// Wraps a text.
     #[must_use]
@@ -70,6 +73,19 @@ impl Secret {
     #[must_use]
     pub fn withheld() -> Self {
         Self::Awaited(WITHHELD.into())
+    }
+
+    /// Returns what stands in for what an expression would give of a secret that is kept from this run: nobody
+    /// knows what that would be, a text or a list.
+    #[must_use]
+    pub fn undecided() -> Self {
+        Self::Awaited(UNDECIDED.into())
+    }
+
+    /// Tells whether it stands in for what nobody knows.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::Awaited(text) if text == UNDECIDED)
     }
 
     /// Tells whether the text, or a part of it, is kept from this run: it counts as what is in use.

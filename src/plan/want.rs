@@ -63,6 +63,9 @@ fn in_use(value: Value, applied: &Value) -> Value {
         (Value::Secret(secret), Value::Secret(applied)) if secret.is_withheld() => {
             Value::Secret(applied.clone())
         }
+        (Value::Secret(secret), Value::List(_) | Value::Map(_)) if secret.is_undecided() => {
+            if holds_secret(applied) { applied.clone() } else { Value::Secret(secret) }
+        }
         (Value::Map(map), Value::Map(applied)) => {
             let part = |(name, part)| {
                 let part = applied.get(&name).into_iter().fold(part, in_use);
@@ -72,6 +75,14 @@ fn in_use(value: Value, applied: &Value) -> Value {
         }
         (Value::List(items), Value::List(applied)) => Value::List(items_in_use(items, applied)),
         (value, _) => value,
+    }
+}
+
+fn holds_secret(value: &Value) -> bool {
+    match value {
+        Value::List(items) => items.iter().any(holds_secret),
+        Value::Map(map) => map.values().any(holds_secret),
+        value => matches!(value, Value::Secret(_)),
     }
 }
 

@@ -275,10 +275,18 @@ app:
     branch: main
     port: 8080
     env_vars: { MAIL: $vars.mail_key, TLS: $vars.tls }
+locals: { parts: \"${vars.mail_key.split(' ')}\" }
+database:
+  main:
+    engine: postgres
+    plan: pg-1c-2g
+    public_access: true
+    public_allowlist: \"${locals.parts[1].split(',')}\"
 ";
     let case = Case::new().file("stead.yaml", stack).file("tls.key", "canary-tls").emulator();
     let mut apply = case.command("apply --yes");
-    let run = Run::of(&apply.env("STEAD_VAR_MAIL_KEY", "canary-mail").output().unwrap());
+    let run =
+        Run::of(&apply.env("STEAD_VAR_MAIL_KEY", "canary-mail 10.0.0.0/8,10.9.0.0/16").output().unwrap());
     assert_eq!(run.code, 0, "{}", run.all());
     fs::remove_file(case.path("tls.key")).unwrap();
     for args in [
@@ -296,6 +304,7 @@ app:
         "do events app.web",
         "mv vpc.other vpc.second --yes",
         "plan --destroy",
+        "plan --untrusted",
         "render --why app.web.env_vars.MAIL",
     ] {
         let run = case.ok(&format!("--no-input {args}"));
@@ -310,7 +319,7 @@ app:
     for args in ["plan", "apply --yes", "validate"] {
         case.fails(1, args).says(&["vars.mail_key takes a secret"]);
     }
-    case.ok("destroy --yes --confirm shop").says(&["Destroyed: 3 done"]);
+    case.ok("destroy --yes --confirm shop").says(&["Destroyed: 4 done"]);
 }
 
 #[test]

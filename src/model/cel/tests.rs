@@ -160,7 +160,7 @@ fn what_fails_on_a_withheld_secret_is_withheld_itself() {
     let mut scope = Scope::default();
     scope.roots.insert("vars".into(), Item::of_map(&vars));
     let value = |source: &str| Program::parse(source).unwrap().evaluate(&scope);
-    let withheld = Ok(Value::Secret(Secret::withheld()));
+    let withheld = Ok(Value::Secret(Secret::undecided()));
     for source in [
         "cidr_subnet(vars.w, 8, 1)",
         "vars.w.split('/')[7]",

@@ -34,7 +34,7 @@ pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, Evaluatio
         Ok(item) => item.into_value(),
         // It fails on what stands in for a secret; on the secret it may not.
         Err(EvaluationError::Failed(_)) if walk.fails_on_withheld => {
-            return Ok(Value::Secret(Secret::withheld()));
+            return Ok(Value::Secret(Secret::undecided()));
         }
         Err(error) => return Err(error),
     };
