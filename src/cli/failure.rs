@@ -28,6 +28,11 @@ impl Failure {
         Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
     }
 
+    /// Refuses to write a file that is there.
+    pub(super) fn occupied(shown: &str) -> Self {
+        Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
+    }
+
     /// Adds what to do about it.
     pub(super) fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());

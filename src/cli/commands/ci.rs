@@ -165,8 +165,7 @@ fn write(
 ) -> Result<(), Failure> {
     let shown = shown(path);
     if files::exists(path) && !force {
-        return Err(Failure::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
-            .help("Overwrite it with --force."));
+        return Err(Failure::occupied(&shown).help("Overwrite it with --force."));
     }
     if program {
         files::write_program(path, text.as_bytes())?;

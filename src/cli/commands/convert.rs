@@ -46,11 +46,9 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
         return Ok(Exit::Done);
     };
     if files::exists(out) && !args.force {
-        return Err(Failure::new(
-            Exit::Failed,
-            format!("{} is there already; nothing was written", files::shown(out)),
-        )
-        .help("Choose another file, or overwrite with --force."));
+        return Err(
+            Failure::occupied(&files::shown(out)).help("Choose another file, or overwrite with --force.")
+        );
     }
     files::write_public(out, text.as_bytes())?;
     let shown = files::shown(out);

@@ -302,10 +302,7 @@ impl Importing<'_> {
         let directory = &self.begun.project.directory;
         let there = written.iter().map(|(name, _)| directory.join(name)).find(|path| files::exists(path));
         if let Some(path) = there {
-            return Err(Failure::new(
-                Exit::Failed,
-                format!("{} is there already; nothing was written", files::shown(&path)),
-            ));
+            return Err(Failure::occupied(&files::shown(&path)));
         }
         for (name, text) in written {
             files::write_public(&directory.join(name), text.as_bytes())?;

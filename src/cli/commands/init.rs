@@ -35,11 +35,8 @@ pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failur
     let there: Vec<_> =
         written.iter().map(|(name, _)| args.into.join(name)).filter(|path| files::exists(path)).collect();
     if let Some(path) = there.first().filter(|_| !args.force) {
-        return Err(Failure::new(
-            Exit::Failed,
-            format!("{} is there already; nothing was written", files::shown(path)),
-        )
-        .help("Choose another directory, or overwrite with --force."));
+        return Err(Failure::occupied(&files::shown(path))
+            .help("Choose another directory, or overwrite with --force."));
     }
     for (name, text) in &written {
         let path = args.into.join(name);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::cli::args::Import;
-use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::session::Session;
@@ -30,12 +29,7 @@ impl Secrets {
             return Ok(if variables.is_empty() { Self::None } else { Self::Elsewhere });
         };
         if files::exists(path) {
-            let shown = files::shown(path);
-            return Err(Failure::new(
-                Exit::Failed,
-                format!("{shown} is there already; nothing was written"),
-            )
-            .help("Name another file for --secrets-to."));
+            return Err(Failure::occupied(&files::shown(path)).help("Name another file for --secrets-to."));
         }
         let known =
             variables.iter().filter_map(|secret| Some((secret.name.as_str(), secret.value.expose()?)));
