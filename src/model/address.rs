@@ -101,8 +101,20 @@ impl Address {
     /// Tells whether this address is `other`, or an instance or child below it.
     #[must_use]
     pub fn is_within(&self, other: &Address) -> bool {
-        self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        is_in(&self.0, &other.0)
     }
+}
+
+/// Tells whether a dotted path is a place, or leads into it.
+#[must_use]
+pub fn is_in(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Returns the places that a dotted path leads through, outermost first, and itself at last; none of an empty one.
+pub fn places(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
+    ends.filter(|end| *end > 0).map(|end| &path[..end])
 }
 
 /// Tells whether a text may stand as one part of an address.

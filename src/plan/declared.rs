@@ -13,7 +13,7 @@ use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
 use crate::config::stack::Stack;
 use crate::ledger::entry::Ledger;
 use crate::ledger::record::Record;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, places};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
@@ -92,9 +92,7 @@ impl<'a> Declared<'a> {
         if self.removed.is_empty() {
             return None;
         }
-        let text = address.as_str();
-        let ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
-        let found = ends.filter_map(|end| self.removed.get(&text[..end])).next_back();
+        let found = places(address.as_str()).filter_map(|place| self.removed.get(place)).next_back();
         found.map(|removed| removed.action)
     }
 }

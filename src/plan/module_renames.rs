@@ -9,7 +9,7 @@ use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::config::declarations::module_of;
 use crate::config::stack::Resource;
-use crate::model::address::Address;
+use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;
 
 /// What stands in a place of modules: what each resource looks like, by its address in there.
@@ -108,10 +108,10 @@ fn places<'s>(
 ) -> (BTreeMap<&'s str, Contents<'s>>, BTreeMap<&'s str, Contents<'s>>) {
     let module = |subject: &Subject<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
     let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
-    let known: BTreeSet<&str> = known.flat_map(|subject| outward(module(subject))).collect();
+    let known: BTreeSet<&str> = known.flat_map(|subject| address::places(module(subject))).collect();
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let mut ways = outward(module(subject));
+        let mut ways = address::places(module(subject));
         let (place, into) = match verdict.act {
             Act::Delete if subject.resource.is_none() => {
                 (ways.find(|place| call(survey, place).is_none()), &mut gone)
@@ -143,14 +143,4 @@ fn call(survey: &Survey<'_>, place: &str) -> Option<Span> {
     let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));
     let mut near = first.take_while(|(name, _)| name.starts_with(place));
     near.find(|(name, _)| is_in(name, place)).map(|(_, span)| *span)
-}
-
-/// Returns the places that a module is in and its own, outermost first.
-fn outward(module: &str) -> impl Iterator<Item = &str> {
-    let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
-    ends.filter(|end| *end > 0).map(|end| &module[..end])
-}
-
-fn is_in(address: &str, place: &str) -> bool {
-    address.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -10,7 +10,7 @@ use super::declared::{Before, Declared, Impossible};
 use crate::config::declarations::{Moved, module_of};
 use crate::config::stack::Stack;
 use crate::ledger::entry::{Entry, Ledger};
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, places};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
@@ -173,9 +173,7 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Tells whether an entry moves what stands at an address.
     fn goes_on(&self, at: &Address) -> bool {
-        let ends = at.as_str().match_indices('.').map(|(end, _)| end).chain([at.as_str().len()]);
-        let mut rules = ends.filter_map(|end| self.rules.get(&at.as_str()[..end]));
-        rules.any(|rule| rule.takes(at))
+        places(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.takes(at))
     }
 
     /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
@@ -256,12 +254,12 @@ impl<'a, 'l> Movers<'a, 'l> {
             return None;
         }
         let is_declared = self.stack.resources.contains_key(at);
-        let ends = at.as_str().match_indices('.').map(|(end, _)| end);
-        let mut rules = ends.filter_map(|end| Some((end, *self.rules.get(&at.as_str()[..end])?)));
-        rules.find_map(|(end, rule)| {
+        let mut rules = places(at.as_str()).filter_map(|place| self.rules.get(place).copied());
+        rules.find_map(|rule| {
             let may_be = gives_key(rule) && !rule.takes(at);
             let may_be = may_be && (!is_declared || self.open.contains(rule.from.as_str()));
-            let end = may_be.then(|| self.end(rule, &at.as_str()[end + 1..], entry)).flatten();
+            let rest = at.below(rule.from.as_str()).filter(|_| may_be)?;
+            let end = self.end(rule, rest, entry);
             end.filter(|to| !self.ledger.entries.contains_key(to)).map(|to| (rule, to))
         })
     }
@@ -315,9 +313,9 @@ fn inside(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
     }
     let modules = stack.modules.keys().map(Name::as_str);
     for address in stack.resources.keys().map(Address::as_str).chain(modules) {
-        for (end, _) in address.match_indices('.') {
-            let Some((_, rest)) = address[end + 1..].split_once('.') else { break };
-            if let Some(found) = inside.get_mut(&address[..end]) {
+        for place in places(address) {
+            let rest = address[place.len()..].strip_prefix('.').and_then(|rest| rest.split_once('.'));
+            if let (Some((_, rest)), Some(found)) = (rest, inside.get_mut(place)) {
                 found.insert(rest);
             }
         }

@@ -10,7 +10,7 @@ use crate::config::corrections;
 use crate::config::stack::Resource;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::resolve;
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, places};
 use crate::model::schema::{Kind, Scope, Type};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
@@ -122,8 +122,7 @@ impl<'a> Survey<'a> {
     pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
         let stack = self.inputs.stack;
         let text = address.as_str();
-        let ends = text.match_indices('.').map(|(at, _)| at).chain([text.len()]);
-        let mut found = ends.filter_map(|end| Some((end, stack.left_out.get(text.get(..end)?)?)));
+        let mut found = places(text).filter_map(|place| Some((place.len(), stack.left_out.get(place)?)));
         let found = found.next_back();
         let (end, decides) = found?;
         let (of, rest) = text.split_at(end);

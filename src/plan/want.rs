@@ -64,7 +64,7 @@ fn in_use(value: Value, applied: &Value) -> Value {
             Value::Secret(applied.clone())
         }
         (Value::Secret(secret), Value::List(_) | Value::Map(_)) if secret.is_undecided() => {
-            if holds_secret(applied) { applied.clone() } else { Value::Secret(secret) }
+            if applied.is_secret() { applied.clone() } else { Value::Secret(secret) }
         }
         (Value::Map(map), Value::Map(applied)) => {
             let part = |(name, part)| {
@@ -75,14 +75,6 @@ fn in_use(value: Value, applied: &Value) -> Value {
         }
         (Value::List(items), Value::List(applied)) => Value::List(items_in_use(items, applied)),
         (value, _) => value,
-    }
-}
-
-fn holds_secret(value: &Value) -> bool {
-    match value {
-        Value::List(items) => items.iter().any(holds_secret),
-        Value::Map(map) => map.values().any(holds_secret),
-        value => matches!(value, Value::Secret(_)),
     }
 }
 

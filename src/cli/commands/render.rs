@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::config::configured::configured;
 use crate::config::stack::{Resource, Setting, Stack};
-use crate::model::address::{Address, Name};
+use crate::model::address::{Address, Name, is_in};
 use crate::model::diagnostic::nearest;
 use crate::model::expression::Expression;
 use crate::model::source::{Place, Span};
@@ -44,10 +44,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
 /// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
 /// map, of a variable or local.
 fn at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, Failure> {
-    let below = |way: &str, path: &str| {
-        way.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let within: Vec<Resolved> = values.iter().filter(|value| below(&value.path, path)).cloned().collect();
+    let within: Vec<Resolved> = values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
     if !within.is_empty() {
         return Ok(within);
     }

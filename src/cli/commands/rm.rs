@@ -16,7 +16,7 @@ use crate::config::edit::{Edit, File, Literal, Path, entry_at};
 use crate::config::stack::Stack;
 use crate::editor::graph::Graph;
 use crate::kinds::REGISTRY;
-use crate::model::address::Address;
+use crate::model::address::{Address, places};
 use crate::model::source::SourceId;
 
 /// Most places that are told.
@@ -31,9 +31,7 @@ impl<'a> Gone<'a> {
     }
 
     fn holds(&self, address: &Address) -> bool {
-        let text = address.as_str();
-        let mut ends = text.match_indices('.').map(|(end, _)| end).chain([text.len()]);
-        ends.any(|end| self.0.contains(&text[..end]))
+        places(address.as_str()).any(|place| self.0.contains(place))
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::cursor::{At, Cursor};
 use super::describe;
 use super::lines::Lines;
-use super::names::is_within;
 use super::place::{Place, innermost};
 use super::protocol::{Completion, Markup, TextEdit};
 use super::references::unfinished;
@@ -15,6 +14,7 @@ use super::workspace::{Text, Workspace};
 use crate::config::document::Syntax;
 use crate::config::language::{self, Takes, Word};
 use crate::editor::facts;
+use crate::model::address::is_in;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
 
@@ -295,7 +295,7 @@ impl Asked<'_> {
         let mut found = BTreeSet::new();
         for (_, names) in self.workspace.names(self.directory) {
             for (declared, what) in names.declared.range(from.clone()..) {
-                if !is_within(declared, path) {
+                if !is_in(declared, path) {
                     break;
                 }
                 match declared[from.len()..].split_once('.') {

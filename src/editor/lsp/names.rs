@@ -231,8 +231,3 @@ fn texts(node: &Node) -> Vec<String> {
 fn range(span: Span) -> Range<usize> {
     span.start as usize..span.end as usize
 }
-
-/// Tells whether a path leads to a declaration or into it.
-pub(super) fn is_within(path: &str, declared: &str) -> bool {
-    path.strip_prefix(declared).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::cursor::{At, is_word};
-use super::names::is_within;
 use super::place::Place;
 use super::protocol::Location;
 use super::references::unfinished;
 use super::workspace::{Found, Text, Workspace};
+use crate::model::address::is_in;
 
 /// What a place names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) fn references(
         places.extend(workspace.location(found.file, &found.declared.at));
     }
     for (file, names) in workspace.names(directory) {
-        let inside = names.references.iter().filter(|(path, _)| is_within(path, found.path));
+        let inside = names.references.iter().filter(|(path, _)| is_in(path, found.path));
         let uri = workspace.uri(file);
         let ranges = workspace.ranges(file, inside.map(|(_, at)| at));
         places.extend(ranges.into_iter().map(|range| Location { uri: uri.clone(), range }));
