@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value as Json;
 
 use super::event::StepError;
 use super::resolve::Found;
@@ -15,8 +14,9 @@ use super::session::{Job, Scope, Session, Target, read_failed};
 use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::{Mutation, Refusal, ShownOnce};
-use crate::cloud::exchange::Cloud;
+use crate::cloud::exchange::{Body, Cloud};
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::kept_secrets::RotationStep;
 use crate::ledger::record::{ClosedOutcome, Record};
 use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
@@ -44,7 +44,7 @@ pub(super) struct Wish<'p> {
 struct Birth {
     scope: Scope,
     values: Attributes,
-    body: Json,
+    body: Body,
     expected: Attributes,
     entry: Entry,
     deposes: bool,
@@ -165,7 +165,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
             return Err(self.contradicted(job, intent, &oddity).await);
         }
-        let delivered = self.hand_on(job, &object.id, secret);
+        // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
+        let mut secret = secret;
+        let kept =
+            secret.as_ref().and_then(|ShownOnce(text)| (self.context.keep)(job.address, &object.id, text));
+        let delivered = match &kept {
+            Some(_) => None,
+            None => Some(self.hand_on(job, &object.id, secret.take()).await),
+        };
         let object = match self.read_back(job, birth, intent, object).await? {
             Ok(object) => object,
             Err(oddity) => return Err(self.contradicted(job, intent, &oddity).await),
@@ -176,8 +183,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let owned = owned(intent, &object, false);
         // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
-        let is_delivered = matches!(delivered, Delivery::Done);
-        self.bind(job, birth, intent, &owned, is_delivered).await?;
+        let is_delivered = matches!(delivered, Some(Delivery::Done));
+        self.bind(job, birth, intent, &owned, (is_delivered, kept)).await?;
+        let delivered = match delivered {
+            Some(delivered) => delivered,
+            None => self.hand_on_kept(job, birth, &object.id, secret).await?,
+        };
         match delivered {
             Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
             Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
@@ -238,7 +249,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             None if job.kind.reveal().is_none() => return Ok(true),
             None => self.context.client.reveal(job.kind, &target.key).await.map_err(read_failed)?,
         };
-        match self.hand_on(job, &target.key.id, secret) {
+        match self.hand_on(job, &target.key.id, secret).await {
             Delivery::Done => Ok(false),
             Delivery::Missing => Ok(true),
             Delivery::Kept(text) | Delivery::Lost(text) => {
@@ -248,21 +259,52 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Delivers the secret that an answer shows once, before anything else is done with the answer.
-    fn hand_on(&self, job: &Job<'_>, id: &str, secret: Option<ShownOnce>) -> Delivery {
+    async fn hand_on(&self, job: &Job<'_>, id: &str, secret: Option<ShownOnce>) -> Delivery {
         match (secret, job.kind.shown_once) {
             (None, None) => Delivery::Done,
             (None, Some(_)) => Delivery::Missing,
-            (Some(ShownOnce(secret)), _) => match (self.context.deliver)(job.address, id, &secret) {
-                Ok(()) => Delivery::Done,
-                Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
-                    "could not be delivered ({reason}); it is kept in {place}, from where the next \
-                         apply delivers it"
-                )),
-                Err(Undelivered { reason, kept: None }) => {
-                    Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
+            (Some(ShownOnce(secret)), _) => {
+                // A ledger that does not take it is told of when the object is bound: the secret, which is
+                // shown once, is delivered all the same.
+                if let Some(record) = (self.context.delivers)(job.address, &secret) {
+                    let _ = self.commit(vec![record]).await;
                 }
-            },
+                match (self.context.deliver)(job.address, id, &secret) {
+                    Ok(()) => Delivery::Done,
+                    Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
+                        "could not be delivered ({reason}); it is kept in {place}, from where the next \
+                         apply delivers it"
+                    )),
+                    Err(Undelivered { reason, kept: None }) => {
+                        Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
+                    }
+                }
+            }
         }
+    }
+
+    /// Delivers a secret that the ledger keeps by now.
+    async fn hand_on_kept(
+        &self,
+        job: &Job<'_>,
+        birth: &Birth,
+        id: &str,
+        secret: Option<ShownOnce>,
+    ) -> Result<Delivery, StepError> {
+        let delivered = self.hand_on(job, id, secret).await;
+        if matches!(delivered, Delivery::Done) {
+            let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+            self.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
+        }
+        Ok(delivered)
+    }
+
+    /// Returns the record that ends a rotation, once the new object's secret is where it should be.
+    fn end_of_rotation(&self, job: &Job<'_>) -> Option<Record> {
+        let address = Name::new(job.address.as_str());
+        let ledger = self.context.journal.ledger();
+        let rotates = ledger.secrets.rotating.contains(&address);
+        rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
     }
 
     async fn bind(
@@ -271,12 +313,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         birth: &Birth,
         intent: &Intent,
         owned: &Owned,
-        has_secret: bool,
+        (has_secret, kept): (bool, Option<Record>),
     ) -> Result<(), StepError> {
-        let mut records = vec![Record::Bound { op: intent.op, object: owned.clone() }];
+        let mut records: Vec<Record> = kept.into_iter().collect();
+        records.push(Record::Bound { op: intent.op, object: owned.clone() });
         if has_secret && birth.entry.secret_lost {
             let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
             records.push(Record::Applied { address: job.address.clone(), entry });
+            records.extend(self.end_of_rotation(job));
         }
         let with_id = |text| {
             let (address, id) = (job.address, &owned.id);

@@ -149,20 +149,32 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (who, at) = (self.context.who.to_owned(), self.clock().now());
         let origin = self.context.origin.clone();
         records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
-        records.extend(plan.bookkeeping.iter().flat_map(|bookkeeping| self.corrected(bookkeeping)));
+        for bookkeeping in &plan.bookkeeping {
+            records.extend(self.corrected(bookkeeping).await);
+        }
         self.commit(records).await
     }
 
-    fn corrected(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
+    async fn corrected(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
         match bookkeeping {
             Bookkeeping::Gone(address, id) => {
                 vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
             }
             Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
             Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
+            // Generated secrets are kept before the first step: then they are pinned by now.
+            Bookkeeping::PinRecipients(names)
+                if self.context.journal.ledger().secrets.recipients == *names =>
+            {
+                Vec::new()
+            }
+            Bookkeeping::PinRecipients(names) => {
+                vec![Record::SecretRecipients { recipients: names.clone() }]
+            }
             Bookkeeping::Remember(address, entry) => {
                 let known = self.current(address);
-                let (address, entry) = (address.clone(), entry.clone());
+                let (address, mut entry) = (address.clone(), entry.clone());
+                self.record_computed(&address, &mut entry.applied).await;
                 if known.is_none() {
                     vec![Record::Adopted { address, entry }]
                 } else if known == entry.current {
@@ -357,6 +369,7 @@ fn corrects(bookkeeping: &Bookkeeping) -> Option<&Address> {
         | Bookkeeping::Remember(address, _)
         | Bookkeeping::Forget(address) => Some(address),
         Bookkeeping::Move(moves) => moves.keys().next(),
+        Bookkeeping::PinRecipients(_) => None,
     }
 }
 

@@ -53,7 +53,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             if let Ok(value) = self.value(expression).await
                 && !value.is_unknown()
             {
-                outputs.insert(name.clone(), value);
+                // A reference alone is the service's text; anything else is the configuration's, too.
+                let redact = |text: &str| self.context.client.redact(text);
+                let is_live = matches!(expression, Expression::Reference(_));
+                outputs.insert(name.clone(), if is_live { value.redacted(&redact) } else { value });
             }
         }
         outputs

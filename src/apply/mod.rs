@@ -1,6 +1,7 @@
 //! Plan, client and ledger → `Outcome`: the schedule, the executor and the crash-safe protocol.
 
 mod baseline;
+mod binding;
 mod create;
 mod delete;
 mod dependants;

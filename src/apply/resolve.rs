@@ -72,6 +72,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         } else {
             format!("{address}: {why} ({})", candidates.join(", "))
         };
+        let text = self.context.client.redact(&text);
         let question = Question { intent: intent.clone(), candidates, text: text.clone() };
         match self.commit([Record::Asked(Box::new(question))]).await {
             Ok(()) => StepError::Question(text),

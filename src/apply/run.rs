@@ -41,8 +41,13 @@ pub struct Context<'a, C, K, R, S> {
     /// Takes the secret of an object, which is shown once; durable on return. For a resource without a
     /// `deliver_secret` it drops the secret and says yes.
     pub deliver: &'a dyn Fn(&Address, &str, &Secret) -> Result<(), Undelivered>,
+    /// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
+    pub delivers: &'a dyn Fn(&Address, &Secret) -> Option<Record>,
     /// Returns the secret of an object that its sink did not take and that was kept instead.
     pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
+    /// Returns the record that keeps the secret of an object, encrypted, which is shown once; `None` where the ledger
+    /// keeps no secrets.
+    pub keep: &'a dyn Fn(&Address, &str, &Secret) -> Option<Record>,
     /// Keeps facts that the ledger does not take, somewhere else: the next run puts them in.
     pub rescue: &'a dyn Fn(&[Record]),
     /// Told what happens.
@@ -119,7 +124,9 @@ pub async fn recover<C: Cloud, K: Clock, R: Random, S: Store>(
     let session = Session::new(context, None);
     // It only reads and records, so it can be dropped anywhere.
     match select(pin!(session.recover()), pin!(context.journal.keep())).await {
-        Either::Left((result, _)) => result,
+        Either::Left((result, _)) => {
+            result.map_err(|error| error.redacted(&|text| context.client.redact(&text)))
+        }
         Either::Right((lost, _)) => session.cut_off(&lost),
     }
 }
@@ -131,5 +138,6 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
     plan: &Plan,
 ) -> Outcome {
     let session = Session::new(context, Some(plan));
-    session.kept(execute::execute(&session, plan)).await
+    let outcome = session.kept(execute::execute(&session, plan)).await;
+    outcome.redacted(&|text| context.client.redact(&text))
 }

@@ -93,7 +93,11 @@ fn save(records: &[Record], rescue: &dyn Fn(&[Record])) {
     let is_fact = |record: &&Record| {
         matches!(
             record,
-            Record::Bound { .. } | Record::Closed { .. } | Record::Merged { .. } | Record::Gone { .. }
+            Record::Bound { .. }
+                | Record::Closed { .. }
+                | Record::Merged { .. }
+                | Record::Gone { .. }
+                | Record::SecretKept { .. }
         )
     };
     let facts: Vec<Record> = records.iter().filter(is_fact).cloned().collect();

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::lock::Mutex;
 
 use super::baseline::Baselines;
+use super::binding;
 use super::dependants::Dependants;
 use super::event::{Event, StepError};
 use super::fence::{Armed, Fence};
@@ -125,8 +126,9 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.context.client.clock()
     }
 
+    /// Tells of an event, without the secrets that the service may have repeated.
     pub(super) fn tell(&self, event: Event) {
-        (self.context.tell)(event);
+        (self.context.tell)(event.redacted(&|text| self.context.client.redact(&text)));
     }
 
     /// Tells of a step's progress; an intent of an earlier run has no step to tell of.
@@ -260,6 +262,11 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         let mut values = Attributes::new();
         for (name, expression) in desired {
             let value = match expression {
+                // The ledger has more of a computed value than the plan: the fingerprint of what it gave.
+                Expression::Value(value) if value.is_derived() => match self.applied(address, name) {
+                    Some(applied) if applied == *value => applied,
+                    _ => self.evaluate(address, name, expression).await?,
+                },
                 Expression::Value(value) if !value.is_unknown() && !value.lacks_fingerprint() => {
                     value.clone()
                 }
@@ -268,6 +275,26 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             values.insert(name.clone(), value);
         }
         Ok(values)
+    }
+
+    /// Adds to values that were computed from secrets what only the ledger has of them. One that cannot be computed
+    /// now stays as the plan has it: the live value is not compared with it then.
+    pub(super) async fn record_computed(&self, address: &Address, applied: &mut Attributes) {
+        for (name, value) in applied.iter_mut().filter(|(_, value)| value.is_derived()) {
+            let planned = Expression::Value(value.clone());
+            *value = match self.applied(address, name) {
+                Some(applied) if applied == *value => applied,
+                _ => match self.evaluate(address, name, &planned).await {
+                    Ok(computed) => wire::seal_parts(&computed, &self.secret_key()),
+                    Err(_) => continue,
+                },
+            };
+        }
+    }
+
+    /// Returns what was last applied of an attribute.
+    fn applied(&self, address: &Address, name: &Name) -> Option<Value> {
+        self.context.journal.ledger().entries.get(address)?.applied.get(name).cloned()
     }
 
     /// Computes one written attribute; a secret comes from the configuration and must be the one
@@ -285,22 +312,15 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             let text = format!("{name} waits for {first}, which has no object");
             return Err(StepError::Failed(text));
         }
-        if configured.is_some() && !self.as_planned(planned, &value) {
-            return Err(StepError::Moved(format!(
-                "the secret {name} is not the one that the plan was made with"
-            )));
+        if let Some(configured) = &configured {
+            let key = self.secret_key();
+            if !binding::is_planned(planned, configured, &value, &key) {
+                return Err(StepError::Moved(format!(
+                    "{name}, or a secret in it, is not what the plan was made with"
+                )));
+            }
         }
         Ok(if configured.is_some() { with_what_stays(planned, value) } else { value })
-    }
-
-    fn as_planned(&self, planned: &Expression, value: &Value) -> bool {
-        match (planned, value) {
-            (Expression::Value(Value::Secret(sealed)), Value::Secret(secret)) => {
-                let key = self.secret_key();
-                sealed.fingerprint(&key).is_none_or(|print| secret.fingerprint(&key) == Some(print))
-            }
-            _ => true,
-        }
     }
 
     /// Computes an expression, reading the objects that it looks into.

@@ -76,7 +76,7 @@ impl Move {
             };
             for (part, value) in map {
                 let Some((before, live)) = before.get(part).zip(live.get(part)) else { continue };
-                let lacks_text = matches!(value, Value::Secret(secret) if secret.expose().is_none());
+                let lacks_text = matches!(value, Value::Secret(_)) && value.to_wire().is_none();
                 if lacks_text && wire::alike(value, before, key) && wire::alike(before, live, key) {
                     *value = live.clone();
                 }

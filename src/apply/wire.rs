@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
+use crate::cloud::exchange::Body;
 use crate::model::address::Name;
+use crate::model::redact::SentSecrets;
 use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, Type};
-use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
@@ -17,19 +19,19 @@ use crate::model::value::{Attributes, Value};
 pub(super) struct Unsendable(pub(super) Name);
 
 /// Returns the body of a creation: every attribute that it takes and that is set.
-pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Json, Unsendable> {
-    let mut body = Map::new();
+pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Body, Unsendable> {
+    let (mut body, mut secrets) = (Map::new(), SentSecrets::default());
     for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
         match values.get(attribute.name) {
             None | Some(Value::Null) => {}
-            Some(value) => put(&mut body, attribute, attribute.wire, value)?,
+            Some(value) => put((&mut body, &mut secrets), attribute, attribute.wire, value)?,
         }
     }
     // What is there once, or off, is made by switching it on.
     if let Some((attribute, Literal::Bool(off))) = kind.api.absent_when {
         body.entry(attribute).or_insert(Json::Bool(!off));
     }
-    Ok(Json::Object(body))
+    Ok(Body { json: Json::Object(body), secrets })
 }
 
 /// Returns the body of a call: the attributes that it changes, those that it always carries, and its
@@ -39,15 +41,15 @@ pub(super) fn call_body(
     call: &Call,
     targets: &Attributes,
     standing: impl Fn(&str) -> Option<Value>,
-) -> Result<Json, Unsendable> {
-    let mut body = Map::new();
+) -> Result<Body, Unsendable> {
+    let (mut body, mut secrets) = (Map::new(), SentSecrets::default());
     let names: BTreeSet<&str> =
         targets.keys().map(Name::as_str).chain(call.always.iter().copied()).collect();
     for attribute in names.into_iter().filter_map(|name| kind.attribute(name)) {
         let Some(field) = body_field(attribute, call) else { continue };
         let value = targets.get(attribute.name).cloned().or_else(|| standing(attribute.name));
         if let Some(value) = value {
-            put(&mut body, attribute, field, &or_default(attribute, value))?;
+            put((&mut body, &mut secrets), attribute, field, &or_default(attribute, value))?;
         }
     }
     let holds = |name: &str, wanted: Literal| {
@@ -60,24 +62,25 @@ pub(super) fn call_body(
         let fixed = literal.value().to_wire().unwrap_or_default();
         body.insert((*field).to_owned(), fixed);
     }
-    Ok(Json::Object(body))
+    Ok(Body { json: Json::Object(body), secrets })
 }
 
 /// Writes an attribute into a body: a record without a field of its own key by key.
 fn put(
-    body: &mut Map<String, Json>,
+    (body, secrets): (&mut Map<String, Json>, &mut SentSecrets),
     attribute: &Attribute,
     field: &str,
     value: &Value,
 ) -> Result<(), Unsendable> {
     if attribute.spread.is_empty() {
-        body.insert(field.to_owned(), sent(attribute, value)?);
+        body.insert(field.to_owned(), sent(attribute, value, secrets)?);
         return Ok(());
     }
-    let Value::Map(map) = value else { return Ok(()) };
+    let opened = value.opened();
+    let Value::Map(map) = opened.as_ref() else { return Ok(()) };
     for (key, field) in attribute.spread {
         if let Some(part) = map.get(*key) {
-            let part = part.to_wire().ok_or_else(|| Unsendable(attribute.name.into()))?;
+            let part = part.to_body(secrets).ok_or_else(|| Unsendable(attribute.name.into()))?;
             body.insert((*field).to_owned(), part);
         }
     }
@@ -103,14 +106,27 @@ fn or_default(attribute: &Attribute, value: Value) -> Value {
     }
 }
 
-fn sent(attribute: &Attribute, value: &Value) -> Result<Json, Unsendable> {
+fn sent(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) -> Result<Json, Unsendable> {
+    note_texts(attribute, value, secrets);
     let labelled = match (attribute.ty, value.as_text()) {
         (Type::Labelled(labels), Some(text)) => labels.iter().find(|(label, _)| *label == text),
         _ => None,
     };
     match labelled {
         Some((_, number)) => Ok((*number).into()),
-        None => value.to_wire().ok_or_else(|| Unsendable(attribute.name.into())),
+        None => value.to_body(secrets).ok_or_else(|| Unsendable(attribute.name.into())),
+    }
+}
+
+/// Notes the texts of an attribute that are secrets by the kind's table, or may be somebody's: a value of an
+/// environment, which may be another's. Those of `Value::Secret` note themselves.
+fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
+    match value {
+        Value::Text(text) if attribute.secret => secrets.push(text),
+        Value::Text(text) if attribute.private => secrets.push_private(text),
+        Value::List(items) => items.iter().for_each(|item| note_texts(attribute, item, secrets)),
+        Value::Map(map) => map.values().for_each(|part| note_texts(attribute, part, secrets)),
+        _ => {}
     }
 }
 
@@ -169,11 +185,11 @@ pub(super) fn alike(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     match (one, other) {
         (Value::Secret(one), Value::Secret(other)) => {
             let prints = one.fingerprint(key).zip(other.fingerprint(key));
-            prints.is_none_or(|(one, other)| one == other)
+            prints.is_none_or(|(one, other)| is_same_fingerprint(&one, &other))
         }
         (Value::Secret(secret), Value::Text(text)) | (Value::Text(text), Value::Secret(secret)) => {
-            let print = secret.fingerprint(key);
-            print.is_none() || print == Secret::new(text.as_str()).fingerprint(key)
+            let prints = secret.fingerprint(key).zip(Secret::new(text.as_str()).fingerprint(key));
+            prints.is_none_or(|(one, other)| is_same_fingerprint(&one, &other))
         }
         (Value::Map(one), Value::Map(other)) => {
             let same = |(name, part)| other.get(name).is_some_and(|other| alike(part, other, key));
@@ -241,7 +257,7 @@ pub(super) fn sealed(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> 
 /// Returns a value without any secret's text.
 pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
-        Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).seal(key)),
+        Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).record(key)),
         value => seal_parts(value, key),
     }
 }
@@ -249,7 +265,7 @@ pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -
 /// Returns a value without any secret's text, wherever in it that is.
 pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
     match value {
-        Value::Secret(secret) => Value::Secret(secret.seal(key)),
+        Value::Secret(secret) => Value::Secret(secret.record(key)),
         Value::List(items) => Value::List(items.iter().map(|item| seal_parts(item, key)).collect()),
         Value::Map(map) => {
             Value::Map(map.iter().map(|(name, item)| (name.clone(), seal_parts(item, key))).collect())

@@ -13,7 +13,9 @@ mod needs;
 mod refactor;
 mod report;
 mod rewrite;
+mod saved;
 mod schema;
+mod secret;
 mod serve;
 mod tells;
 mod test;
@@ -28,7 +30,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use self::access::{Doctor, Login};
 pub use self::actions::Do;
 pub use self::books::{
-    Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, State, StateAction,
+    Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, Seal, State,
+    StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
@@ -40,6 +43,9 @@ pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
+pub use self::secret::{
+    Secret, SecretAction, SecretGet, SecretKeygen, SecretRekey, SecretRotate, SecretSet,
+};
 pub use self::serve::{Complete, Completions, Emulator, Manual};
 pub use self::tells::Tells;
 pub use self::test::Test;
@@ -251,6 +257,8 @@ pub enum Command {
     Lock(Lock),
     /// Look at the ledger itself, copy it, move it, check and repair it
     State(State),
+    /// Keep, show, set and rotate the secrets that the ledger holds encrypted
+    Secret(Secret),
     /// Write a pipeline for CI, and what it leaves where code is reviewed
     Ci(Ci),
     /// Serve the built-in cloud
@@ -325,6 +333,12 @@ pub struct Scope {
     /// Let this object that holds data be replaced by an empty one; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub replace: Vec<Address>,
+    /// Let this secret replace whatever its file or line holds, `vars.NAME` or a resource; repeatable
+    #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
+    pub overwrite_secrets: Vec<Name>,
+    /// Refuse to go on where stead.lock is missing, or lacks a name that the stack uses
+    #[arg(long)]
+    pub locked: bool,
     /// Allow more deletions than the budget does
     #[arg(long)]
     pub allow_deletes: bool,
@@ -333,7 +347,7 @@ pub struct Scope {
 /// `plan`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan --exit-code --output json > plan.json"
+    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json"
 )]
 pub struct PlanArgs {
     /// Save the plan, to be applied as it is
@@ -342,6 +356,9 @@ pub struct PlanArgs {
     /// Sign the saved plan with this Ed25519 key, a private one in PEM form [env: STEAD_PLAN_SIGN_KEY]
     #[arg(long, value_name = "FILE", requires = "out")]
     pub sign_key: Option<PathBuf>,
+    /// Refuse the saved plan after this time, from 1m to 30d [default: 7d]
+    #[arg(long, value_name = "TIME", requires = "out", value_parser = saved::lifetime)]
+    pub expires: Option<jiff::SignedDuration>,
     /// Exit with 2 when there are changes
     #[arg(long, alias = "detailed-exitcode")]
     pub exit_code: bool,
@@ -352,7 +369,7 @@ pub struct PlanArgs {
     #[arg(long)]
     pub destroy: bool,
     /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
-    /// nothing, writes nothing but reports, asks for no secret, and uses STEAD_READONLY_API_KEY if it is set
+    /// nothing, writes nothing but reports, asks for no secret; it needs STEAD_READONLY_API_KEY, and refuses STEAD_API_KEY
     #[arg(long, conflicts_with = "out")]
     pub untrusted: bool,
     /// What it covers.
@@ -377,11 +394,11 @@ pub struct Show {
 /// `apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect 7f3a-c91e --yes\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "allow_deletes", "expect"])]
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "allow_deletes"])]
     pub file: Option<PathBuf>,
     /// Apply the saved plan only if one of these Ed25519 keys, public ones in PEM form, signed it
     /// [env: STEAD_PLAN_VERIFY_KEY]
@@ -391,7 +408,7 @@ pub struct Apply {
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
     pub yes: Option<Consent>,
     /// Apply only if the plan has this fingerprint; whoever names it agrees to the plan
-    #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint)]
+    #[arg(long, value_name = "FINGERPRINT", value_parser = saved::fingerprint)]
     pub expect: Option<Name>,
     /// Apply although this policy says no; repeatable, and recorded with the reason
     #[arg(long = "override", value_name = "POLICY", requires = "reason")]
@@ -405,17 +422,6 @@ pub struct Apply {
     /// What it covers.
     #[command(flatten)]
     pub scope: Scope,
-}
-
-/// Reads a fingerprint as plans show it: `7f3a-c91e`; the dash may be left out.
-fn fingerprint(text: &str) -> Result<Name, String> {
-    let digits: String = text.trim().chars().filter(|c| *c != '-').collect::<String>().to_lowercase();
-    match digits.split_at_checked(4) {
-        Some((first, last)) if digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit()) => {
-            Ok(Name::new(format!("{first}-{last}")))
-        }
-        _ => Err("a plan's fingerprint has the form 7f3a-c91e; it stands at the plan's end".to_owned()),
-    }
 }
 
 fn reason(text: &str) -> Result<String, String> {

@@ -1,27 +1,30 @@
 //! Secrets that stand in no file, on their way into a stack: asked of the user's programs, found again in
 //! the live world, or generated, put where they are kept, and only then recorded and used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
 use super::books::Book;
-use super::delivery;
+use super::delivery::{self, Sinks};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
+use super::kept_secrets::{self, Keyring};
 use super::program::PATIENCE;
 use super::project::Project;
 use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::entry::{Generated, Ledger};
+use crate::ledger::kept_secrets::{RotationStep, VARS};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Snapshot;
-use crate::plan::change::{Operation, Plan};
+use crate::plan::change::{Operation, Plan, Step};
 use crate::plan::generated;
+use crate::plan::kept_secrets::is_withheld;
 
 /// Secrets by the paths of their variables.
 pub(super) type Secrets = BTreeMap<Name, Secret>;
@@ -33,9 +36,10 @@ const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 ///
 /// # Errors
 /// When a program is not in the user's settings, or gives no secret.
-pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> Result<Secrets, Failure> {
+pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> Result<Known, Failure> {
     let awaited = || project.stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited());
-    let mut known = Secrets::new();
+    let mut known = Known::default();
+    let keyring = Keyring::new(&project.settings);
     let generated = |(_, one): &(_, &Awaited)| matches!(one.origin, SecretOrigin::Generated { .. });
     let mut shown = if awaited().any(|one| generated(&one)) {
         generated::found(ledger, snapshot)
@@ -46,23 +50,78 @@ pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> 
         let secret = match &awaited.origin {
             SecretOrigin::Source(source) => Some(asked(project, name, source)?),
             SecretOrigin::Generated { deliver, .. } => {
-                let kept = || kept(project, deliver.as_ref());
-                match generated::remembered(ledger, name, awaited) {
-                    Some(print) => shown.remove(name).or_else(|| {
+                match generated::wanted(ledger, name, awaited) {
+                    Some(print) => {
                         let key = &ledger.identity.key;
-                        kept().filter(|secret| secret.fingerprint(key).as_ref() == Some(print))
-                    }),
-                    // A ledger that was rebuilt remembers none: what is in use is the one.
-                    None if !ledger.generated.contains_key(name) => {
-                        kept().filter(|secret| generated::is_shown(ledger, snapshot, secret))
+                        let is_it =
+                            |secret: &Secret| secret.seal(key) == Secret::Sealed(Some(print.clone()));
+                        let at_hand = shown.remove(name).filter(is_it);
+                        let at_hand =
+                            at_hand.or_else(|| delivered(project, deliver.as_ref()).filter(is_it));
+                        match at_hand {
+                            Some(secret) => Some(secret),
+                            None => known.kept(&keyring, ledger, name)?,
+                        }
                     }
+                    // A ledger that was rebuilt remembers none: what is in use is the one.
+                    None if !ledger.generated.contains_key(name) => delivered(project, deliver.as_ref())
+                        .filter(|secret| generated::is_shown(ledger, snapshot, secret)),
                     None => None,
                 }
             }
         };
-        known.extend(secret.map(|secret| (name.clone(), secret)));
+        known.secrets.extend(secret.map(|secret| (name.clone(), secret)));
+    }
+    if !project.settings.untrusted {
+        known.lock_undelivered(&keyring, ledger)?;
     }
     Ok(known)
+}
+
+/// The secrets of a stack that stand in no file, as far as they are at hand.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Their values. Those that are lost or locked count as what is in use.
+    pub(super) secrets: Secrets,
+    /// Generated variables whose value nobody has.
+    pub(super) lost: BTreeSet<Name>,
+    /// Addresses of secrets that the ledger keeps, and that no identity here opens.
+    pub(super) locked: BTreeSet<Name>,
+}
+
+impl Known {
+    /// Opens a variable's value that only the ledger has. What cannot be opened counts as what is in use: it never
+    /// becomes another value.
+    fn kept(
+        &mut self,
+        keyring: &Keyring<'_>,
+        ledger: &Ledger,
+        name: &Name,
+    ) -> Result<Option<Secret>, Failure> {
+        let address = format!("{VARS}{name}");
+        let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
+            self.lost.insert(name.clone());
+            return Ok(Some(Secret::withheld()));
+        };
+        let opened = keyring.open(ledger, &address, kept.wanted())?;
+        if opened.is_none() {
+            self.locked.insert(address.into());
+        }
+        Ok(Some(opened.unwrap_or_else(Secret::withheld)))
+    }
+
+    /// Lists the secrets of objects that only the ledger has, and that nothing here opens.
+    fn lock_undelivered(&mut self, keyring: &Keyring<'_>, ledger: &Ledger) -> Result<(), Failure> {
+        let undelivered = ledger.entries.iter().filter(|(_, entry)| entry.secret_lost);
+        let kept =
+            undelivered.filter_map(|(address, _)| ledger.secrets.values.get_key_value(address.as_str()));
+        for (address, kept) in kept {
+            if keyring.open(ledger, address, &kept.current)?.is_none() {
+                self.locked.insert(address.clone());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Asks the user's program for a secret.
@@ -113,9 +172,9 @@ pub(super) fn about(
         .with("STEAD_ADDRESS", address)
 }
 
-/// Returns what stands in the file that keeps a generated secret. The file is a copy: it counts only where
+/// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
 /// the ledger or a live object says that it is the one in use.
-fn kept(project: &Project, sink: Option<&SecretSink>) -> Option<Secret> {
+pub(super) fn delivered(project: &Project, sink: Option<&SecretSink>) -> Option<Secret> {
     let (path, variable) = match sink? {
         SecretSink::File(path) => (path, None),
         SecretSink::EnvFile { path, variable } => (path, Some(variable)),
@@ -164,47 +223,160 @@ pub(super) fn check_sinks(project: &Project) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the stack with every secret that a plan's apply needs: those that nobody has yet are generated,
-/// put where they are kept, and recorded, in this order. A crash in between costs a value that nothing uses.
+/// Returns the stack with every secret that a plan's apply needs. One that does not exist yet is generated. Where the
+/// ledger keeps secrets it has the value before a sink or a request does; else the sink has it before the ledger has
+/// its fingerprint: a crash in between costs a value that nothing uses.
 ///
 /// # Errors
 /// When one cannot be kept, or the ledger not be written: then nothing may be sent.
 pub(super) async fn complete(
-    project: &Project,
+    sinks: Sinks<'_>,
     plan: &Plan,
-    journal: &Book,
-    mut known: Secrets,
+    known: Known,
     random: &impl Random,
 ) -> Result<Option<Project>, Failure> {
-    let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
-    if project.stack.awaited.is_empty()
-        || plan.base.destroy
-        || !plan.steps.iter().any(|step| writes(&step.operation))
-    {
+    let Sinks { project, journal, .. } = sinks;
+    if plan.base.destroy {
         return Ok(None);
     }
+    kept_secrets::pin(&project.settings, plan, journal).await?;
+    check_plaintext(project, plan, &known)?;
+    let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
+    let sends = plan.steps.iter().any(|step| writes(&step.operation));
+    let mut secrets = known.secrets;
     for (name, awaited) in &project.stack.awaited {
         let SecretOrigin::Generated { length, deliver } = &awaited.origin else { continue };
-        if known.contains_key(name) {
-            continue;
-        }
-        let secret = generate(*length, random);
         let address = Address::new("vars", name);
-        if let Some(sink) = deliver {
-            delivery::deliver(project, &address, sink, &secret).map_err(|error| {
-                Failure::new(
-                    Exit::Failed,
-                    format!("vars.{name} was generated and cannot be kept: {error:#}; nothing was applied"),
-                )
-                .help("Mend that and apply again: another value is generated then.")
-            })?;
-        }
-        let print = secret.fingerprint(&journal.ledger().identity.key).unwrap_or_default();
-        let generated = Generated { fingerprint: print, length: *length };
-        journal.commit(&[Record::Generated { variable: name.clone(), generated }]).await?;
-        known.insert(name.clone(), secret);
+        let rotates = journal.ledger().secrets.rotating.contains(address.as_str());
+        let made = match secrets.get(name) {
+            Some(secret) if secret.expose().is_none() => continue,
+            Some(secret) => {
+                replace_legacy_fingerprint(journal, name, secret).await?;
+                let print = secret.fingerprint(&journal.ledger().identity.key);
+                // It is recorded once its sink has it.
+                let recorded = journal.ledger().generated.get(name).map(|one| one.fingerprint.clone());
+                if recorded == print || !journal.ledger().secrets.values.contains_key(address.as_str()) {
+                    continue;
+                }
+                secret.clone()
+            }
+            None if sends || rotates => {
+                let secret = generate(*length, random);
+                let record = kept_secrets::record(&journal.ledger(), address.as_str(), None, &secret)?;
+                if let Some(record) = record {
+                    journal.commit(&[record]).await?;
+                }
+                secret
+            }
+            None => continue,
+        };
+        deliver_generated(sinks, &address, deliver.as_ref(), (&made, random)).await?;
+        record_generated(journal, name, &made, *length).await?;
+        secrets.insert(name.clone(), made);
     }
-    project.knowing(&known).map(Some)
+    kept_secrets::adopt_delivered(project, journal, &secrets).await?;
+    if project.stack.awaited.is_empty() || !sends {
+        return Ok(None);
+    }
+    project.knowing(&secrets).map(Some)
+}
+
+/// Refuses an apply that would send the text of a secret that is not at hand: a saved plan may have been made where
+/// it was.
+fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), Failure> {
+    if known.lost.is_empty() && known.locked.is_empty() {
+        return Ok(());
+    }
+    if project.stack.awaited.is_empty() {
+        // Secrets of objects alone are locked: the plan blocks what would deliver them.
+        return Ok(());
+    }
+    let whole = project.knowing(&known.secrets)?;
+    let sends = |step: &&Step| match (&step.operation, whole.stack.resources.get(&step.address)) {
+        (Operation::Create { .. }, Some(resource)) => {
+            resource.attributes.values().any(|setting| is_withheld(&setting.expression))
+        }
+        (Operation::Update { calls, .. }, Some(resource)) => calls
+            .iter()
+            .flat_map(|call| call.attributes.keys())
+            .filter_map(|name| resource.attributes.get(name))
+            .any(|setting| is_withheld(&setting.expression)),
+        _ => false,
+    };
+    match plan.steps.iter().find(sends) {
+        None => Ok(()),
+        Some(step) => {
+            let what = format!(
+                "{} needs the text of a secret that is not here; nothing was applied",
+                step.address
+            );
+            Err(Failure { exit: Exit::Blocked, ..super::identity::missing(&what) })
+        }
+    }
+}
+
+/// Delivers a generated secret to its sink, if it has one; the ledger records the delivery first.
+///
+/// # Errors
+/// When the sink does not take it, or holds what stead did not put there.
+pub(super) async fn deliver_generated(
+    sinks: Sinks<'_>,
+    address: &Address,
+    sink: Option<&SecretSink>,
+    (secret, random): (&Secret, &impl Random),
+) -> Result<(), Failure> {
+    let Some(sink) = sink else { return Ok(()) };
+    if let Some(record) = delivery::record(address, sink, secret, random) {
+        sinks.journal.commit(&[record]).await?;
+    }
+    sinks.deliver(address, sink, secret).map_err(|error| {
+        let text = format!("{address} was generated and cannot be kept: {error:#}; nothing was applied");
+        let help = if sinks.project.stack.recipients.is_some() {
+            "Correct that and apply again: the ledger keeps the value, and delivers it then."
+        } else {
+            "Mend that and apply again: another value is generated then."
+        };
+        Failure::new(Exit::Failed, text).help(help)
+    })
+}
+
+/// Records the fingerprint of a generated secret: it is where it should be.
+async fn record_generated(
+    journal: &Book,
+    name: &Name,
+    secret: &Secret,
+    length: usize,
+) -> Result<(), Failure> {
+    let print = secret.fingerprint(&journal.ledger().identity.key).unwrap_or_default();
+    let generated = Generated { fingerprint: print, length };
+    let mut records = vec![Record::Generated { variable: name.clone(), generated }];
+    let address = Name::new(format!("{VARS}{name}"));
+    let kept = journal.ledger().secrets.clone();
+    if kept.rotating.contains(&address) && !kept.values.contains_key(&address) {
+        // Nothing keeps the value before: the rotation is done with the new one.
+        records.push(Record::SecretRotation { address, step: RotationStep::Done });
+    }
+    Ok(journal.commit(&records).await?)
+}
+
+/// Replaces the short fingerprint that an earlier version recorded of a generated secret by the whole one.
+async fn replace_legacy_fingerprint(
+    journal: &Book,
+    variable: &Name,
+    secret: &Secret,
+) -> Result<(), Failure> {
+    let (recorded, key) = {
+        let ledger = journal.ledger();
+        (ledger.generated.get(variable).cloned(), ledger.identity.key.clone())
+    };
+    let Some(Generated { fingerprint, length }) = recorded else { return Ok(()) };
+    let recorded = Secret::Sealed(Some(fingerprint));
+    let is_legacy = recorded.has_legacy_fingerprint() && secret.seal(&key) == recorded;
+    if let (true, Some(fingerprint)) = (is_legacy, secret.fingerprint(&key)) {
+        let generated = Generated { fingerprint, length };
+        journal.commit(&[Record::Generated { variable: variable.clone(), generated }]).await?;
+    }
+    Ok(())
 }
 
 /// Returns a new secret, each character equally likely.

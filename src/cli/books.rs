@@ -12,8 +12,10 @@ use super::failure::Failure;
 use super::files;
 use super::interrupt::{self, Ended};
 use super::project::Project;
+use super::session::Session;
 use super::settings::{Cloud, Settings};
 use super::ui::Ui;
+use super::waterline::{Marks, Objection};
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
@@ -23,12 +25,13 @@ use crate::ledger::journal::Journal;
 use crate::ledger::lease::Holder;
 use crate::ledger::place::Place;
 use crate::ledger::process;
-use crate::ledger::seal::SealKey;
+use crate::ledger::seal::{SealError, SealKey};
 use crate::ledger::store::StoreError;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
+use crate::model::value::Value;
 
 /// The store of every command.
 pub(super) type Shelf = AnyStore<Time>;
@@ -56,6 +59,19 @@ pub(super) async fn find_ledger(project: &Project, place: &Place) -> Result<Opti
     Ok(looked.found)
 }
 
+/// What a command that opens a ledger for writing takes it for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The version that was last seen on this machine, or a later one.
+    Newest,
+    /// The same, for an apply: also where no ledger has MACs.
+    NewestOfAll,
+    /// Any version: the user accepts an older one.
+    Any,
+    /// None, or an empty one: it is rebuilt.
+    Lost,
+}
+
 /// Something that was read of a ledger.
 #[derive(Debug)]
 pub(super) struct Looked<T> {
@@ -75,8 +91,7 @@ impl<T> Looked<T> {
 }
 
 /// What there is to say of a ledger whose writer nothing proves.
-pub(super) const UNPROVEN: &str =
-    "the ledger's lines bear MACs, and none was checked: STEAD_LEDGER_KEY names no key";
+pub(super) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDGER_KEY` is not set";
 
 /// Reads the ledger as it is, and says nothing; `None` when there is none.
 ///
@@ -95,9 +110,27 @@ pub(super) async fn look(project: &Project, place: &Place) -> Result<Looked<Opti
 /// # Errors
 /// When its file cannot be read, can be read by others, or is too short.
 pub(super) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, Failure> {
-    let Some(path) = &settings.ledger_key else { return Ok(None) };
+    settings.ledger_key.as_deref().map(key_of_file).transpose()
+}
+
+/// Returns the key for a command that decides nothing by what a ledger says: none for one without MACs.
+///
+/// # Errors
+/// When the ledger cannot be read or is damaged.
+pub(super) async fn key_as_found(project: &Project, place: &Place) -> Result<Option<SealKey>, Failure> {
+    let Some(key) = seal_key(&project.settings)? else { return Ok(None) };
+    let (stack, lenient) = (&project.stack, key.accepting_unsealed());
+    let found = Shelf::read(place, &stack.name, &stack.environment.name, Some(&lenient)).await?;
+    Ok(found.is_none_or(|found| found.sealed.is_some() || found.is_blank()).then_some(key))
+}
+
+/// Reads a key that seals ledgers.
+///
+/// # Errors
+/// When its file cannot be read, can be read by others, or is too short.
+pub(super) fn key_of_file(path: &Path) -> Result<SealKey, Failure> {
     let bytes = files::read_own_secret(path)?;
-    SealKey::new(&bytes).map(Some).map_err(|error| {
+    SealKey::new(&bytes).map_err(|error| {
         Failure::new(Exit::Failed, format!("{} is not used: {error}", files::shown(path)))
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > FILE)")
     })
@@ -108,10 +141,112 @@ pub(super) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, Failure> 
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(super) async fn read_ledger(project: &Project, connection: &Connection) -> Result<Ledger, Failure> {
-    let stack = &project.stack;
-    let found = find_ledger(project, &connection.place).await?;
+    let (stack, place) = (&project.stack, &connection.place);
+    let found = find_ledger(project, place).await?;
+    check_required(project, place, found.as_ref())?;
     let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
     Ok(found.map_or_else(unborn, Ledger::for_plans))
+}
+
+/// Checks that the catalog names of a stack are pinned: else their ids are what the service says today, and an
+/// answer of tomorrow may say another.
+///
+/// # Errors
+/// When one is not, and `locked` says that this is one too many.
+pub(super) fn check_lock(
+    session: &Session,
+    connection: &Connection,
+    used: &Catalog,
+    pinned: Option<&Catalog>,
+    (locked, is_born): (bool, bool),
+) -> Result<(), Failure> {
+    let has = |table: &Name, id: &Value| {
+        let records = pinned.and_then(|pinned| pinned.tables.get(table));
+        records.is_some_and(|records| records.iter().any(|record| record.id == *id))
+    };
+    let mut records = used.tables.iter().flat_map(|(table, all)| all.iter().map(move |one| (table, one)));
+    let Some((table, first)) = records.find(|(table, record)| !has(table, &record.id)) else {
+        return Ok(());
+    };
+    let path = files::shown(&connection.lock_file);
+    let what = match pinned {
+        None => format!(
+            "{path} is missing: names such as {} are taken as the service lists them now",
+            first.slug
+        ),
+        Some(_) => format!("{path} lacks {table} {}, which the stack uses", first.slug),
+    };
+    if locked {
+        return Err(Failure::new(Exit::Failed, what)
+            .help("Pin the names with `stead catalog update`, and commit the file. Nothing was sent."));
+    }
+    // The first apply writes it; a stack of the embedded cloud commits none.
+    let expected = is_born || session.settings.ci;
+    if pinned.is_none() && expected && session.settings.cloud != Cloud::Local {
+        session.ui.say(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
+    }
+    Ok(())
+}
+
+/// Reads the ledger as plans see it, and says what is wrong with it where this machine saw another version.
+///
+/// # Errors
+/// When it cannot be read or is damaged, or is not there though it must be.
+pub(super) async fn read_for_plan(
+    project: &Project,
+    connection: &Connection,
+) -> Result<(Ledger, Option<Objection>), Failure> {
+    let (stack, place) = (&project.stack, &connection.place);
+    let (name, environment, key) = (&stack.name, &stack.environment.name, seal_key(&project.settings)?);
+    let read = Shelf::read_with_trail(place, name, environment, key.as_ref()).await?;
+    let unproven = key.is_none() && read.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
+    Looked { found: (), unproven }.warn();
+    check_required(project, place, read.as_ref().map(|(ledger, _)| ledger))?;
+    let objection =
+        marks(project, place)?.objection(read.as_ref().map(|(ledger, trail)| (ledger, trail)))?;
+    let unborn = || Ledger::new(Identity::unborn(name, environment));
+    Ok((read.map_or_else(unborn, |(ledger, _)| ledger.for_plans()), objection))
+}
+
+/// Returns the high-water marks of a stack's ledger at a place.
+///
+/// # Errors
+/// When the key of ledgers cannot be used.
+pub(super) fn marks(project: &Project, place: &Place) -> Result<Marks, Failure> {
+    let (settings, stack) = (&project.settings, &project.stack);
+    Ok(Marks::new(settings, seal_key(settings)?, place, (&stack.name, &stack.environment.name)))
+}
+
+/// Tells what is wrong with a ledger where this machine saw another version.
+///
+/// # Errors
+/// When it cannot be read or is damaged.
+pub(super) async fn objection(project: &Project, place: &Place) -> Result<Option<Objection>, Failure> {
+    let (stack, key) = (&project.stack, seal_key(&project.settings)?);
+    let found = Shelf::read_with_trail(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    Ok(marks(project, place)?.objection(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
+}
+
+/// Fails when the ledger must be there and is not: a deleted one looks like one that was never begun.
+fn check_required(project: &Project, place: &Place, found: Option<&Ledger>) -> Result<(), Failure> {
+    let settings = &project.settings;
+    if !settings.require_ledger || settings.cloud == Cloud::Local || found.is_some_and(|it| !is_empty(it)) {
+        return Ok(());
+    }
+    let state = if found.is_some() { "the ledger is empty" } else { "there is no ledger" };
+    Err(Failure::new(Exit::Blocked, format!("{state} at {place}, and `STEAD_REQUIRE_LEDGER` is set"))
+        .help("If it was deleted, its objects would be made a second time: put a copy back with stead state push FILE, \
+               or rebuild it with stead recover.")
+        .help("If the stack was never applied there, apply it once without STEAD_REQUIRE_LEDGER."))
+}
+
+/// Tells whether a ledger remembers nothing yet.
+pub(super) fn is_empty(ledger: &Ledger) -> bool {
+    ledger.entries.is_empty()
+        && ledger.intents.is_empty()
+        && ledger.watched.is_empty()
+        && ledger.questions.is_empty()
+        && ledger.history.is_empty()
 }
 
 /// Returns what other ledgers own, and whose it is: those of the stack's other environments, of the stacks
@@ -127,7 +262,7 @@ pub(super) async fn foreign(
     let own = &stack.environment.name;
     let mut owned = BTreeMap::new();
     for other in stack.environments.iter().filter(|name| *name != own) {
-        let ledger = Shelf::read(place, &stack.name, other, key.as_ref()).await?;
+        let ledger = read_other_environment(project, place, other, key.as_ref()).await?;
         owned.extend(ledger.iter().flat_map(belongings));
     }
     // Ledgers of others may be sealed with keys of others: what they own is asked, and nothing done by it.
@@ -150,6 +285,36 @@ pub(super) async fn foreign(
         owned.extend(ledger.iter().flat_map(belongings));
     }
     Ok(owned)
+}
+
+/// Reads the ledger of another environment: only what it owns is asked. One without MACs is taken with a warning, as
+/// each environment gets them by itself, but not where this machine saw that it had them.
+async fn read_other_environment(
+    project: &Project,
+    place: &Place,
+    environment: &Name,
+    key: Option<&SealKey>,
+) -> Result<Option<Ledger>, Failure> {
+    let stack = &project.stack.name;
+    let lenient = key.map(SealKey::accepting_unsealed);
+    let ledger = Shelf::read(place, stack, environment, lenient.as_ref()).await?;
+    let unsealed = ledger.as_ref().filter(|ledger| ledger.sealed.is_none() && !ledger.is_blank());
+    if let (Some(key), Some(ledger)) = (key, unsealed) {
+        let marks = Marks::new(&project.settings, Some(key.clone()), place, (stack, environment));
+        if marks.saw_macs(Some(ledger))? {
+            return Err(about_environment(environment, SealError::Unsealed.into()));
+        }
+        Ui::complain(&format!(
+            "warning: ledger of environment `{environment}` not authenticated: it has no MACs. Add them with: stead \
+             state seal -e {environment}"
+        ));
+    }
+    Ok(ledger)
+}
+
+fn about_environment(environment: &Name, error: StoreError) -> Failure {
+    let failure = Failure::from(error);
+    Failure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
 }
 
 /// Returns what a ledger owns, and where.
@@ -187,9 +352,90 @@ pub(super) async fn open_journal(
     project: &Project,
     connection: &Connection,
     who: &str,
+    expected: Expected,
 ) -> Result<Book, Failure> {
+    let place = &connection.place;
+    let marks = marks(project, place)?;
+    check_found(project, place, &marks, expected).await?;
     let terms = Terms { identity: &fresh(project), effect: connection.bounds.effect, force: None };
-    open_at(&project.settings, who, &connection.place, &terms).await
+    let journal = open_at(&project.settings, who, place, &terms).await?;
+    let checked = check_newest(&journal, &marks, expected);
+    match checked {
+        Ok(()) => Ok(journal),
+        Err(failure) => close_after(journal, Err(failure)).await,
+    }
+}
+
+/// Looks before a ledger would begin whether one must be there.
+async fn check_found(
+    project: &Project,
+    place: &Place,
+    marks: &Marks,
+    expected: Expected,
+) -> Result<(), Failure> {
+    let (must, saw) = (project.settings.require_ledger, marks.saw_macs(None)?);
+    if expected == Expected::Lost || !(must || saw) {
+        return Ok(());
+    }
+    let (stack, key) = (&project.stack, seal_key(&project.settings)?);
+    let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    if found.is_none()
+        && expected != Expected::Any
+        && let Some(objection) = marks.objection(None)?
+    {
+        return Err(objection.into());
+    }
+    check_required(project, place, found.as_ref())
+}
+
+/// Refuses a ledger that is older than the last one seen here, or another one; moves the mark to one that is not.
+fn check_newest(journal: &Book, marks: &Marks, expected: Expected) -> Result<(), Failure> {
+    let (ledger, trail) = (journal.ledger(), journal.trail());
+    let has_macs = ledger.sealed.is_some() || marks.saw_macs(Some(&ledger))?;
+    match expected {
+        Expected::Newest if !has_macs => return Ok(()),
+        Expected::Any | Expected::Lost => return Ok(()),
+        Expected::Newest | Expected::NewestOfAll => {}
+    }
+    if let Some(objection) = marks.objection(Some((&ledger, &trail)))? {
+        return Err(objection.into());
+    }
+    if ledger.sealed.is_some() {
+        if !marks.can_notice(&ledger)? {
+            Ui::complain(
+                "note: this machine never saw this ledger before, so it cannot notice an old copy or a deleted ledger. \
+                 In a pipeline, keep the state directory in a cache, and set STEAD_REQUIRE_LEDGER=1 after the first apply.",
+            );
+        }
+        remember(marks, journal);
+    }
+    Ok(())
+}
+
+/// Refuses an open ledger with MACs that is older than the last one seen here, or another one.
+///
+/// # Errors
+/// When it is.
+pub(super) fn check_unrolled(project: &Project, place: &Place, journal: &Book) -> Result<(), Failure> {
+    let (ledger, marks) = (journal.ledger(), marks(project, place)?);
+    if ledger.sealed.is_none() {
+        return Ok(());
+    }
+    marks.objection(Some((&ledger, &journal.trail())))?.map_or(Ok(()), |objection| Err(objection.into()))
+}
+
+/// Moves the high-water marks to a ledger's last record; says so if they cannot be moved.
+pub(super) fn remember(marks: &Marks, journal: &Book) {
+    if let Err(error) = marks.remember(&journal.ledger(), &journal.trail()) {
+        Ui::complain(&format!("An older ledger would not be noticed here: {error:#}"));
+    }
+}
+
+impl From<Objection> for Failure {
+    fn from(objection: Objection) -> Self {
+        let what = format!("{}: {}", objection.what, objection.means);
+        Self::new(Exit::OutOfDate, what).help(objection.remedy)
+    }
 }
 
 /// Returns the identity of a stack's ledger that is born now.
@@ -213,7 +459,19 @@ pub(super) async fn open_at(
     place: &Place,
     terms: &Terms<'_>,
 ) -> Result<Book, Failure> {
-    let key = seal_key(settings)?;
+    open_with(seal_key(settings)?.as_ref(), who, place, terms).await
+}
+
+/// Opens a ledger for writing with a key, wherever it is.
+///
+/// # Errors
+/// When it is locked, damaged, or cannot be written.
+pub(super) async fn open_with(
+    key: Option<&SealKey>,
+    who: &str,
+    place: &Place,
+    terms: &Terms<'_>,
+) -> Result<Book, Failure> {
     let opening = Opening {
         identity: terms.identity,
         holder: holder(who),
@@ -221,24 +479,14 @@ pub(super) async fn open_at(
         effect: terms.effect,
         is_dead: &process::is_dead,
         force: terms.force,
-        seal: key.as_ref(),
+        seal: key,
     };
     let store = Shelf::open(place, SystemClock, &opening).await?;
     let journal = Journal::open(store).await?;
-    let (serial, sealed) = (journal.ledger().serial, journal.ledger().sealed.clone());
-    // Someone who took the MACs away would have them begin anew.
-    if sealed.is_some_and(|sealing| sealing.since + 1 >= serial) {
+    if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
         Ui::complain("The ledger's lines bear MACs from here on: nobody writes it without the key.");
     }
     Ok(journal)
-}
-
-/// Does work while the ledger's place is kept.
-///
-/// # Errors
-/// When the place is lost meanwhile.
-pub(super) async fn kept<T>(journal: &Book, work: impl Future<Output = T>) -> Result<T, Failure> {
-    while_kept(journal, async { Ok(work.await) }).await
 }
 
 /// Does something while the ledger is open and nothing is sent: the lock is kept, and a stop signal

@@ -98,7 +98,7 @@ impl Link {
         let data = directory.join(".stead");
         let looks = only_looks.then_some(REGISTRY);
         if settings.cloud == Cloud::Local {
-            let (mut options, emulator) = local::open(&data)?;
+            let (mut options, emulator) = local::open(&data, settings.state.as_deref())?;
             options.only_looks = looks;
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
@@ -113,9 +113,13 @@ impl Link {
                 .help("or say --cloud local for the one in this program."));
         };
         let key = key(url)?;
+        let known = key.clone();
         let mut options = options(settings, url, key.as_ref())?;
         options.only_looks = looks;
         let client = client(&options, Bounds::default())?;
+        if let Some(key) = known.as_ref().and_then(Secret::expose) {
+            client.learn_secret(key);
+        }
         // What is damaged is told by the doctor; here it counts as nothing.
         let note = if settings.untrusted { Ok(None) } else { learned::read(settings, url) };
         if let Ok(Some(note)) = note {
@@ -145,6 +149,13 @@ impl Connection {
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
         let Link { client, lock_file, bounds, emulator } = Link::open(settings, directory, false)?;
+        // The service may repeat what an earlier run sent it.
+        let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
+        for setting in settings.chain(stack.named.values()) {
+            setting.expression.each_value(&mut |value| {
+                value.each_secret(&mut |secret| client.learn_secret(secret));
+            });
+        }
         Ok(Self { client, place, lock_file, bounds, _emulator: emulator })
     }
 }
@@ -155,6 +166,7 @@ impl Connection {
 /// When it refuses the key or does not answer.
 pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
     let client = client(&options(settings, url, Some(key))?, Bounds::default())?;
+    client.learn_secret(key.expose().unwrap_or_default());
     Ok(client.account(key.expose().unwrap_or_default()).await?)
 }
 

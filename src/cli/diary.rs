@@ -45,6 +45,6 @@ impl Diary {
             folder.parent().map_or(Ok(()), |above: &Path| files::make_private_directory(above))?;
             files::make_private_directory(folder)?;
         }
-        files::write_private(&self.path, serde_json::to_string(sightings)?.as_bytes())
+        files::write_state(&self.path, serde_json::to_string(sightings)?.as_bytes())
     }
 }

@@ -78,7 +78,11 @@ pub(super) async fn ledger(
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = backend::place_of(&project.settings, whose, &directory)?;
     let key = books::seal_key(&project.settings)?;
-    Ok(Shelf::read(&place, &peek.name, &environment, key.as_ref()).await?)
+    let read = Shelf::read(&place, &peek.name, &environment, key.as_ref()).await;
+    read.map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { message: format!("stacks.{name} ({environment}): {}", failure.message), ..failure }
+    })
 }
 
 fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {

@@ -185,6 +185,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::History(args) => commands::history::run(session, args).await,
             Command::Lock(args) => commands::lock::run(session, args).await,
             Command::State(args) => commands::state::run(session, args).await,
+            Command::Secret(args) => commands::secret::run(session, args).await,
             Command::Ci(args) => commands::ci::run(session, args).await,
             Command::Emulator(args) => commands::emulator::run(session, args).await,
             Command::Doctor(args) => commands::doctor::run(session, args).await,

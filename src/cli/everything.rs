@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 
-use super::awaited::Secrets;
+use super::awaited::Known;
 use super::connect::Connection;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -126,7 +126,7 @@ pub(super) async fn read(
         merge(&mut snapshot, client.refresh(&below).await?);
     }
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
-    Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Secrets::new() })
+    Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Known::default(), secrets: None })
 }
 
 /// Objects that show more by id than in lists, and were not read so yet.

@@ -4,6 +4,7 @@ use super::exit::Exit;
 use crate::apply::event::StepError;
 use crate::cloud::client::ReadError;
 use crate::config::load::Rejected;
+use crate::ledger::seal::SealError;
 use crate::ledger::store::StoreError;
 use crate::report::outcome::{self, Occasion};
 
@@ -85,7 +86,17 @@ const fn remedies(error: &StoreError) -> &'static [&'static str] {
         ],
         StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
         StoreError::Illegal(_) => &["Nothing was written."],
-        StoreError::Sealed(_) => &[
+        StoreError::Sealed(SealError::Unsealed) => &[
+            "Nothing in it was acted on and nothing was sent.",
+            "If it had MACs before, somebody removed them: restore a copy that has them.",
+            "If it never had any: save a copy first (stead state pull -o ledger-backup.json), check what it owns, then: \
+             stead state seal",
+        ],
+        StoreError::Sealed(SealError::Other { .. }) => &[
+            "Nothing was written or sent. STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
+            "To replace the key by this one: stead state seal --previous-key FILE",
+        ],
+        StoreError::Sealed(SealError::Keyless) => &[
             "Nothing was written or sent. STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
         ],
         StoreError::Io { .. } => &["Nothing was sent."],

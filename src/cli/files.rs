@@ -10,6 +10,7 @@ use std::rc::Rc;
 use rustix::fs::{FileType, Mode, OFlags};
 
 use super::credentials;
+use super::output_place::{self, Missing};
 use super::profile::Profiles;
 use super::settings::Variables;
 use crate::config::discover;
@@ -102,8 +103,12 @@ pub(super) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result<(String
     };
     let bytes = read.map_err(|error| about(&error, "read", path))?;
     let text = text::decode(SourceId(0), bytes).map_err(|unreadable| {
+        // Only the line is named: a column tells how long a value is, and the bad byte may be part of one.
         let problem = unreadable.diagnostic;
-        anyhow::anyhow!("{}: {}. {}", shown(path), problem.summary, problem.detail.unwrap_or_default())
+        let source = Source::new("", unreadable.shown);
+        let line = problem.span().map_or(1, |span| source.line_column(span.start).0);
+        let help = problem.help.unwrap_or_default();
+        anyhow::anyhow!("{}, line {line}: {}. {help}", shown(path), problem.summary)
     })?;
     Ok((shown(path), text))
 }
@@ -225,16 +230,46 @@ pub(super) fn read_optional_below(root: &Path, relative: &Path) -> io::Result<Op
     }
 }
 
-/// Writes a file below `root` whole or not at all, readable by its owner only; durable on return. The
-/// path has no `..` and passes no link, not even one that appears while it is written.
+/// Changes a text file below `root` whole or not at all, readable by its owner only; durable on return. Other
+/// processes that change a file of the same directory so wait meanwhile. The path has no `..` and passes no
+/// link, not even one that appears while it is written.
 ///
 /// # Errors
-/// When the path leaves the root or passes a link, or it cannot be written.
-pub(super) fn write_private_below(root: &Path, relative: &Path, bytes: &[u8]) -> io::Result<()> {
+/// When the path leaves the root or passes a link, the file is no text or cannot be written, or `change`
+/// refuses the text that is there.
+pub(super) fn change_private_below(
+    root: &Path,
+    relative: &Path,
+    change: impl FnOnce(Option<&str>) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
     let name = file_name(relative)?;
     let folder = relative.parent().unwrap_or(Path::new(""));
     let folder = Folder::named(root)?.make_below(folder)?;
-    folder.replace(&name, 0o600, |file| file.write_all(bytes))
+    let _lock = folder.lock()?;
+    let old = match folder.read_bounded(&name, MAX_SIDE_FILE)? {
+        Some(bytes) => Some(
+            String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("it holds something else than text"))?,
+        ),
+        None => None,
+    };
+    let text = change(old.as_deref())?;
+    Ok(folder.replace(&name, 0o600, |file| file.write_all(text.as_bytes()))?)
+}
+
+/// Writes a file of stead's own beside the user's state, readable by its owner only; durable on return. Links on
+/// the way are the user's own.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(super) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let attempt = || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)?;
+        }
+        let (folder, name) = parent_of(path)?;
+        folder.replace(&name, 0o600, |file| file.write_all(bytes))
+    };
+    attempt().map_err(|error| about(&error, "write", path))
 }
 
 /// Writes a file whole or not at all, readable by its owner only; durable on return.
@@ -243,6 +278,26 @@ pub(super) fn write_private_below(root: &Path, relative: &Path, bytes: &[u8]) ->
 /// When a directory or the file cannot be written.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write(path, bytes, 0o600)
+}
+
+/// Writes a file that must not be there yet, readable by its owner only; durable on return. False: something is there,
+/// and nothing was written.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(super) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    let attempt = || {
+        let (folder, name) = parent_of(path)?;
+        let mut file = folder.open(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        folder.sync()
+    };
+    match attempt() {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(about(&error, "write", path)),
+    }
 }
 
 /// Writes a file whole or not at all, with the usual permissions; durable on return.
@@ -261,40 +316,35 @@ pub(super) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write(path, bytes, 0o755)
 }
 
-/// Writes a report: a file whole or not at all, with the usual permissions; into what is no regular file, such
-/// as a pipe, as it is.
+/// Removes the report of an earlier run, if there is one.
 ///
 /// # Errors
-/// When a directory or the file cannot be written.
-pub(super) fn write_report(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    match fs::metadata(path) {
-        Ok(data) if !data.is_file() => {
-            let written = fs::OpenOptions::new().write(true).open(path);
-            written.and_then(|mut file| file.write_all(bytes)).map_err(|error| about(&error, "write", path))
-        }
-        // The file that a link leads to, not the link.
-        Ok(_) => write_public(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), bytes),
-        Err(_) => write_public(path, bytes),
-    }
+/// When it cannot be removed, or something else stands in its place.
+pub(super) fn remove_report(path: &Path) -> anyhow::Result<()> {
+    let attempt = || match output_place::open(path, Missing::Stays) {
+        Ok((folder, name)) => folder.remove(&name),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    attempt().map_err(|error| about(&error, "remove", path))
 }
 
-/// Removes the report of an earlier run; what is no regular file stays.
+/// Reads a text file that an earlier command wrote where the user said.
 ///
 /// # Errors
-/// When it cannot be removed.
-pub(super) fn remove_report(path: &Path) -> anyhow::Result<()> {
-    if fs::symlink_metadata(path).is_ok_and(|data| data.is_file()) {
-        fs::remove_file(path).map_err(|error| about(&error, "remove", path))?;
-    }
-    Ok(())
+/// When it is no regular file, passes a link of the repository, cannot be read, or is too large.
+pub(super) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let attempt = || {
+        let (folder, name) = output_place::open(path, Missing::Stays)?;
+        let none = || io::Error::from(io::ErrorKind::NotFound);
+        folder.read_bounded(&name, text::MAX_BYTES)?.ok_or_else(none)
+    };
+    attempt().map_err(|error| about(&error, "read", path))
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     let attempt = || {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder)?;
-        }
-        let (folder, name) = parent_of(path)?;
+        let (folder, name) = output_place::open(path, Missing::Made)?;
         folder.replace(&name, mode, |file| file.write_all(bytes))
     };
     attempt().map_err(|error| about(&error, "write", path))
@@ -306,15 +356,28 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 /// # Errors
 /// When it is no regular file, or cannot be written.
 pub(super) fn rewrite(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    rewrite_with(path, bytes, 0o777)
+}
+
+/// Does the same with a file that holds a secret now: whoever else could read it cannot any more.
+///
+/// # Errors
+/// As `rewrite`.
+pub(super) fn rewrite_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    rewrite_with(path, bytes, 0o700)
+}
+
+fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
     let attempt = || {
         let data = fs::symlink_metadata(path)?;
         if !data.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
         }
         let (folder, name) = parent_of(path)?;
-        folder.replace(&name, data.mode() & 0o777, |file| {
+        let mode = data.mode() & mask;
+        folder.replace(&name, mode, |file| {
             // The process's mask may have taken bits away.
-            file.set_permissions(data.permissions())?;
+            rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode))?;
             file.write_all(bytes)
         })
     };
@@ -473,10 +536,23 @@ pub(super) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
     Folder::make(path).map(drop).map_err(|error| about(&error, "make the directory", path))
 }
 
+/// Returns a path without links; `None` where there is nothing.
+pub(super) fn real_path(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
 /// Returns a file's path from a root; `None` where it does not lie below it.
 pub(super) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
     let (root, file) = (fs::canonicalize(root).ok()?, fs::canonicalize(file).ok()?);
     file.strip_prefix(root).ok().map(Path::to_owned)
+}
+
+/// Returns the one path of all that lead to the same place, as far as it is there yet.
+pub(super) fn full_path(path: &Path) -> PathBuf {
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = |part: &Path| Some(fs::canonicalize(part).ok()?.join(full.strip_prefix(part).ok()?));
+    let found = full.ancestors().find_map(resolved).unwrap_or_else(|| full.clone());
+    found.components().collect()
 }
 
 /// Returns the last part of a directory's full path; empty where there is none.
@@ -507,55 +583,5 @@ fn about(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_stay_below_the_root() {
-        let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join("a.txt"), "x").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", root.path().join("link")).unwrap();
-        assert_eq!(read_below(root.path(), Path::new("./a.txt")).unwrap(), b"x");
-        for bad in ["../a.txt", "/etc/passwd", "link", "."] {
-            assert!(read_below(root.path(), Path::new(bad)).is_err(), "{bad}");
-        }
-        for bad in ["link", "../x", "link/x"] {
-            let written = write_private_below(root.path(), Path::new(bad), b"mine");
-            assert_eq!(written.is_ok(), bad == "link", "{bad}: a link is replaced, never followed");
-        }
-        assert_ne!(fs::read("/etc/passwd").unwrap(), b"mine");
-    }
-
-    #[test]
-    fn configuration_is_shared_within_the_repository() {
-        let root = tempfile::tempdir().unwrap();
-        let root = fs::canonicalize(root.path()).unwrap();
-        let stack = root.join("stacks/shop");
-        fs::create_dir_all(&stack).unwrap();
-        let alone = Shared::of(&stack, false);
-        assert_eq!((alone.root.as_path(), alone.place.len()), (stack.as_path(), 0), "{alone:?}");
-        fs::write(root.join(".git"), "").unwrap();
-        let shared = Shared::of(&stack, false);
-        assert_eq!((shared.root, shared.place), (root.clone(), vec!["stacks".into(), "shop".into()]));
-        let anywhere = Shared::of(&stack, true);
-        assert_eq!(anywhere.root, Path::new("/"));
-        fs::write(root.join("a.stead.yaml"), "x").unwrap();
-        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-        let below = Below { root: stack.clone(), trust: Trust::None, shared: Shared::of(&stack, false) };
-        assert_eq!(below.read_shared(Path::new("a.stead.yaml")).unwrap(), b"x");
-        assert!(below.read(Path::new("a.stead.yaml")).is_err());
-        for bad in ["../x", "link/passwd", "/etc/passwd"] {
-            assert!(below.read_shared(Path::new(bad)).is_err(), "{bad}");
-        }
-        assert!(below.names_shared(Path::new("link")).is_err());
-    }
-
-    #[test]
-    fn private_files_are_private() {
-        use std::os::unix::fs::PermissionsExt;
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("deep/er/secret");
-        write_private(&path, b"x").unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-}
+#[path = "files/tests.rs"]
+mod tests;

@@ -15,6 +15,8 @@ use crate::model::secret::Secret;
 pub(super) enum Origin {
     /// `STEAD_API_KEY`.
     Variable,
+    /// `STEAD_READONLY_API_KEY`.
+    ReadOnly,
     /// The program of the profile.
     Program,
     /// The file of stored keys.
@@ -36,6 +38,7 @@ impl Origin {
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Variable => "STEAD_API_KEY",
+            Self::ReadOnly => "STEAD_READONLY_API_KEY",
             Self::Program => "key_command of the profile",
             Self::Stored => "the file of stored keys",
             Self::Keychain => "the system's keychain",
@@ -45,7 +48,7 @@ impl Origin {
     /// Returns it for programs.
     pub(super) const fn word(self) -> &'static str {
         match self {
-            Self::Variable => "variable",
+            Self::Variable | Self::ReadOnly => "variable",
             Self::Program => "key_command",
             Self::Stored => "file",
             Self::Keychain => "keychain",
@@ -53,16 +56,41 @@ impl Origin {
     }
 }
 
+/// Returns the key for a stack that is not trusted: the one that can only read. Whatever such a stack could make
+/// this program do with a key, it can do no more than that.
+fn read_only(settings: &Settings) -> Result<Secret, Failure> {
+    if settings.api_key.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--untrusted refuses to run where STEAD_API_KEY is set: that key may be able to write",
+        )
+        .help("Unset it, and set STEAD_READONLY_API_KEY to a key that can only read."));
+    }
+    if settings.age_identity.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--untrusted refuses to run where an age identity is set: it opens kept secrets",
+        )
+        .help("Unset STEAD_AGE_IDENTITY, or choose a profile without `age_identity`: a plan needs none."));
+    }
+    settings.readonly_key.clone().ok_or_else(|| {
+        Failure::new(Exit::Refused, "--untrusted needs STEAD_READONLY_API_KEY: a key that can only read")
+            .help("It takes no stored key, and runs no program that prints one.")
+    })
+}
+
 /// Returns the key for the service at an address, and where it comes from.
 ///
 /// # Errors
 /// When there is none, or where it should come from cannot be used.
 pub(super) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), Failure> {
+    if settings.untrusted {
+        return read_only(settings).map(|key| (key, Origin::ReadOnly));
+    }
     if let Some(key) = &settings.api_key {
         return Ok((key.clone(), Origin::Variable));
     }
-    // A plan of a stack that is not trusted runs nothing.
-    if let Some(words) = settings.key_command.as_ref().filter(|_| !settings.untrusted) {
+    if let Some(words) = &settings.key_command {
         return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
     }
     let wrong = |error: crate::cloud::transport::SetupError| Failure::new(Exit::Usage, error.to_string());
@@ -74,11 +102,6 @@ pub(super) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), 
     };
     match stored {
         Some(Kept::Here(key)) => Ok((key, Origin::Stored)),
-        Some(Kept::Keychain) if settings.untrusted => Err(Failure::new(
-            Exit::Refused,
-            format!("the key for {origin} is in the system's keychain, and --untrusted runs no program"),
-        )
-        .help("Set STEAD_READONLY_API_KEY to a key that can only read.")),
         Some(Kept::Keychain) => {
             keychain::find(place, &settings.helper_env).map(|key| (key, Origin::Keychain))
         }

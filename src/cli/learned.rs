@@ -80,7 +80,7 @@ pub(super) fn write(
     if let Some(folder) = path.parent() {
         files::make_private_directory(folder)?;
     }
-    files::write_private(&path, serde_json::to_string(&note)?.as_bytes())?;
+    files::write_state(&path, serde_json::to_string(&note)?.as_bytes())?;
     Ok(Some(path))
 }
 

@@ -1,25 +1,30 @@
 //! The embedded cloud of `--cloud local`: this process runs it, or one that `stead emulator` already
 //! serves from the same data.
-#![allow(clippy::disallowed_types, reason = "asks whether an emulator is listening")]
+//!
+//! Where a served one listens stands in a note in the user's own state directory, never in a repository, whose
+//! author could send requests elsewhere with it. The note counts only while somebody holds the data's lock, and
+//! whoever takes the lock removes it first: so it is of the process that holds the lock.
 
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use crate::cloud::transport::Options;
-use crate::emulator::server::{self, Running};
+use crate::emulator::server::{self, Running, ServeError};
+use crate::emulator::store::StoreError;
+use crate::model::hex::hex;
 
 /// The name of the cloud's data in a stack's `.stead/`.
 const DATA: &str = "cloud.db";
 
-/// The name of the note that a served emulator leaves beside its data.
-const NOTE: &str = "cloud.address";
+/// The directory of notes in the user's state directory.
+const NOTES: &str = "emulators";
 
 /// How many times as fast as life the embedded cloud runs: a database takes seconds.
 pub(super) const SPEED: f64 = 20.0;
@@ -36,44 +41,84 @@ struct Note {
 ///
 /// # Errors
 /// When its data cannot be used.
-pub(super) fn open(folder: &Path) -> Result<(Options, Option<Running>), Failure> {
-    if let Some(note) = served(folder)? {
-        let url = format!("http://{}", note.address);
-        return Ok((Options::new(url, Some(SecretString::from(note.api_key))), None));
+pub(super) fn open(folder: &Path, state: Option<&Path>) -> Result<(Options, Option<Running>), Failure> {
+    files::make_private_directory(folder)?;
+    let options = server::Options { speed: Some(SPEED), ..server::Options::default() };
+    match spawn(&options, folder, state) {
+        Ok(running) => {
+            let key = SecretString::from(running.api_key.clone());
+            Ok((Options::new(running.base_url(), Some(key)), Some(running)))
+        }
+        Err(error) => match served(folder, state).filter(|_| is_locked(&error)) {
+            Some(note) => {
+                let url = format!("http://{}", note.address);
+                Ok((Options::new(url, Some(SecretString::from(note.api_key))), None))
+            }
+            None => Err(failure(&error)),
+        },
     }
-    let running = start(&server::Options { speed: Some(SPEED), ..server::Options::default() }, folder)?;
-    let options = Options::new(running.base_url(), Some(SecretString::from(running.api_key.clone())));
-    Ok((options, Some(running)))
 }
 
 /// Starts an emulator on the data in `folder`.
 ///
 /// # Errors
 /// When its data or address cannot be used.
-pub(super) fn start(options: &server::Options, folder: &Path) -> Result<Running, Failure> {
+pub(super) fn start(
+    options: &server::Options,
+    folder: &Path,
+    state: Option<&Path>,
+) -> Result<Running, Failure> {
     files::make_private_directory(folder)?;
+    spawn(options, folder, state).map_err(|error| failure(&error))
+}
+
+fn spawn(options: &server::Options, folder: &Path, state: Option<&Path>) -> Result<Running, ServeError> {
     let options = server::Options { data: Some(folder.join(DATA)), ..options.clone() };
-    server::spawn(options).map_err(|error| Failure::new(Exit::Failed, error.to_string()))
+    let running = server::spawn(options)?;
+    // The lock is ours: what an emulator left that was killed is nobody's address, or somebody else's by now.
+    take_note(folder, state);
+    Ok(running)
+}
+
+fn failure(error: &ServeError) -> Failure {
+    Failure::new(Exit::Failed, error.to_string())
+}
+
+fn is_locked(error: &ServeError) -> bool {
+    matches!(error, ServeError::Store(StoreError::Locked { .. }))
 }
 
 /// Leaves a note where the served emulator can be reached.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn leave_note(folder: &Path, running: &Running) -> Result<(), Failure> {
+pub(super) fn leave_note(folder: &Path, state: Option<&Path>, running: &Running) -> anyhow::Result<()> {
+    let Some(path) = note(folder, state) else {
+        anyhow::bail!("there is no directory for it: HOME is not set")
+    };
     let note = Note { address: running.address, api_key: running.api_key.clone() };
-    let text = serde_json::to_string(&note).map_err(anyhow::Error::from)?;
-    Ok(files::write_private(&folder.join(NOTE), text.as_bytes())?)
+    if let Some(notes) = path.parent() {
+        files::make_private_directory(notes)?;
+    }
+    files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
 }
 
 /// Takes the note away.
-pub(super) fn take_note(folder: &Path) {
-    files::remove(&folder.join(NOTE));
+pub(super) fn take_note(folder: &Path, state: Option<&Path>) {
+    if let Some(path) = note(folder, state) {
+        files::remove(&path);
+    }
 }
 
-/// Returns the note of an emulator that still listens. A note without one is left from a kill.
-fn served(folder: &Path) -> Result<Option<Note>, Failure> {
-    let Some(text) = files::read_optional(&folder.join(NOTE))? else { return Ok(None) };
-    let note = serde_json::from_str::<Note>(&text).ok().filter(|note| note.address.ip().is_loopback());
-    Ok(note.filter(|note| TcpStream::connect_timeout(&note.address, Duration::from_millis(500)).is_ok()))
+/// Returns the file of a note: of the data's real directory, by whatever path it is named.
+fn note(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
+    let full = files::real_path(folder)?;
+    let digest = hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
+    Some(state?.join(NOTES).join(format!("{digest}.json")))
+}
+
+/// Returns the note of the emulator that holds the data. One that others could write counts as none.
+fn served(folder: &Path, state: Option<&Path>) -> Option<Note> {
+    let bytes = files::read_own_secret(&note(folder, state)?).ok()?;
+    serde_json::from_slice::<Note>(&bytes).ok().filter(|note| note.address.ip().is_loopback())
 }

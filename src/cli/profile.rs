@@ -16,6 +16,9 @@ pub const DEFAULT: &str = "default";
 
 /// What a profile may say.
 const KEYS: &[&str] = &[
+    "age_identity",
+    "age_identity_command",
+    "allowed_recipients",
     "api_url",
     "backend",
     "ca_file",
@@ -34,6 +37,12 @@ const KEYS: &[&str] = &[
 pub struct Profile {
     /// Its name; `None` when none was named and there is no default one.
     pub name: Option<Name>,
+    /// File of the identity that opens kept secrets.
+    pub age_identity: Option<String>,
+    /// A program that prints that identity, and its arguments.
+    pub age_identity_command: Option<Vec<String>>,
+    /// The only recipients that stacks may name for kept secrets.
+    pub allowed_recipients: Option<Vec<String>>,
     /// Address of the service.
     pub api_url: Option<String>,
     /// Where ledgers are kept.
@@ -193,10 +202,10 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
         Some(_) => Err(wrong(key, "a text")),
     };
     let wanted = "a list of texts, the program first: [\"pass\", \"show\", \"stead\"]";
-    let key_command = table
-        .get("key_command")
-        .map(|value| texts(value).ok_or_else(|| wrong("key_command", wanted)))
-        .transpose()?;
+    let list = |key: &'static str, wanted| {
+        table.get(key).map(|value| texts(value).ok_or_else(|| wrong(key, wanted))).transpose()
+    };
+    let key_command = list("key_command", wanted)?;
     let programs = |key: &'static str| {
         let wanted = "a table of programs by name: { vault = [\"PROGRAM\", \"ARGUMENT\"] }, or { vault = \
                       { command = [\"PROGRAM\"], env = [\"VARIABLE\"] } }";
@@ -207,6 +216,9 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
     };
     Ok(Profile {
         name: Some(name.clone()),
+        age_identity: text("age_identity")?,
+        age_identity_command: list("age_identity_command", wanted)?,
+        allowed_recipients: list("allowed_recipients", "a list of recipients: [\"age1…\"]")?,
         api_url: text("api_url")?,
         backend: text("backend")?,
         ca_file: text("ca_file")?,

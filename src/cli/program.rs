@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::identity_source::AGE_IDENTITY;
 use super::settings::Variables;
 use crate::cloud::system::SystemClock;
 use crate::model::clock::Clock;
@@ -59,7 +60,8 @@ pub struct Program {
 impl Program {
     /// Returns a program that sees of these variables what it may, and those that the user named.
     pub(super) fn new(words: &[String], named: &[String], variables: &Variables) -> Self {
-        let sees = |name: &str| GIVEN.contains(&name) || named.iter().any(|known| known == name);
+        let named = |name: &str| name != AGE_IDENTITY && named.iter().any(|known| known == name);
+        let sees = |name: &str| GIVEN.contains(&name) || named(name);
         let environment = variables.iter().filter(|(name, _)| sees(name));
         Self {
             words: words.to_vec(),
@@ -182,6 +184,13 @@ mod tests {
         let given = [("PATH", "/usr/bin:/bin"), ("VAULT_TOKEN", "t"), ("STEAD_API_KEY", "canary")];
         let variables = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         Program::new(&words, &["VAULT_TOKEN".to_owned()], &variables)
+    }
+
+    #[test]
+    fn the_identity_is_no_programs() {
+        let variables = [(AGE_IDENTITY.to_owned(), "canary".to_owned())].into();
+        let program = Program::new(&["true".to_owned()], &[AGE_IDENTITY.to_owned()], &variables);
+        assert!(program.environment.is_empty());
     }
 
     #[test]

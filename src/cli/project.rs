@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::files::{self, Below, Shared, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
+use super::sink_checks;
 use crate::config::load::{self, Giving, Rejected, Request};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
@@ -97,7 +98,15 @@ impl Project {
         }
         let below = below(&directory, trust(settings), settings.allow_outside);
         let sources = files.sources.clone();
-        let (stack, warnings) = load::load(REGISTRY, files.sources, request, &below)?;
+        let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, &below)?;
+        // With its secrets the stack is resolved once more: its sinks are the same.
+        if request.at_hand.is_empty() {
+            let diagnostics = sink_checks::across_environments(&stack, &sources, request, &below);
+            if !diagnostics.is_empty() {
+                return Err(Box::new(Rejected { sources: stack.sources, diagnostics }).into());
+            }
+            warnings.extend(sink_checks::not_ignored_by_git(&stack, &below));
+        }
         let anew = (!stack.awaited.is_empty()).then(|| Box::new((sources, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
         Ok(Self { directory, stack, warnings, outside, settings, anew })

@@ -1,13 +1,13 @@
 //! Reading the live world for a stack, and making its plan.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use futures_util::try_join;
 
 use super::addresses;
-use super::awaited::{self, Secrets};
+use super::awaited::{self, Known};
 use super::books;
 use super::connect::Connection;
 use super::delivery;
@@ -15,6 +15,7 @@ use super::elsewhere;
 use super::failure::Failure;
 use super::files;
 use super::project::Project;
+use super::settings::Cloud;
 use crate::config::load::Rejected;
 use crate::config::lock;
 use crate::kinds::REGISTRY;
@@ -23,6 +24,7 @@ use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{Snapshot, Wanted};
 use crate::model::source::{Source, Sources};
+use crate::plan::binding;
 use crate::plan::change::Plan;
 use crate::plan::make::{self, Inputs, Options};
 
@@ -33,7 +35,9 @@ pub(super) struct World {
     /// Names and prices; ids as pinned.
     pub(super) catalog: Catalog,
     /// Secrets that stand in no file and are at hand.
-    pub(super) known: Secrets,
+    pub(super) known: Known,
+    /// The digest of the secrets' values under a saved plan's own key; `None` where the ledger has a key.
+    pub(super) secrets: Option<String>,
 }
 
 /// Reads the catalog names that a stack has pinned.
@@ -65,7 +69,7 @@ pub(super) async fn world(
     if let Some(pinned) = pinned {
         catalog.hold(pinned);
     }
-    Ok(World { snapshot, catalog, known: Secrets::new() })
+    Ok(World { snapshot, catalog, known: Known::default(), secrets: None })
 }
 
 /// Reads the live world and makes the plan of a stack.
@@ -80,32 +84,36 @@ pub(super) async fn plan(
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
     addresses::check(project, ledger, options)?;
-    let adopts = !options.adopt.is_empty()
-        || !options.taken_back.is_empty()
-        || !project.stack.declarations.imports.is_empty();
-    let undelivered = delivery::undelivered(project, ledger);
-    let options = &if adopts {
-        let foreign = books::foreign(project, &connection.place).await?;
-        Options { foreign, undelivered, ..options.clone() }
-    } else {
-        Options { undelivered, ..options.clone() }
-    };
+    let options = &with_surroundings(connection, project, ledger, options).await?;
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         awaited::check_sinks(project)?;
     }
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
     let mut world = world(connection, &wanted, &tables, pinned).await?;
     let mut whole = None;
-    if !(project.stack.awaited.is_empty() || options.destroy || options.only_looks) {
+    if !(options.destroy || options.only_looks) {
         world.known = awaited::known(project, ledger, &world.snapshot)?;
-        whole = Some(Box::new(project.knowing(&world.known)?));
+        if !project.stack.awaited.is_empty() {
+            whole = Some(Box::new(project.knowing(&world.known.secrets)?));
+        }
     }
+    let options = &Options {
+        lost_secrets: world.known.lost.clone(),
+        locked_secrets: world.known.locked.clone(),
+        allowed_recipients: project.settings.allowed_recipients.clone(),
+        ..options.clone()
+    };
     let project = whole.as_deref().unwrap_or(project);
     let settled = elsewhere::settle(project, ledger, &world.snapshot).await;
     // What goes, or is only looked at, needs nothing from elsewhere.
     let stack = match settled {
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
         settled => settled?,
+    };
+    let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
+    world.secrets = match key {
+        Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
+        None => None,
     };
     let plan = make::make(&Inputs {
         registry: REGISTRY,
@@ -119,4 +127,32 @@ pub(super) async fn plan(
         nonce: connection.client.random().uuid(),
     });
     Ok((plan, world))
+}
+
+/// Adds to a plan's options what this machine and the places of ledgers say.
+async fn with_surroundings(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    options: &Options,
+) -> Result<Options, Failure> {
+    let adopts = !options.adopt.is_empty()
+        || !options.taken_back.is_empty()
+        || !project.stack.declarations.imports.is_empty();
+    let foreign =
+        if adopts { books::foreign(project, &connection.place).await? } else { options.foreign.clone() };
+    delivery::check_named(project, &options.overwrite_secrets)?;
+    let occupied_sinks = if options.destroy {
+        BTreeMap::new()
+    } else {
+        delivery::occupied(project, ledger, &options.overwrite_secrets)
+    };
+    Ok(Options {
+        foreign,
+        undelivered: delivery::undelivered(project, ledger),
+        occupied_sinks,
+        // What a rehearsal on the built-in cloud delivers opens nothing.
+        on_runner: project.settings.ci && project.settings.cloud != Cloud::Local,
+        ..options.clone()
+    })
 }

@@ -1,7 +1,7 @@
 //! What CI systems and git read: the files that `ci` writes. Pure: texts only.
 
 use super::args::System;
-use crate::model::address::Name;
+use crate::model::address::{Name, is_legal_segment};
 
 /// A stack, as far as its pipeline goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,26 @@ pub struct Facts {
 
 /// What runs where nobody said how stead gets there.
 const LOOK: &str = "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
+
+/// Tells why no pipeline is written for a stack: a name that a CI system would read as something else, such as
+/// `${{ … }}`, or that would end the text around it.
+#[must_use]
+pub fn refused(facts: &Facts) -> Option<String> {
+    let names = std::iter::once((&facts.stack, "the stack's name"));
+    let names = names.chain(facts.environments.iter().map(|name| (name, "an environment's name")));
+    let names = names.chain(facts.secrets.iter().map(|name| (name, "a variable's name")));
+    // Where a stack has no environments, theirs is empty.
+    let wrong = |(name, _): &(&Name, &str)| !name.is_empty() && !is_legal_segment(&name.to_lowercase());
+    if let Some((name, what)) = names.into_iter().find(wrong) {
+        return Some(format!("{what}, {name:?}, has characters that no name may have"));
+    }
+    // Both systems fill in `$…` in quotes, too; control characters would begin another line.
+    let odd = |c: char| c.is_control() || matches!(c, '$' | '`' | '%' | '\u{2028}' | '\u{2029}');
+    let path = std::iter::once(&facts.directory).find(|path| path.contains(odd));
+    path.map(|path| {
+        format!("the directory {path:?} has characters that CI systems do not take as they are")
+    })
+}
 
 /// Returns a pipeline: its path from the repository's root, and its text.
 #[must_use]
@@ -56,7 +76,7 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
     let words = [
         ("STACK_TITLE", quoted(&format!("stead {}", facts.stack))),
         ("STACK", facts.stack.to_string()),
-        ("SEEN", quoted_list(&[format!("{folder}.stead/drift")])),
+        ("SEEN", quoted_list(&[format!("{}.stead/drift", pattern(&folder))])),
         ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
         ("PATHS", paths),
         ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
@@ -83,7 +103,7 @@ pub fn hook(directory: &str) -> String {
 
 /// Returns a path as a pattern: what would be read as one stands for whatever is there.
 fn pattern(path: &str) -> String {
-    path.chars().map(|c| if "*?[]{}+!\\".contains(c) { '*' } else { c }).collect()
+    path.chars().map(|c| if "*?[]{}+!\\$%".contains(c) || c.is_control() { '*' } else { c }).collect()
 }
 
 /// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
@@ -249,6 +269,25 @@ mod tests {
         assert_eq!(push["branches"][0].as_str(), Some("1.10"));
         assert_eq!(push["paths"][0].as_str(), Some("a*b**/**"));
         assert!(read["jobs"]["apply"]["if"].as_str().unwrap().contains("github.ref_name == '1.10'"));
+    }
+
+    #[test]
+    fn a_name_that_reads_as_something_else_is_refused() {
+        assert_eq!(refused(&facts()), None);
+        let with = |name: &str| {
+            [
+                Facts { stack: name.into(), ..facts() },
+                Facts { environments: vec![name.into()], ..facts() },
+                Facts { secrets: vec![name.into()], ..facts() },
+            ]
+        };
+        for name in ["${{ secrets.A }}", "a' || 1", "a\nb", "a b", "a\"b"] {
+            assert!(with(name).iter().all(|facts| refused(facts).is_some()), "{name}");
+        }
+        for directory in ["a/${{ b }}", "$HOME", "a\nb", "a`b`", "%TEMP%"] {
+            let facts = Facts { directory: directory.into(), ..facts() };
+            assert!(refused(&facts).is_some(), "{directory}");
+        }
     }
 
     #[test]

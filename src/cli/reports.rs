@@ -64,7 +64,7 @@ pub(super) fn again(
     about: About<'_>,
 ) -> Result<(), Failure> {
     for (format, path) in wanted {
-        files::write_report(path, text(session, *format, plan, about).as_bytes())?;
+        files::write_public(path, text(session, *format, plan, about).as_bytes())?;
     }
     Ok(())
 }
@@ -99,7 +99,7 @@ pub(super) fn problems(
     let problems = Problems { diagnostics, sources, root: &root };
     for (format, path) in wanted {
         if let Some(text) = format.problems(&problems) {
-            files::write_report(path, text.as_bytes())?;
+            files::write_public(path, text.as_bytes())?;
             session.ui.say(&format!("{format} is written to {}", files::shown(path)));
         } else {
             // What an earlier run left there must not be taken for this one's.

@@ -54,7 +54,7 @@ impl Rescue {
         let mut text = files::read_optional(&path)?.unwrap_or_default();
         text.push_str(&serde_json::to_string(&Facts { records: records.to_vec() })?);
         text.push('\n');
-        files::write_private(&path, text.as_bytes())?;
+        files::write_state(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -87,7 +87,7 @@ impl Rescue {
     /// When there is no place for it.
     pub(super) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
         let path = self.file(&secret_of(of))?;
-        files::write_private(&path, format!("{text}\n").as_bytes())?;
+        files::write_state(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 

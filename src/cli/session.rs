@@ -136,6 +136,7 @@ impl Session {
                 .filter(|(_, id)| id.is_none())
                 .map(|(to, _)| to.clone())
                 .collect(),
+            overwrite_secrets: scope.overwrite_secrets.iter().cloned().collect(),
             project: self.settings.project.clone(),
             ..Options::default()
         }

@@ -1,7 +1,7 @@
 //! `Settings`: flags over environment variables over the user's profile over defaults, merged once.
 //! Pure: variables and profiles are handed in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -9,11 +9,13 @@ use thiserror::Error;
 
 use super::args::{CloudChoice, ColorChoice, Global, Output};
 use super::credentials;
+use super::identity_source::{IdentitySource, age_identity};
 use super::profile::{ProfileError, Profiles, Words};
 use super::program::{self, Program};
 use super::said;
 use crate::ledger::place::without_password;
 use crate::model::address::Name;
+use crate::model::redact::redact_address;
 use crate::model::secret::Secret;
 
 /// The stack's directory unless something else is said.
@@ -63,8 +65,14 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// The file of the key that seals ledgers.
     pub ledger_key: Option<PathBuf>,
+    /// A ledger must be there, and own or remember something: it was applied before.
+    pub require_ledger: bool,
     /// The file of the key that signs saved plans, and of those whose saved plans are applied.
     pub plan_keys: PlanKeys,
+    /// Where the identity comes from that opens kept secrets.
+    pub age_identity: Option<IdentitySource>,
+    /// The only recipients that stacks may name for kept secrets.
+    pub allowed_recipients: Option<BTreeSet<Name>>,
     /// The stack is a stranger's.
     pub untrusted: bool,
     /// The command has a use for the stack's secrets: where it has none, those that nobody gives count as in use.
@@ -145,23 +153,24 @@ pub enum SettingsError {
          set STEAD_BACKEND in place of it"
     )]
     Password,
+    /// A private key stands in a file that others may read.
+    #[error(
+        "`age_identity` in the settings is the private key itself; write it to a file (chmod 600) and name that file"
+    )]
+    Identity,
     /// A variable is given twice by flag.
     #[error("--var {0} is given twice")]
     Twice(Name),
 }
 
 impl Settings {
-    /// Says whether the stack is trusted. One that is not gets the key that can only read, where there
-    /// is one, and no variable of the environment: it could show it.
+    /// Says whether the stack is trusted. One that is not gets no variable of the environment: it could show it.
     pub fn trust(&mut self, trusted: bool) {
         if trusted {
             return;
         }
         self.untrusted = true;
         self.allow_outside = false;
-        if let Some(key) = self.readonly_key.take() {
-            self.api_key = Some(key);
-        }
         self.env_vars.clear();
     }
 }
@@ -209,12 +218,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
     let set = |name| switch(variables, name);
     let level = level(flags.verbose, flags.quiet, variables)?;
     let ci = set("CI")?;
-    let mut vars = BTreeMap::new();
-    for (name, value) in flags.vars {
-        if vars.insert(name.clone(), value).is_some() {
-            return Err(SettingsError::Twice(name));
-        }
-    }
+    let vars = distinct(flags.vars)?;
     Ok(Settings {
         said,
         cloud: cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
@@ -239,10 +243,15 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         config_dir: credentials::directory(variables),
         ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
         ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
+        require_ledger: set("STEAD_REQUIRE_LEDGER")?,
         plan_keys: PlanKeys {
             sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
         },
+        age_identity: age_identity(variables, profile.age_identity, profile.age_identity_command)?,
+        allowed_recipients: profile
+            .allowed_recipients
+            .map(|names| names.into_iter().map(Name::from).collect()),
         untrusted: false,
         needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
@@ -258,6 +267,17 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         verbose: level > 0,
         very_verbose: level > 1,
     })
+}
+
+/// Returns the values of `--var`, each variable once.
+fn distinct(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, SettingsError> {
+    let mut vars = BTreeMap::new();
+    for (name, value) in given {
+        if vars.insert(name.clone(), value).is_some() {
+            return Err(SettingsError::Twice(name));
+        }
+    }
+    Ok(vars)
 }
 
 /// Returns how much is told besides the result: 0, 1 or 2. A flag, also the one for less, beats the variable.
@@ -349,7 +369,7 @@ fn switch(variables: &Variables, variable: &'static str) -> Result<bool, Setting
 
 /// Checks an address: https, or http to this machine; no user, query or fragment.
 fn address(url: &str) -> Result<String, SettingsError> {
-    let fail = |reason| Err(SettingsError::Url { url: without_user(url), reason });
+    let fail = |reason| Err(SettingsError::Url { url: redact_address(url), reason });
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (rest, false),
         (None, Some(rest)) => (rest, true),
@@ -380,14 +400,6 @@ fn is_loopback(host: &str) -> bool {
         None => host.split(':').next().unwrap_or_default(),
     };
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// A message must not repeat a password that someone put into an address.
-fn without_user(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
-        _ => url.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -540,6 +552,11 @@ mod tests {
             "api.example.com",
             "https://",
             "https://me:secret@example.com",
+            "https:me:secret@example.com",
+            "me:secret@example.com",
+            "https://secret@example.com",
+            "https://example.com?token=secret",
+            "https://example.com#secret",
             "http://127.0.0.1@example.com",
             "https://example.com?x",
             "https://exa mple.com",

@@ -7,9 +7,14 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::files;
 use super::session::Session;
+use crate::kinds::REGISTRY;
+use crate::plan::binding::Binding;
 use crate::plan::change::Plan;
 use crate::plan::saved::SavedPlan;
 use crate::plan::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
+
+/// The version that saved plans are bound to.
+pub(super) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A saved plan, and who signed it.
 pub(super) struct Vouched {
@@ -69,9 +74,14 @@ fn unusable(path: &Path, error: &KeyError, help: &str) -> Failure {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn save(path: &Path, plan: Plan, key: Option<&SigningKey>) -> Result<(), Failure> {
-    let saved = SavedPlan::new(plan, env!("CARGO_PKG_VERSION"));
-    let text = saved.to_text().and_then(|text| match key {
+pub(super) fn save(
+    path: &Path,
+    plan: Plan,
+    binding: Binding,
+    key: Option<&SigningKey>,
+) -> Result<(), Failure> {
+    let saved = SavedPlan::new(plan, binding, STEAD_VERSION);
+    let text = saved.and_then(|saved| saved.to_text()).and_then(|text| match key {
         Some(key) => key.sign(&text),
         None => Ok(text),
     });
@@ -111,7 +121,7 @@ fn text(path: &Path) -> Result<Signed, Failure> {
 }
 
 fn parsed(path: &Path, signed: &Signed) -> Result<SavedPlan, Failure> {
-    SavedPlan::parse(&signed.text).map_err(|error| {
+    SavedPlan::parse(&signed.text, REGISTRY).map_err(|error| {
         Failure::new(Exit::Failed, format!("{}: {error}", files::shown(path)))
             .help("Make it anew: stead plan -o FILE")
     })

@@ -11,6 +11,7 @@ use super::send::READ_DEADLINE;
 use super::{decode, refresh};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
@@ -50,6 +51,7 @@ impl Ask {
             query: self.query.clone(),
             project: self.project.clone(),
             body: self.body.clone(),
+            secrets: SentSecrets::default(),
             deadline: if self.method.mutates() { MUTATION_DEADLINE } else { READ_DEADLINE },
         }
     }

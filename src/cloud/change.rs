@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::client::{Client, Mutation};
-use super::exchange::{Cloud, Request};
+use super::exchange::{Body, Cloud, Request};
 use super::outcome::{Settled, called, created};
 use super::path::{PathError, fill};
 use crate::model::address::Name;
@@ -42,7 +42,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         kind: &'static Kind,
         parent: Option<&Name>,
         project: Option<&Name>,
-        body: Json,
+        body: impl Into<Body>,
     ) -> Mutation {
         let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
         match self.mutate(kind.api.create, path, project, body).await {
@@ -59,7 +59,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         call: &'static Call,
         object: &ObjectKey,
         project: Option<&Name>,
-        body: Json,
+        body: impl Into<Body>,
     ) -> Mutation {
         let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
         match self.mutate(call.endpoint, path, project, body).await {
@@ -91,12 +91,13 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         endpoint: Endpoint,
         path: Result<String, PathError>,
         project: Option<&Name>,
-        body: Json,
+        body: impl Into<Body>,
     ) -> Settled {
         let path = match path {
             Ok(path) => path,
             Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
         };
+        let Body { json: body, secrets } = body.into();
         let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
         let request = Request {
             method: endpoint.method,
@@ -104,6 +105,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
             query: Vec::new(),
             project: project.cloned(),
             body: (!empty).then_some(body),
+            secrets,
             deadline: MUTATION_DEADLINE,
         };
         self.client.send_mutation(&request, self.gate, self.back).await

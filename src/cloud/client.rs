@@ -17,6 +17,7 @@ use super::{catalog, decode, paging, refresh};
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
+use crate::model::redact::Redactor;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 
@@ -39,6 +40,8 @@ pub struct Client<C, K, R> {
     pub(super) count: Cell<RequestCount>,
     pub(super) listener: RefCell<Option<Listener>>,
     pub(super) settling: Settling,
+    /// The secrets that this run knows: they are replaced in what the service says.
+    pub(super) redactor: RefCell<Redactor>,
     /// What the service showed of itself before.
     pub(super) learned: RefCell<Learned>,
     /// Rows of a page that are asked for.
@@ -146,6 +149,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             count: Cell::default(),
             listener: RefCell::default(),
             settling: Settling::default(),
+            redactor: RefCell::default(),
             learned: RefCell::default(),
             page: Cell::new(USUAL_PAGE),
             lag: Cell::new(LAG),
@@ -161,6 +165,21 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// Says how long a list may lag behind.
     pub fn expect_lag(&self, lag: Duration) {
         self.lag.set(lag);
+    }
+
+    /// Makes a secret known: from now on it is replaced in what the service says.
+    pub fn learn_secret(&self, secret: &str) {
+        self.redactor.borrow_mut().learn(secret);
+    }
+
+    /// Returns text of the service with `(secret)` in place of every secret that this run knows.
+    pub fn redact(&self, text: &str) -> String {
+        self.redactor.borrow().redact(text).into_owned()
+    }
+
+    /// Does the same with every text of a document.
+    pub fn redact_json(&self, json: &mut serde_json::Value) {
+        self.redactor.borrow().redact_json(json);
     }
 
     /// Returns the clock that everything above shares.

@@ -1,6 +1,7 @@
 //! `Cloud`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
 //! decoding) is the same over TCP and in a simulation.
 
+use std::fmt;
 use std::future::ready;
 use std::time::Duration;
 
@@ -8,10 +9,33 @@ use thiserror::Error;
 
 use super::upload::Upload;
 use crate::model::address::Name;
+use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 
+/// The JSON body of a request, and the secrets in it. Its `Debug` shows neither.
+#[derive(Clone, Default, PartialEq)]
+pub struct Body {
+    /// The body.
+    pub json: serde_json::Value,
+    /// The secrets in it.
+    pub secrets: SentSecrets,
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Body(..)")
+    }
+}
+
+impl From<serde_json::Value> for Body {
+    /// A body without secrets.
+    fn from(json: serde_json::Value) -> Self {
+        Self { json, secrets: SentSecrets::default() }
+    }
+}
+
 /// One request. The API key is not part of it: the transport adds it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Request {
     /// The verb.
     pub method: Method,
@@ -23,8 +47,22 @@ pub struct Request {
     pub project: Option<Name>,
     /// The JSON body.
     pub body: Option<serde_json::Value>,
+    /// The secrets in the body: an answer that repeats one is not shown.
+    pub secrets: SentSecrets,
     /// Whole time allowed, connecting included.
     pub deadline: Duration,
+}
+
+impl fmt::Debug for Request {
+    /// Leaves the body out: it may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .field("query", &self.query)
+            .field("project", &self.project)
+            .finish_non_exhaustive()
+    }
 }
 
 /// One answer, as it came.

@@ -17,6 +17,7 @@ pub mod upload;
 mod catalog;
 mod outcome;
 mod paging;
+mod redact;
 mod refresh;
 mod retry;
 pub mod run;

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::change::Changes;
 use super::client::{Client, Mutation, ReadError};
 use super::decode;
-use super::exchange::Cloud;
+use super::exchange::{Body, Cloud};
 use super::outcome::{Settled, called};
 use super::path::fill;
 use crate::model::address::Name;
@@ -34,7 +34,7 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
         call: &'static Call,
         (object, project): (&ObjectKey, Option<&Name>),
         run: &Run,
-        body: Json,
+        body: impl Into<Body>,
     ) -> (Mutation, Option<Name>) {
         let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
         match self.mutate(call.endpoint, path, project, body).await {

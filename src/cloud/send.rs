@@ -12,9 +12,10 @@ use super::limiter::backoff;
 use super::outcome::{Settled, classify, refusal};
 use super::retry::{Failure, Retry};
 use super::turnstile::Turnstile;
-use super::{decode, exchange::is_public};
+use super::{decode, exchange::is_public, redact};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 
 /// Whole time of one try of a read.
@@ -53,6 +54,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             query,
             project,
             body: None,
+            secrets: SentSecrets::default(),
             deadline: READ_DEADLINE,
         })
         .await
@@ -150,7 +152,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         count.sent += 1;
         count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         self.count.set(count);
-        let answer = self.cloud.exchange(request).await?;
+        request.secrets.teach(&mut self.redactor.borrow_mut());
+        let answer = redact::redact(self.cloud.exchange(request).await?, request, &self.redactor.borrow());
         if answer.status == 429 {
             let mut count = self.count.get();
             count.limited += 1;

@@ -23,6 +23,7 @@ use super::decode::LARGEST_BODY;
 use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
 use super::upload::Upload;
 use crate::model::address::Name;
+use crate::model::redact::redact_address;
 use crate::model::schema::{Method, Registry};
 
 /// Where the service is, and the key to it. Comes from flags, the environment or the user's own
@@ -325,8 +326,8 @@ fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Durati
 
 /// Checks the base address: nothing in it can send the key astray.
 fn base_url(text: &str) -> Result<Url, SetupError> {
-    let shown = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    let fail = |reason| SetupError::Address { url: shown.chars().take(200).collect(), reason };
+    let fail =
+        |reason| SetupError::Address { url: redact_address(text).chars().take(200).collect(), reason };
     let url = Url::parse(text).map_err(|_| fail("it is no URL"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fail("it holds a user or a password"));

@@ -5,9 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use super::budget;
 use super::codes;
 use super::document::{Document, Entry, Form, Node, NodeValue, Scalar};
+use super::resolver::too_large;
 use crate::model::address::Name;
+use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{AlsoIn, Registry};
 use crate::model::source::Span;
@@ -23,13 +26,17 @@ struct Moving {
 }
 
 /// Moves such children to where their addresses say that they are. Returns what cannot be moved.
-pub(super) fn write_out(documents: &mut [Document], registry: &Registry) -> Vec<Diagnostic> {
+pub(super) fn write_out(
+    documents: &mut [Document],
+    registry: &Registry,
+    budget: &Budget,
+) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for child in registry.kinds {
         let (Some(also), Some((of, collection))) = (child.also_in, child.child_of()) else { continue };
         let mut moving = Vec::new();
         for block in blocks(documents, also.kind) {
-            take(block, also, &mut moving, &mut problems);
+            take(block, also, budget, &mut moving, &mut problems);
         }
         if !moving.is_empty() {
             give(documents, (of, collection), also.says, moving, &mut problems);
@@ -47,7 +54,13 @@ fn blocks<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Ite
     })
 }
 
-fn take(block: &mut Entry, also: AlsoIn, moving: &mut Vec<Moving>, problems: &mut Vec<Diagnostic>) {
+fn take(
+    block: &mut Entry,
+    also: AlsoIn,
+    budget: &Budget,
+    moving: &mut Vec<Moving>,
+    problems: &mut Vec<Diagnostic>,
+) {
     let NodeValue::Mapping(entries) = &mut block.value.value else { return };
     let Some(at) = entries.iter().position(|entry| entry.key == also.key) else { return };
     let written = entries.remove(at);
@@ -69,6 +82,12 @@ fn take(block: &mut Entry, also: AlsoIn, moving: &mut Vec<Moving>, problems: &mu
     for parent in parents {
         let path = format!("${}.{}", also.kind, block.key);
         let span = parent.key_span;
+        if let Some(when) = when
+            && budget::charge_node(budget, &when.value).is_err()
+        {
+            problems.push(too_large(when.value.span));
+            return;
+        }
         let mut words: Vec<Entry> = when.cloned().into_iter().collect();
         if keyed {
             words.push(word("for_each", &path, span));

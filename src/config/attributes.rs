@@ -7,7 +7,7 @@ use super::codes;
 use super::document::{Entry, Form, Node, NodeValue};
 use super::habits;
 use super::language::{self, Words};
-use super::resolver::{Frame, Resolved, Resolver};
+use super::resolver::{Frame, Resolved, Resolver, sensitive_problem};
 use super::scalar::{self, Mismatch, type_name};
 use super::stack::{Part, Parts};
 use super::template;
@@ -16,6 +16,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
@@ -47,6 +48,7 @@ impl<'d> Resolver<'d> {
 
     /// Resolves a node to a value of a type. `null` is always let through.
     pub(super) fn typed(&self, ty: &Type, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
         match (&node.value, ty) {
             (NodeValue::Null, _) => Some(Value::Null.into()),
             (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
@@ -151,10 +153,7 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         }
-        Some(match parts.iter().map(Expression::known).collect::<Option<Vec<_>>>() {
-            Some(values) => Expression::Value(Value::List(values.into_iter().cloned().collect())),
-            None => Expression::List(parts),
-        })
+        Some(listed_whole(parts))
     }
 
     fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
@@ -350,8 +349,28 @@ impl<'d> Resolver<'d> {
         None
     }
 
+    /// Charges a node itself, whose parts are charged when they are resolved.
+    pub(super) fn charge_node(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<()> {
+        if self.problems.are_closed() {
+            return None;
+        }
+        let charged = match &node.value {
+            // A map of an attribute keeps the place of each entry.
+            NodeValue::Mapping(entries) => self
+                .budget
+                .charge_map(entries.len())
+                .and_then(|()| self.budget.charge_nodes(2 * entries.len())),
+            NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
+                self.budget.charge_nodes(1).and_then(|()| self.budget.charge_text(scalar.text.len()))
+            }
+            _ => self.budget.charge_nodes(1),
+        };
+        self.charged(charged, node.span, frame)
+    }
+
     /// Resolves a node where no schema says its type.
     pub(super) fn untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
         match &node.value {
             NodeValue::Null => Some(Value::Null.into()),
             NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
@@ -363,10 +382,7 @@ impl<'d> Resolver<'d> {
                 let items: Option<Vec<_>> =
                     items.iter().map(|item| Some(self.untyped(item, frame)?.expression)).collect();
                 let items = items?;
-                Some(match items.iter().map(Expression::known).collect::<Option<Vec<_>>>() {
-                    Some(values) => Value::List(values.into_iter().cloned().collect()).into(),
-                    None => Expression::List(items).into(),
-                })
+                Some(listed_whole(items).into())
             }
             NodeValue::Mapping(entries) => {
                 let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
@@ -449,6 +465,18 @@ fn listed(ty: &Type, resolved: Resolved) -> Resolved {
     }
 }
 
+/// Makes a list of its parts, known when they are.
+fn listed_whole(parts: Vec<Expression>) -> Expression {
+    if parts.iter().any(|part| part.known().is_none()) {
+        return Expression::List(parts);
+    }
+    let known = |part| match part {
+        Expression::Value(value) => value,
+        _ => Value::Null,
+    };
+    Expression::Value(Value::List(parts.into_iter().map(known).collect()))
+}
+
 /// Makes a map of its parts, known when they are.
 pub(super) fn mapped(parts: BTreeMap<Name, Expression>) -> Expression {
     if parts.values().all(|part| part.known().is_some()) {
@@ -501,6 +529,18 @@ pub(super) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
         {
             Ok(Value::Secret(secret))
         }
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) if derived.is_awaited() => Ok(Value::Secret(Secret::Derived(derived))),
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) => {
+            let derived =
+                derived.try_map(|value| scalar::shaped(ty, value).ok_or_else(Mismatch::sensitive))?;
+            Ok(Value::Secret(Secret::Derived(Box::new(derived))))
+        }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
             Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
         }
@@ -516,6 +556,9 @@ pub(super) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
 
 /// Returns the problem of a mismatch at a place.
 pub(super) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
+    if slip.code == codes::SENSITIVE {
+        return sensitive_problem();
+    }
     let mut problem = Diagnostic::error(slip.code, slip.summary).at(span, "").detail(slip.detail.clone());
     problem.help.clone_from(&slip.help);
     match &slip.fix {

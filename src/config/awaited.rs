@@ -54,8 +54,9 @@ impl<'d> Resolver<'d> {
         let secret = match self.at_hand.get(&path) {
             Some(secret) => secret.clone(),
             None if self.pretend => Secret::new(stand_in),
-            None => Secret::made(stand_in, true),
+            None => Secret::awaited(stand_in),
         };
+        let secret = secret.named(&format!("vars.{path}"));
         let awaited = Awaited { origin, value: secret.clone(), span: entry.key_span };
         self.awaited.borrow_mut().insert(path, awaited);
         Ok(Value::Secret(secret))
@@ -67,7 +68,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what a variable is called across modules.
-    fn variable_path(&self, name: &Name) -> Name {
+    pub(super) fn variable_path(&self, name: &Name) -> Name {
         match self.scope.prefix.as_str() {
             "" => name.clone(),
             prefix => Name::new(format!("{prefix}.{name}")),
@@ -142,7 +143,7 @@ pub(super) fn check_readable<'a>(
                 .detail(format!(
                     "The ledger keeps only a fingerprint of vars.{name}, and no attribute that the service shows holds it as it is."
                 ))
-                .help("keep it in a file: `deliver_secret: { file: ./secrets/NAME }`"),
+                .help("keep it in a file: `deliver_secret: { file: ./secrets/NAME }`; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
         );
     }
 }

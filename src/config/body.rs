@@ -20,6 +20,10 @@ use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
+/// What a resource is charged besides its attributes, and each of these besides its value.
+const RESOURCE_NODES: usize = 32;
+const ATTRIBUTE_NODES: usize = 2;
+
 /// The word of an open map that lets go whatever it does not name.
 const EXCLUSIVE: &str = language::MAP[0].name;
 
@@ -29,6 +33,14 @@ impl<'d> Resolver<'d> {
         let mut resources = Vec::with_capacity(blocks.len());
         for block in blocks.filter_map(|n| self.index.nth(n)) {
             for (address, key, each) in block.instances() {
+                let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
+                let charged = self
+                    .budget
+                    .charge_nodes(cost)
+                    .and_then(|()| self.budget.charge_text(address.as_str().len()));
+                if self.charged(charged, block.entry.key_span, Frame::top(None)).is_none() {
+                    return resources;
+                }
                 resources.push(self.resource(block, address, key, each));
             }
         }
@@ -106,7 +118,11 @@ impl<'d> Resolver<'d> {
             "lifecycle" => resource.lifecycle = self.lifecycle(kind, &entry.value, frame),
             "depends_on" => resource.depends_on = self.depends_on(&entry.value, frame),
             "project" => resource.project = self.project_of(block, entry, frame),
-            "deliver_secret" => resource.deliver_secret = self.deliver_secret(kind, entry, frame),
+            "deliver_secret" => {
+                let address = Name::new(resource.address.as_str());
+                self.sink_spans.borrow_mut().insert(address, entry.value.span);
+                resource.deliver_secret = self.deliver_secret(kind, entry, frame);
+            }
             other if self.registry.child(kind.name, other).is_some() => {}
             _ => self.problem(frame, self.unknown(kind, entry)),
         }

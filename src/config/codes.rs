@@ -35,6 +35,8 @@ codes! {
     FAILED = "S0215", "An expression has no value.";
     TOO_LONG = "S0216", "An expression needs too many steps.";
     SECRET_DECIDES = "S0217", "A secret would decide what exists.";
+    TOO_LARGE = "S0218", "The values of a stack take more memory than stead gives them.";
+    SENSITIVE = "S0219", "An expression over a secret fails.";
     UNKNOWN_KEY = "S0220", "A block has a key that its kind does not know.";
     MISSING_ATTRIBUTE = "S0221", "A block lacks an attribute that its kind demands.";
     WRONG_TYPE = "S0222", "A value has another type than its attribute takes.";
@@ -59,14 +61,14 @@ codes! {
     UNDECLARED_VARIABLE = "S0252", "A value is given for a variable that is not declared.";
     VARIABLE_TYPE = "S0253", "A variable's value has the wrong type.";
     VARIABLE_CHECK = "S0254", "A variable's value fails its check.";
-    SECRET_IN_FILE = "S0255", "A secret is written in a file of the stack.";
+    SECRET_IN_FILE = "S0255", "A secret is written in a file of the stack, or given on the command line.";
     FOR_EACH = "S0260", "`for_each` is no set, list of texts, map or resource.";
     INSTANCE_KEY = "S0261", "An instance's key is illegal or stands twice.";
     WHEN = "S0262", "`when` is not true or false.";
     LIFECYCLE = "S0270", "A `lifecycle` block is wrong.";
     DURATION = "S0271", "A duration is not of the form `90s`, `30m`, `1h`.";
-    DELIVER_SECRET = "S0272", "`deliver_secret` is wrong or missing, or nothing is there to deliver.";
-    CONFINED_PATH = "S0273", "A path leaves the stack's directory, or its file cannot be read.";
+    DELIVER_SECRET = "S0272", "`deliver_secret` is wrong or missing, nothing is there to deliver, or two secrets have one target.";
+    CONFINED_PATH = "S0273", "A path leaves the stack's directory, names a file that others obey, or its file cannot be read.";
     DEPENDS_ON = "S0274", "`depends_on` names something that is no resource of this stack.";
     PROJECT = "S0275", "A resource's project is missing, or it has none.";
     SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
@@ -93,6 +95,8 @@ codes! {
     DATA = "S0319", "A `data` lookup is wrong.";
     STACKS = "S0320", "A `stacks` entry is wrong.";
     LOOKED_UP = "S0321", "What is looked up elsewhere is not there, or not to be read.";
+    RECIPIENTS = "S0322", "The `secrets` block names no recipients, one that is refused, or a single one.";
+    DIGEST = "S0369", "The configuration, or what it reads elsewhere, cannot be digested: please report this.";
     FOREIGN = "S0370", "Another tool's file is not what it was said to be.";
     EDIT_MISSING = "S0371", "An edit names a place where nothing is written.";
     EDIT_TAKEN = "S0372", "An edit would write a name that is there already.";

@@ -11,10 +11,12 @@ use super::grammar;
 use super::index::{EachValue, Found, Step};
 use super::resolver::{Frame, Nothing, Resolved, Resolver, evaluation_problem};
 use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, Exceeded};
 use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Cel, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
+use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
@@ -101,13 +103,15 @@ impl<'d> Resolver<'d> {
             files.borrow_mut().insert(Name::new(path), Value::text(&text));
             Ok(text)
         };
+        self.charged(self.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
         let waiting = self.waiting(&named, span, frame)?;
-        let outcome = self.evaluate(program, &named, &waiting, frame, &read);
+        let outcome = self.evaluate(program, (&named, &waiting), span, frame, &read);
         let origin = named.origin.clone();
         match outcome {
             Ok(value) if !value.is_unknown() => Some(Resolved::new(Expression::Value(value), origin)),
             Ok(_) => {
-                let mut bindings = self.bindings(&named, frame);
+                let bindings = self.bindings(&named, span, frame);
+                let mut bindings = self.charged(bindings, span, frame)?;
                 let files = files.into_inner();
                 if !files.is_empty() {
                     bindings.insert(Name::new_static(FILES), Value::Map(files));
@@ -120,6 +124,11 @@ impl<'d> Resolver<'d> {
                     module: self.scope.prefix.clone(),
                 };
                 Some(Resolved::new(Expression::Cel(Arc::new(cel)), origin))
+            }
+            Err(error @ EvaluationError::Sensitive) => {
+                self.problems.push(evaluation_problem(&error, span, None));
+                // What uses it goes on, so that this stays the only sign.
+                Some(Resolved::new(Expression::Value(Value::Secret(Secret::undecided())), origin))
             }
             Err(error) => {
                 let problem = match (&error, named.absent.first()) {
@@ -214,7 +223,8 @@ impl<'d> Resolver<'d> {
         if !self.is_late(frame, kind.name, span) {
             return false;
         }
-        let steps: Vec<Step> = path.segments.iter().map(|segment| self.step(segment, frame)).collect();
+        let steps: Vec<Step> =
+            path.segments.iter().map(|segment| self.step(segment, span, frame)).collect();
         named.places.push(kind.name.to_owned());
         match self.index.find(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind: found, rest } => {
@@ -244,13 +254,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the name of a segment; a computed key is computed, when it names no live object.
-    fn step(&self, segment: &Segment, frame: Frame<'_, 'd>) -> Step {
+    fn step(&self, segment: &Segment, span: Span, frame: Frame<'_, 'd>) -> Step {
         let program = match segment {
             Segment::Name(name) => return Some(name.clone()),
             Segment::Computed(program) => program,
         };
         let named = Named::default();
-        match self.evaluate(program, &named, &BTreeMap::new(), frame, &|_| Err(String::new())) {
+        match self.evaluate(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new())) {
             Ok(Value::Text(text)) => Some(text),
             Ok(Value::Integer(n)) => Some(Name::new(n.to_string())),
             _ => None,
@@ -283,7 +293,7 @@ impl<'d> Resolver<'d> {
                     (format!("locals.{name}"), Cow::Borrowed(self.local(name, span, frame)?))
                 }
                 ("each", Some(Segment::Name(name)), Some(each)) if name == "value" => {
-                    ("each.value".to_owned(), Cow::Owned(self.each_value(each, frame)?))
+                    ("each.value".to_owned(), Cow::Owned(self.each_value(each, span, frame)?))
                 }
                 _ => continue,
             };
@@ -298,6 +308,7 @@ impl<'d> Resolver<'d> {
                     place.push_str(name);
                 }
             }
+            self.charged(self.budget.charge_expression(part), span, frame)?;
             waiting.insert(Name::new(place), part.clone());
         }
         Some(waiting)
@@ -306,15 +317,15 @@ impl<'d> Resolver<'d> {
     fn evaluate(
         &self,
         program: &Program,
-        named: &Named<'_>,
-        waiting: &BTreeMap<Name, Expression>,
+        (named, waiting): (&Named<'_>, &BTreeMap<Name, Expression>),
+        span: Span,
         frame: Frame<'_, 'd>,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Value, EvaluationError> {
         let values: Vec<(&Name, Value)> = waiting
             .iter()
-            .map(|(path, part)| Ok((path, part.evaluate(&Nothing)?)))
-            .collect::<Result<_, _>>()?;
+            .map(|(path, part)| Ok((path, part.evaluate_within(&Nothing, self.budget)?)))
+            .collect::<Result<_, EvaluationError>>()?;
         let objects: Vec<Object> = named
             .objects
             .iter()
@@ -324,8 +335,8 @@ impl<'d> Resolver<'d> {
                 complete: false,
             })
             .collect();
-        let written = self.written_each(named, frame);
-        let mut scope = Scope { read: Some(read), ..Scope::default() };
+        let written = self.written_each(named, span, frame);
+        let mut scope = Scope { read: Some(read), budget: Some(self.budget), ..Scope::default() };
         let text = |text: &Name| Item::Scalar(Value::Text(text.clone()));
         scope.roots.insert("vars".into(), Item::of_map(&self.scope.var_values));
         scope.roots.insert("locals".into(), Item::of_map(&self.scope.local_values));
@@ -362,19 +373,24 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns a written `each.value` that is known and named.
-    fn written_each(&self, named: &Named<'_>, frame: Frame<'_, 'd>) -> Option<Value> {
+    fn written_each(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<Value> {
         let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
         if !named.paths.iter().any(|path| path.root == "each") {
             return None;
         }
-        match self.each_value(each, frame)? {
+        match self.each_value(each, span, frame)? {
             Expression::Value(value) => Some(value),
             _ => None,
         }
     }
 
     /// Returns the known values that an expression names, and no more.
-    fn bindings(&self, named: &Named<'_>, frame: Frame<'_, 'd>) -> BTreeMap<Name, Value> {
+    fn bindings(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Result<BTreeMap<Name, Value>, Exceeded> {
         let mut bindings = BTreeMap::new();
         for path in &named.paths {
             let names: Vec<&Name> = path
@@ -386,9 +402,11 @@ impl<'d> Resolver<'d> {
                 })
                 .collect();
             match path.root.as_str() {
-                "vars" => graft(&mut bindings, &path.root, &self.scope.var_values, &names),
-                "locals" => graft(&mut bindings, &path.root, &self.scope.local_values, &names),
-                "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names),
+                "vars" => graft(&mut bindings, &path.root, &self.scope.var_values, &names, self.budget)?,
+                "locals" => {
+                    graft(&mut bindings, &path.root, &self.scope.local_values, &names, self.budget)?;
+                }
+                "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names, self.budget)?,
                 "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
                 "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
                 "module" => {
@@ -397,15 +415,15 @@ impl<'d> Resolver<'d> {
                 "each" => {
                     let Some(each) = frame.each else { continue };
                     let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
-                    if let Some(Expression::Value(value)) = self.each_value(each, frame) {
+                    if let Some(Expression::Value(value)) = self.each_value(each, span, frame) {
                         values.insert("value".into(), value);
                     }
-                    graft(&mut bindings, &path.root, &values, &names);
+                    graft(&mut bindings, &path.root, &values, &names, self.budget)?;
                 }
                 _ => {}
             }
         }
-        bindings
+        Ok(bindings)
     }
 }
 
@@ -476,15 +494,27 @@ fn narrowed<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, 
 }
 
 /// Copies the part of a map that a path names, as far as it is known.
-fn graft(into: &mut BTreeMap<Name, Value>, root: &Name, from: &Attributes, path: &[&Name]) {
+fn graft(
+    into: &mut BTreeMap<Name, Value>,
+    root: &Name,
+    from: &Attributes,
+    path: &[&Name],
+    budget: &Budget,
+) -> Result<(), Exceeded> {
     let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
     let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
+        budget.charge_map(from.len())?;
+        from.values().try_for_each(|value| budget.charge_value(value))?;
         *place = Value::Map(from.clone());
-        return;
+        return Ok(());
     };
     match from.get(*first) {
-        Some(Value::Map(inner)) if !rest.is_empty() => graft(place, first, inner, rest),
-        Some(value) if !value.is_unknown() => drop(place.insert((*first).clone(), value.clone())),
+        Some(Value::Map(inner)) if !rest.is_empty() => graft(place, first, inner, rest, budget)?,
+        Some(value) if !value.is_unknown() => {
+            budget.charge_value(value)?;
+            place.insert((*first).clone(), value.clone());
+        }
         _ => {}
     }
+    Ok(())
 }

@@ -5,23 +5,29 @@ use std::cell::Cell;
 
 use super::stack::Stack;
 use crate::model::address::Address;
+use crate::model::budget::Budget;
 use crate::model::expression::{Expression, Lookup};
 use crate::model::schema::Presence;
 use crate::model::value::{Attributes, Value};
 
 /// How far a value is followed from block to block.
 const MOST_STEPS: usize = 64;
+/// How many values are followed for one expression: a block may name each of two before it twice.
+const MOST_VALUES: usize = 10_000;
 
 /// Returns an expression with everything in its place that blocks say; what only live objects tell stays.
 #[must_use]
 pub fn configured(stack: &Stack, expression: &Expression) -> Expression {
-    Written { stack, steps: Cell::new(0) }.settled(expression)
+    Written { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
+        .settled(expression)
 }
 
 /// The blocks, as expressions see them.
 struct Written<'s> {
     stack: &'s Stack,
     steps: Cell<usize>,
+    values: Cell<usize>,
+    budget: Budget,
 }
 
 impl Written<'_> {
@@ -51,9 +57,10 @@ impl Written<'_> {
         let resource = self.stack.resources.get(address)?;
         let setting = resource.attributes.get(name)?;
         let steps = self.steps.get();
-        if steps == MOST_STEPS {
+        if steps == MOST_STEPS || self.values.get() == MOST_VALUES {
             return None;
         }
+        self.values.set(self.values.get() + 1);
         self.steps.set(steps + 1);
         let value = setting.expression.evaluate(self);
         self.steps.set(steps);
@@ -76,6 +83,10 @@ impl Lookup for Written<'_> {
         let names = resource.attributes.keys();
         let known = names.filter_map(|name| Some((name.clone(), self.written(address, name)?)));
         (known.filter(|(_, value)| is_known(value)).collect(), false)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.budget)
     }
 }
 

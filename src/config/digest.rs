@@ -1,23 +1,25 @@
 //! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::policy::Policy;
-use super::stack::{Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretSink};
+use super::stack::{
+    Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretOrigin, SecretSink,
+};
 use crate::model::address::{Address, Name};
+use crate::model::digest::JsonDigest;
 use crate::model::expression::Expression;
-use crate::model::hex::hex;
 
-/// One resource, as the digest sees it. Places are not part of it; secrets are there by presence.
+/// One resource, as the digest sees it. Places are not part of it; secrets are there by the names of
+/// their variables, and what is computed from them by its expression.
 #[derive(Serialize)]
 struct Seen<'r> {
     address: &'r Address,
     kind: &'static str,
-    attributes: BTreeMap<&'r Name, &'r Expression>,
+    attributes: BTreeMap<&'r Name, Cow<'r, Expression>>,
     protect: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     final_snapshot: bool,
@@ -26,50 +28,77 @@ struct Seen<'r> {
     replace: Option<crate::model::schema::ReplaceOrder>,
     timeouts: [Option<u64>; 3],
     depends_on: &'r [Address],
-    project: Option<&'r Expression>,
+    project: Option<Cow<'r, Expression>>,
     deliver_secret: Option<(&'r str, Option<&'r Name>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exclusive: Vec<&'r Name>,
 }
 
-struct Writer(Sha256);
+/// A generated or asked secret, as the digest sees it: where it comes from and where it is delivered.
+#[derive(Serialize)]
+struct SeenSecret<'s> {
+    name: &'s Name,
+    length: Option<usize>,
+    deliver: Option<(&'s str, Option<&'s Name>)>,
+    source: Option<&'s Name>,
+}
 
-impl io::Write for Writer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
+/// The parts of a configuration that its digest is made of.
+pub(super) struct Parts<'s> {
+    pub(super) name: &'s Name,
+    pub(super) environment: &'s Environment,
+    pub(super) outputs: &'s BTreeMap<Name, Output>,
+    pub(super) policies: &'s [Policy],
+    pub(super) awaited: &'s BTreeMap<Name, Awaited>,
+}
+
+/// Returns the whole SHA-256: 64 hexadecimal digits.
+///
+/// # Errors
+/// When a part cannot be written as JSON.
+pub(super) fn digest<'r>(
+    parts: &Parts<'_>,
+    resources: impl Iterator<Item = &'r Resource>,
+) -> Result<String, serde_json::Error> {
+    let Parts { name, environment, outputs, policies, awaited } = parts;
+    let mut digest = JsonDigest::new("stead configuration 2");
+    digest.add(&(name, &environment.name, environment.confirm == Confirm::Typed))?;
+    for resource in resources {
+        digest.add(&seen(resource))?;
     }
+    for (name, output) in *outputs {
+        digest.add(&("output", name, output.expression.bound()))?;
+    }
+    for policy in *policies {
+        let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
+        digest.add(&("policy", &policy.name, on, &policy.deny.source))?;
+    }
+    for (name, awaited) in *awaited {
+        digest.add(&("secret", seen_secret(name, awaited)))?;
+    }
+    Ok(digest.finish())
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+fn seen_secret<'s>(name: &'s Name, awaited: &'s Awaited) -> SeenSecret<'s> {
+    match &awaited.origin {
+        SecretOrigin::Generated { length, deliver } => SeenSecret {
+            name,
+            length: Some(*length),
+            deliver: deliver.as_ref().map(seen_sink),
+            source: None,
+        },
+        SecretOrigin::Source(source) => {
+            SeenSecret { name, length: None, deliver: None, source: Some(source) }
+        }
     }
 }
 
-/// Returns 16 hexadecimal digits.
-pub(super) fn digest<'r>(
-    name: &Name,
-    environment: &Environment,
-    resources: impl Iterator<Item = &'r Resource>,
-    outputs: &BTreeMap<Name, Output>,
-    policies: &[Policy],
-) -> String {
-    let mut writer = io::BufWriter::new(Writer(Sha256::new()));
-    put(&mut writer, &(name, &environment.name, environment.confirm == Confirm::Typed));
-    for resource in resources {
-        put(&mut writer, &seen(resource));
+fn seen_sink(sink: &SecretSink) -> (&str, Option<&Name>) {
+    match sink {
+        SecretSink::File(path) => (path.as_str(), None),
+        SecretSink::EnvFile { path, variable } => (path.as_str(), Some(variable)),
+        SecretSink::Program(name) => ("", Some(name)),
     }
-    for (name, output) in outputs {
-        put(&mut writer, &(name, &output.expression));
-    }
-    for policy in policies {
-        let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
-        put(&mut writer, &("policy", &policy.name, on, &policy.deny.source));
-    }
-    let digest = match writer.into_inner() {
-        Ok(writer) => writer.0.finalize(),
-        Err(_) => return String::new(),
-    };
-    hex(&digest[..8])
 }
 
 fn seen(resource: &Resource) -> Seen<'_> {
@@ -78,7 +107,11 @@ fn seen(resource: &Resource) -> Seen<'_> {
     Seen {
         address: &resource.address,
         kind: resource.kind.name,
-        attributes: resource.attributes.iter().map(|(name, setting)| (name, &setting.expression)).collect(),
+        attributes: resource
+            .attributes
+            .iter()
+            .map(|(name, setting)| (name, setting.expression.bound()))
+            .collect(),
         protect: *protect,
         final_snapshot: *final_snapshot,
         keep: *on_remove == OnRemove::Keep,
@@ -90,12 +123,8 @@ fn seen(resource: &Resource) -> Seen<'_> {
         timeouts: [timeouts.create, timeouts.update, timeouts.delete]
             .map(|time| time.map(|time| time.as_secs())),
         depends_on: &resource.depends_on,
-        project: resource.project.as_ref(),
-        deliver_secret: resource.deliver_secret.as_ref().map(|sink| match sink {
-            SecretSink::File(path) => (path.as_str(), None),
-            SecretSink::EnvFile { path, variable } => (path.as_str(), Some(variable)),
-            SecretSink::Program(name) => ("", Some(name)),
-        }),
+        project: resource.project.as_ref().map(Expression::bound),
+        deliver_secret: resource.deliver_secret.as_ref().map(seen_sink),
         exclusive: resource
             .attributes
             .iter()
@@ -103,10 +132,4 @@ fn seen(resource: &Resource) -> Seen<'_> {
             .map(|(name, _)| name)
             .collect(),
     }
-}
-
-/// Writes the JSON of a part and a newline. Writing to a hasher does not fail.
-fn put(writer: &mut impl io::Write, part: &impl Serialize) {
-    let _ = serde_json::to_writer(&mut *writer, part);
-    let _ = writer.write_all(b"\n");
 }

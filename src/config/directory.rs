@@ -6,7 +6,7 @@ use super::codes;
 use super::place::Place;
 use super::resolver::{Frame, Resolved, Resolver};
 use super::source_dir::{self, SourceError, Tree};
-use super::stack::{Resource, SecretSink};
+use super::stack::{Resource, SecretSink, SinkUse};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -69,13 +69,11 @@ impl<'d> Resolver<'d> {
 
     /// Refuses to upload what a secret is delivered to: the service would get it, and whoever can read
     /// the sources there.
-    pub(super) fn keep_secrets_at_home(&self, resources: &[Resource]) {
-        let sinks: Vec<(&Resource, &str)> = resources
+    pub(super) fn keep_secrets_at_home(&self, resources: &[Resource], sinks: &[SinkUse]) {
+        let sinks: Vec<(&SinkUse, &str)> = sinks
             .iter()
-            .filter_map(|resource| match resource.deliver_secret.as_ref()? {
-                SecretSink::File(path) | SecretSink::EnvFile { path, .. } => {
-                    Some((resource, path.as_str()))
-                }
+            .filter_map(|one| match &one.sink {
+                SecretSink::File(path) | SecretSink::EnvFile { path, .. } => Some((one, path.as_str())),
                 SecretSink::Program(_) => None,
             })
             .collect();
@@ -90,13 +88,13 @@ impl<'d> Resolver<'d> {
             }
             // What cannot be read was said already.
             let holds = |path| Tree::would_hold(self.read, directory, path).unwrap_or(false);
-            for (resource, path) in sinks.iter().filter(|(_, path)| holds(path)) {
+            for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
                 self.problems.push(
                     Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
                         .at(setting.span, "")
                         .detail(format!(
                             "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
-                            resource.address
+                            one.address
                         ))
                         .help("name the file in `.steadignore`, or deliver it elsewhere"),
                 );

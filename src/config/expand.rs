@@ -17,6 +17,10 @@ use crate::model::schema::{Kind, Presence};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
+/// What a block is charged, and each instance of one.
+const BLOCK_NODES: usize = 4;
+const INSTANCE_NODES: usize = 2;
+
 /// A block on its way into the index.
 pub(super) struct Pending<'d> {
     pub(super) kind: &'static Kind,
@@ -109,6 +113,13 @@ impl<'d> Resolver<'d> {
 
     fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
         let Pending { kind, address, entry, parent } = block;
+        // It is known to be broken where the budget ends.
+        let charged = self
+            .budget
+            .charge_nodes(BLOCK_NODES)
+            .and_then(|()| self.budget.charge_text(address.as_str().len()));
+        let state =
+            self.charged(charged, entry.key_span, Frame::top(None)).map_or(State::Broken, |()| state);
         self.index.insert(Block { kind, address, entry, parent, state });
     }
 
@@ -149,6 +160,14 @@ impl<'d> Resolver<'d> {
                 });
             }
             for (address, _, each) in block.instances() {
+                let each_value = each.map(|each| &each.value);
+                let charged = good.iter().try_for_each(|_| match each_value {
+                    Some(EachValue::Known(value)) => self.budget.charge_value(value),
+                    _ => Ok(()),
+                });
+                if self.charged(charged, entry.key_span, Frame::top(None)).is_none() {
+                    return children;
+                }
                 children.extend(good.iter().map(|entry| Pending {
                     kind,
                     address: address.join(collection).join(&entry.key),
@@ -179,6 +198,7 @@ impl<'d> Resolver<'d> {
             return Some(if when { State::One } else { State::Absent });
         };
         let keys = self.for_each(&for_each.value, frame)?;
+        self.charged(self.budget.charge_nodes(INSTANCE_NODES * keys.len()), for_each.value.span, frame)?;
         let mut members = IndexMap::with_capacity(keys.len());
         let mut good = true;
         for (each, span) in keys {
@@ -305,8 +325,8 @@ impl<'d> Resolver<'d> {
     /// Resolves a node that must be known now.
     pub(super) fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
         let expression = self.untyped(node, frame)?.expression;
-        match expression.known() {
-            Some(value) if value.is_secret() => {
+        match expression {
+            Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
                 self.problem(
                     frame,
                     Diagnostic::error(codes::SECRET_DECIDES, "a secret decides what exists")
@@ -316,8 +336,8 @@ impl<'d> Resolver<'d> {
                 );
                 None
             }
-            Some(value) => Some(value.clone()),
-            None => {
+            Expression::Value(value) if !value.is_unknown() => Some(value),
+            expression => {
                 self.problem(
                     frame,
                     Diagnostic::error(

@@ -116,6 +116,9 @@ pub const TOP: Words = &[
         .of_stacks(),
     word("removed", "What becomes of objects whose block is gone; a module says it of those of its own.").takes(Takes::Block(REMOVED))
         .example("removed: [{ from: vm.legacy, action: forget }]"),
+    word("secrets", "The ledger keeps generated secrets, and those that the service shows once, encrypted to these recipients.").takes(Takes::Block(SECRETS))
+        .example("secrets: { recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p] }   # stead secret keygen --out FILE makes one")
+        .of_stacks(),
     word("stack", "The stack's name.").example("stack: shop").of_stacks(),
     word("stacks", "Other stacks whose outputs are read.").takes(Takes::Named(STACK))
         .example("stacks: { net: ../network }   # then $stacks.net.vpc_id")
@@ -204,6 +207,12 @@ pub const TIMEOUTS: Words = &[
     word("delete", "How long deletion may take."),
     word("update", "How long a change in place may take."),
 ];
+
+/// Words of `secrets`.
+pub const SECRETS: Words = &[word(
+    "recipients",
+    "Who can read the kept secrets: 1 to 16 native age recipients, as they are or from variables.",
+)];
 
 /// Words of `deliver_secret`.
 pub const DELIVER: Words = &[
@@ -389,6 +398,7 @@ mod tests {
         MAP,
         TIMEOUTS,
         DELIVER,
+        SECRETS,
         VARIABLE,
         TYPES,
         ENVIRONMENT,

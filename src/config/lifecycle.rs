@@ -13,6 +13,7 @@ use super::index::Block;
 use super::language;
 use super::merge::named_entries;
 use super::resolver::{Frame, Resolver};
+use super::sinks;
 use super::stack::{Lifecycle, OnRemove, SecretSink, Timeouts};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -202,7 +203,7 @@ impl<'d> Resolver<'d> {
     /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
     pub(super) fn secret_has_a_place(&self, block: &Block<'d>, frame: Frame<'_, 'd>) {
         let kind = block.kind;
-        if kind.shown_once.is_none() || kind.reveal().is_some() {
+        if kind.shown_once.is_none() || kind.reveal().is_some() || self.keeps_secrets {
             return;
         }
         let detail = format!("The service shows the secret of an {} once, when it makes it.", kind.name);
@@ -211,7 +212,7 @@ impl<'d> Resolver<'d> {
             Diagnostic::error(codes::DELIVER_SECRET, "nothing says where its secret goes")
                 .at(block.entry.key_span, "")
                 .detail(detail)
-                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
         );
     }
 
@@ -248,7 +249,9 @@ impl<'d> Resolver<'d> {
             };
             *place = text(entry).ok()?;
             let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
-            if let Some(why) = path.and_then(files::refused) {
+            let why = path
+                .and_then(|path| files::refused(path).map(str::to_owned).or_else(|| sinks::refused(path)));
+            if let Some(why) = why {
                 self.problem(
                     frame,
                     Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")

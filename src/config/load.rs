@@ -9,23 +9,27 @@ use super::document::Document;
 use super::files::Files;
 use super::header::{self, environment, header};
 use super::merge::{Entries, Merged, environments, merge, merge_module};
-use super::modules::gather::{gather, own};
+use super::modules::gather::{Gathered, gather, own};
 use super::place::Place;
 use super::policy::Policy;
 use super::problems::Problems;
 use super::resolver::{Frame, Resolver};
 use super::set::{Overrides, Replaced};
 use super::stack::{
-    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Resource, Setting, Stack,
+    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Recipients, Resource, Setting, SinkUse,
+    Stack,
 };
 use super::trees::Trees;
 use super::variables::Givers;
+use super::withheld::{self, Withheld};
 use super::{
-    also_in, awaited, codes, digest, everywhere, kdl, masks, order, plain_entries, rules, set, unused, yaml,
+    also_in, awaited, budget, codes, digest, everywhere, kdl, masks, order, plain_entries, rules, set,
+    sinks, unused, yaml,
 };
 use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
 use crate::model::catalog::Catalog;
-use crate::model::diagnostic::Diagnostic;
+use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
 use crate::model::schema::Registry;
 use crate::model::secret::Secret;
@@ -93,6 +97,8 @@ struct Parsed {
     expression: Option<Span>,
     /// The environment asked for.
     environment: Option<Name>,
+    /// What all values of the stack may take.
+    budget: Budget,
 }
 
 /// What resolving gives; a `Stack` without its files.
@@ -109,11 +115,23 @@ struct Outcome {
     modules: BTreeMap<Name, Span>,
     left_out: BTreeMap<Address, LeftOut>,
     awaited: BTreeMap<Name, Awaited>,
+    sinks: Vec<SinkUse>,
+    recipients: Option<Recipients>,
     evaluated: Option<Expression>,
     named: BTreeMap<Name, Setting>,
     declarations: Declarations,
     policies: Vec<Policy>,
     problems: Problems,
+    withheld: Withheld,
+}
+
+impl Outcome {
+    /// Returns what was found wrong, without what is not to be shown.
+    fn diagnostics(problems: Problems, withheld: &Withheld, sources: &Sources) -> Vec<Diagnostic> {
+        let mut found = problems.into_diagnostics();
+        withheld.redact(&mut found, sources);
+        found
+    }
 }
 
 /// Resolves a stack. On success the diagnostics are warnings only.
@@ -131,11 +149,15 @@ pub fn load(
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
-        let diagnostics = finished(&registry, &sources, outcome.problems.into_diagnostics());
+        let found = Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources);
+        let diagnostics = finished(&registry, &sources, found);
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
     let (stack, warnings) = stack(outcome, sources);
     let warnings = finished(&registry, &stack.sources, warnings);
+    if warnings.iter().any(|found| found.severity == Severity::Error) {
+        return Err(Box::new(Rejected { sources: stack.sources, diagnostics: warnings }));
+    }
     Ok((stack, warnings))
 }
 
@@ -189,7 +211,7 @@ pub fn check(
     files.environment = Some(chosen);
     let outcome = resolve(registry, &mut sources, &mut files, request, read);
     let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
-        outcome.problems.into_diagnostics()
+        Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources)
     } else {
         let (stack, found) = stack(outcome, sources.clone());
         checked.stack = Some(Box::new(stack));
@@ -235,18 +257,27 @@ fn resolve(
         }
     }
     outcome.problems.correct_once(&files.units);
-    sources.hide(&masks::secrets(&files.units, &files.calls, &files.vars));
+    sources.hide(&masks::secrets(&files.units, &files.calls));
+    for (_, document) in &files.vars {
+        sources.withhold(document.source);
+    }
     outcome
 }
 
 fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
-    let digest = digest::digest(
-        &outcome.name,
-        &outcome.environment,
-        outcome.resources.iter(),
-        &outcome.outputs,
-        &outcome.policies,
-    );
+    let parts = digest::Parts {
+        name: &outcome.name,
+        environment: &outcome.environment,
+        outputs: &outcome.outputs,
+        policies: &outcome.policies,
+        awaited: &outcome.awaited,
+    };
+    let digest = digest::digest(&parts, outcome.resources.iter()).unwrap_or_else(|error| {
+        let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
+        outcome.problems.push(problem.detail(error.to_string()));
+        String::new()
+    });
+    let found = Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources);
     let resources = outcome.resources.into_iter();
     let stack = Stack {
         name: outcome.name,
@@ -264,12 +295,31 @@ fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         modules: outcome.modules,
         left_out: outcome.left_out,
         awaited: outcome.awaited,
+        sinks: outcome.sinks,
+        recipients: outcome.recipients,
         reads: String::new(),
         evaluated: outcome.evaluated,
         named: outcome.named,
         sources,
     };
-    (stack, outcome.problems.into_diagnostics())
+    (stack, found)
+}
+
+/// Returns the sinks of a stack's secrets, checked.
+fn check_sinks(
+    resolver: &Resolver<'_>,
+    resources: &[Resource],
+    awaited: &BTreeMap<Name, Awaited>,
+) -> Vec<SinkUse> {
+    let sinks = sinks::uses(resources, awaited, &resolver.sink_spans.take());
+    resolver.keep_secrets_at_home(resources, &sinks);
+    if !resolver.keeps_secrets {
+        awaited::check_readable(awaited.iter(), resources, &resolver.problems);
+    }
+    for problem in sinks::check(&sinks, resolver.sources) {
+        resolver.problems.push(problem);
+    }
+    sinks
 }
 
 /// Runs the phases, each on what the one before gave.
@@ -288,7 +338,7 @@ fn outcome(
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = header(&merged, &problems);
     let chosen = environment(&merged.environments, files.environment.as_ref(), &problems);
-    let mut resolver = Resolver::new(registry, sources, read, problems, &files.calls);
+    let mut resolver = Resolver::new(registry, sources, read, problems, (&files.calls, &files.budget));
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
     (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
     resolver.stack.clone_from(&header.name);
@@ -296,8 +346,12 @@ fn outcome(
     (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
     resolver.secrets = request.secrets;
     let others = header::others(&merged.environments, &chosen.environment.name);
+    resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.variables(&merged.vars, &givers);
+    // What it says decides whether a secret needs a sink.
+    resolver.recipients = resolver.recipients(merged.secrets);
+    resolver.keeps_secrets = merged.secrets.is_some();
     resolver.declare_stacks(&merged.stacks);
     resolver.resolve_unit(&merged);
     resolver.unused_overrides();
@@ -312,9 +366,8 @@ fn outcome(
     for circle in order::circles(&resources) {
         resolver.problems.push(circle);
     }
-    resolver.keep_secrets_at_home(&resources);
     let awaited = resolver.awaited.take();
-    awaited::check_readable(awaited.iter(), &resources, &resolver.problems);
+    let sinks = check_sinks(&resolver, &resources, &awaited);
     rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     let data = std::mem::take(&mut resolver.externals.data);
     Outcome {
@@ -330,10 +383,13 @@ fn outcome(
         modules: resolver.problems.calls(),
         left_out: resolver.index.left_out(),
         awaited,
+        sinks,
+        recipients: resolver.recipients,
         evaluated,
         named,
         declarations,
         policies,
+        withheld: Withheld::new(&files.vars, &masks::secret_names(own)),
         problems: resolver.problems,
     }
 }
@@ -363,7 +419,7 @@ fn parse(
 ) -> Result<Parsed, Vec<Diagnostic>> {
     let (mut gathered, mut problems) = match gather(registry, sources, read, trees) {
         Ok(gathered) => (gathered, Vec::new()),
-        Err(problems) => (super::modules::gather::Gathered::default(), problems),
+        Err(problems) => (Gathered::default(), problems),
     };
     let first_of_vars = sources.next();
     let mut vars = Vec::new();
@@ -371,21 +427,32 @@ fn parse(
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
         match document(&registry, id, &source, None) {
-            Ok(document) => vars.push((Name::new(path), document)),
-            Err(found) => problems.extend(found),
+            Ok(document) => match budget::charge_repeated(&gathered.budget, &source, &document) {
+                Ok(()) => vars.push((Name::new(path), document)),
+                Err(problem) => problems.push(*problem),
+            },
+            Err(found) => problems.extend(withheld::unreadable(&source, &found)),
         }
     }
     for unit in &mut gathered.units {
-        problems.extend(also_in::write_out(&mut unit.documents, &registry));
+        problems.extend(also_in::write_out(&mut unit.documents, &registry, &gathered.budget));
     }
     // A file that cannot be parsed hides declarations: going on would report what is there.
     if !problems.is_empty() {
-        sources.hide_values_from(first_of_vars);
+        let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
+        sources.hide(&masks::secrets(&units, &gathered.calls));
+        let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
+        Withheld::of_files(&files).redact(&mut problems, sources);
+        for file in files {
+            sources.withhold(file);
+        }
         return Err(problems);
     }
-    let (places, units) = gathered.units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
+    let units = std::mem::take(&mut gathered.units);
+    let (places, units) = units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
     let environment = request.environment.clone();
-    Ok(Parsed { units, places, calls: gathered.calls, vars, expression: None, environment })
+    let Gathered { calls, budget, .. } = gathered;
+    Ok(Parsed { units, places, calls, vars, expression: None, environment, budget })
 }
 
 /// Returns the name of the stack that these files, and those that they include, make up, its environments

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::merge::Entries;
-use super::resolver::{Frame, Local, LocalValue, Nothing, Resolver};
+use super::resolver::{Frame, Local, LocalValue, Resolver};
 use super::template::{Part, Template};
 use crate::model::address::Name;
 use crate::model::cel::Segment;
@@ -97,8 +97,11 @@ impl<'d> Resolver<'d> {
 
     /// Computes a local.
     pub(super) fn resolve_local(&mut self, entry: &'d Entry) {
+        let before = self.budget.mark();
         let resolved = self.untyped(&entry.value, Frame::top(None));
-        let known = resolved.as_ref().and_then(|resolved| resolved.expression.evaluate(&Nothing).ok());
+        let known =
+            resolved.as_ref().and_then(|resolved| self.known_now(&resolved.expression, entry.value.span));
+        self.scope.cost = self.scope.cost + self.budget.since(before);
         self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
         let local = match resolved {
             Some(resolved) => {

@@ -23,6 +23,8 @@ pub(super) struct Merged<'d> {
     pub(super) stack: Vec<&'d Entry>,
     /// `backend: required`.
     pub(super) backend: Option<&'d Entry>,
+    /// Recipients of kept secrets.
+    pub(super) secrets: Option<&'d Entry>,
     /// Declarations of variables.
     pub(super) vars: Entries<'d>,
     /// Environments.
@@ -94,6 +96,11 @@ pub(super) fn merge<'d>(registry: &Registry, documents: &'d [Document], problems
             "backend" => {
                 if let Some(first) = merged.backend.replace(entry) {
                     problems.push(twice("backend", first, entry));
+                }
+            }
+            "secrets" => {
+                if let Some(first) = merged.secrets.replace(entry) {
+                    problems.push(twice("secrets", first, entry));
                 }
             }
             "vars" => gather(&mut merged.vars, entry, problems),

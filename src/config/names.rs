@@ -87,7 +87,14 @@ impl<'d> Resolver<'d> {
             return known.then(|| Expression::Reference(reference).into());
         }
         match drill(base, rest) {
-            Some(expression) => Some(expression.into()),
+            Some(Part::Expression(part)) => {
+                self.charged(self.budget.charge_expression(part), span, frame)?;
+                Some(part.clone().into())
+            }
+            Some(Part::Value(part)) => {
+                self.charged(self.budget.charge_value(part), span, frame)?;
+                Some(part.clone().into())
+            }
             None => self.deep_path(path, span, frame),
         }
     }
@@ -284,7 +291,7 @@ impl<'d> Resolver<'d> {
         };
         match name {
             "key" => Some(Value::Text(each.key.clone()).into()),
-            "value" => self.each_value(each, frame),
+            "value" => self.each_value(each, span, frame),
             _ => {
                 self.problem(
                     frame,
@@ -298,9 +305,17 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns `each.value`.
-    pub(super) fn each_value(&self, each: &Each<'d>, frame: Frame<'_, 'd>) -> Option<Expression> {
+    pub(super) fn each_value(
+        &self,
+        each: &Each<'d>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
         match &each.value {
-            EachValue::Known(value) => Some(Expression::Value(value.clone())),
+            EachValue::Known(value) => {
+                self.charged(self.budget.charge_value(value), span, frame)?;
+                Some(Expression::Value(value.clone()))
+            }
             EachValue::Instance(address) => {
                 Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
             }
@@ -326,11 +341,17 @@ impl<'d> Resolver<'d> {
     }
 }
 
-/// Opens an expression along a path, copying only what is found; `None` where only CEL can.
-fn drill(base: &Expression, path: &[Name]) -> Option<Expression> {
+/// What a path leads to.
+enum Part<'e> {
+    Expression(&'e Expression),
+    Value(&'e Value),
+}
+
+/// Opens an expression along a path; `None` where only CEL can.
+fn drill<'e>(base: &'e Expression, path: &[Name]) -> Option<Part<'e>> {
     match (base, path.split_first()) {
-        (base, None) => Some(base.clone()),
-        (Expression::Value(value), Some(_)) => drill_value(value, path).cloned().map(Expression::Value),
+        (base, None) => Some(Part::Expression(base)),
+        (Expression::Value(value), Some(_)) => drill_value(value, path).map(Part::Value),
         (Expression::Map(map), Some((first, rest))) => drill(map.get(first)?, rest),
         _ => None,
     }

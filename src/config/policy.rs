@@ -196,6 +196,7 @@ impl<'d> Resolver<'d> {
                     self.is_late(top, "resource that the local names", span);
                     return None;
                 };
+                self.charged(self.budget.charge_value(value), span, Frame::top(None))?;
                 bind(bindings, &path.root, name, value.clone());
             }
             ("plan", Some(name)) => self.one_of(name, OF_PLAN.iter().copied(), "A plan", span)?,

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::codes;
 use super::document::{Document, Entry, Node, NodeValue};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -22,6 +23,8 @@ pub(super) struct Problems {
     calls: RefCell<BTreeMap<Name, Span>>,
     /// The modules that are being resolved, innermost last.
     inside: RefCell<Vec<Name>>,
+    /// The values do not fit into the stack's budget: nothing that is found later means anything.
+    last: RefCell<Option<Diagnostic>>,
 }
 
 /// What makes two problems the same mistake: place and code; without a place, the words.
@@ -51,6 +54,14 @@ impl Problems {
 
     /// Adds a problem of an instance. The same one of another instance only adds its key.
     pub(super) fn push_in(&self, instance: Option<Instance<'_>>, diagnostic: Diagnostic) {
+        if self.are_closed() {
+            return;
+        }
+        if diagnostic.code == codes::TOO_LARGE {
+            let diagnostic = self.traced(instance, diagnostic);
+            self.last.replace(Some(diagnostic));
+            return;
+        }
         let mut found = self.found.borrow_mut();
         let words = if diagnostic.labels.is_empty() {
             diagnostic.detail.clone().unwrap_or_default()
@@ -69,6 +80,11 @@ impl Problems {
                 Name::new(text.strip_suffix(key.as_str()).map_or(text, |block| block.trim_end_matches('.')))
             });
         }
+    }
+
+    /// Tells whether the values do not fit into the stack's budget: nothing more is resolved then.
+    pub(super) fn are_closed(&self) -> bool {
+        self.last.borrow().is_some()
     }
 
     /// Tries something whose problems are told elsewhere, or are none.
@@ -157,12 +173,14 @@ impl Problems {
 
     /// Tells whether an error is among them.
     pub(super) fn any_error(&self) -> bool {
-        self.found.borrow().values().any(|problem| problem.diagnostic.severity == Severity::Error)
+        let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
+        self.are_closed() || self.found.borrow().values().any(is_error)
     }
 
     /// Returns all problems in the order of their places.
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.found.into_inner().into_values().map(Problem::into_diagnostic).collect()
+        let found = self.found.into_inner().into_values().map(Problem::into_diagnostic);
+        found.chain(self.last.into_inner()).collect()
     }
 }
 

@@ -18,15 +18,16 @@ use super::place::Place;
 use super::problems::{Instance, Problems};
 use super::set::Overrides;
 use super::source_dir::SourceError;
-use super::stack::{Awaited, Parts, Resource, Setting};
+use super::stack::{Awaited, Parts, Recipients, Resource, Setting};
 use super::template::{Part, Template, TemplateError};
 use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, Cost, Exceeded, MOST_NODES, MOST_TEXT};
 use crate::model::cel::{Program, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{EvaluationError, Expression, Lookup};
 use crate::model::schema::Registry;
 use crate::model::secret::Secret;
-use crate::model::source::{Sources, Span};
+use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 
 /// A local's value and what decided it.
@@ -84,6 +85,8 @@ pub(super) struct Scope {
     pub(super) use_values: Attributes,
     /// Those of its modules that have a `for_each`.
     pub(super) keyed: BTreeSet<Name>,
+    /// What its variables and locals were charged: given back when a module is left.
+    pub(super) cost: Cost,
 }
 
 /// Everything that expressions can name, and where problems go.
@@ -94,6 +97,8 @@ pub(super) struct Resolver<'d> {
     pub(super) sources: &'d Sources,
     /// Where problems go.
     pub(super) problems: Problems,
+    /// What every value is charged to before it is built.
+    pub(super) budget: &'d Budget,
     /// Reads files below the stack's directory.
     pub(super) read: ReadFile<'d>,
     /// The stack's name.
@@ -132,12 +137,20 @@ pub(super) struct Resolver<'d> {
     pub(super) made: Vec<Resource>,
     /// Secrets that stand in no file and are at hand, by the paths of their variables.
     pub(super) at_hand: BTreeMap<Name, Secret>,
+    /// The variable files, of which nothing is shown.
+    pub(super) var_files: Vec<SourceId>,
     /// What stands in for a secret is taken for it.
     pub(super) pretend: bool,
     /// What the run has of secrets.
     pub(super) secrets: Giving,
     /// The variables whose secrets stand in no file.
     pub(super) awaited: RefCell<BTreeMap<Name, Awaited>>,
+    /// Where sinks were written, by the addresses of their secrets.
+    pub(super) sink_spans: RefCell<BTreeMap<Name, Span>>,
+    /// To whom kept secrets are encrypted.
+    pub(super) recipients: Option<Recipients>,
+    /// The stack has a block that says so, right or wrong.
+    pub(super) keeps_secrets: bool,
     /// Expressions that were parsed.
     programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
@@ -212,11 +225,12 @@ impl<'d> Resolver<'d> {
         sources: &'d Sources,
         read: ReadFile<'d>,
         problems: Problems,
-        calls: &'d BTreeMap<Span, usize>,
+        (calls, budget): (&'d BTreeMap<Span, usize>, &'d Budget),
     ) -> Self {
         Self {
             registry,
             sources,
+            budget,
             problems,
             read,
             stack: Name::default(),
@@ -237,9 +251,13 @@ impl<'d> Resolver<'d> {
             externals: Externals::default(),
             made: Vec::new(),
             at_hand: BTreeMap::new(),
+            var_files: Vec::new(),
             pretend: false,
             secrets: Giving::Needed,
             awaited: RefCell::default(),
+            sink_spans: RefCell::default(),
+            recipients: None,
+            keeps_secrets: false,
             programs: RefCell::default(),
             directories: RefCell::default(),
         }
@@ -248,6 +266,28 @@ impl<'d> Resolver<'d> {
     /// Adds a problem in the name of the frame's instance.
     pub(super) fn problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
+    }
+
+    /// Says where the values go beyond the stack's budget, if they do.
+    pub(super) fn charged<T>(
+        &self,
+        charged: Result<T, Exceeded>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<T> {
+        if charged.is_err() {
+            self.problem(frame, too_large(span));
+        }
+        charged.ok()
+    }
+
+    /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
+    pub(super) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
+        match expression.evaluate_within(&Nothing, self.budget) {
+            Ok(value) => Some(value),
+            Err(EvaluationError::TooLarge) => self.charged(Err(Exceeded), span, Frame::top(None)),
+            Err(_) => None,
+        }
     }
 
     /// Returns the address of a block of the stack or module that is being resolved.
@@ -280,11 +320,14 @@ impl<'d> Resolver<'d> {
             let declared = merged.vars.get(name)?.key_span;
             let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
             let set_by = self.scope.var_origins.get(name);
-            Some((Name::new(format!("vars.{name}")), setting(value.as_ref()?, span, set_by)))
+            let value = value.as_ref()?;
+            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
+            Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
         });
         let locals = self.scope.locals.iter().filter_map(|(name, local)| {
             let LocalValue::Ready(value) = &local.value else { return None };
             let span = merged.locals.get(name)?.value.span;
+            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
             Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
         });
         vars.chain(locals).collect()
@@ -302,6 +345,18 @@ impl<'d> Resolver<'d> {
 
     /// Resolves a text with its references and expressions. `None` when there was a problem.
     pub(super) fn text(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        if self.problems.are_closed() {
+            return None;
+        }
+        let before = self.budget.mark();
+        let resolved = self.filled_in(text, span, frame);
+        self.budget.release(before);
+        let resolved = resolved?;
+        self.charged(self.budget.charge_expression(&resolved.expression), span, frame)?;
+        Some(resolved)
+    }
+
+    fn filled_in(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
         let template = match Template::parse(text, |name| self.is_root(name)) {
             Ok(Some(template)) => template,
             Ok(None) => return Some(Value::Text(text.clone()).into()),
@@ -332,8 +387,7 @@ impl<'d> Resolver<'d> {
         }
         let expression = Expression::Text(resolved);
         // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
-        let value = expression.evaluate(&Nothing);
-        match value {
+        match expression.evaluate_within(&Nothing, self.budget) {
             Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
             Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
             Err(error) => {
@@ -429,6 +483,29 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
     }
 }
 
+/// Returns the problem of an expression over a secret that fails. It is the same for all of them, without a place: the
+/// place of one among many would tell which of as many guesses is right.
+pub(super) fn sensitive_problem() -> Diagnostic {
+    Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
+        .detail(
+            "A value that is computed from a secret has the wrong type or no value. Which one, and why, is not \
+             shown, because it would tell something of the secret.",
+        )
+        .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
+}
+
+/// Returns the problem of the value that does not fit into the stack's budget any more.
+pub(super) fn too_large(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
+        .at(span, "")
+        .detail(format!(
+            "Together they may hold {} MiB of text and {MOST_NODES} values besides what the files hold, at \
+             most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
+            MOST_TEXT >> 20
+        ))
+        .help("repeat less: shorten lists and texts that other values are made of, or split the stack")
+}
+
 /// Returns the problem of an expression that has no value.
 pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Option<&str>) -> Diagnostic {
     let what = source.map(|source| format!(" (`{}`)", super::scalar::shown(source))).unwrap_or_default();
@@ -439,11 +516,13 @@ pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Op
                 if why.ends_with('?') { "" } else { "." }
             ))
         }
+        EvaluationError::Sensitive => sensitive_problem(),
         EvaluationError::TooLong(steps) => {
             Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
                 .at(span, "")
                 .detail(format!("The expression{what} was stopped after {steps} steps."))
                 .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
         }
+        EvaluationError::TooLarge => too_large(span),
     }
 }

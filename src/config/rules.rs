@@ -365,8 +365,8 @@ fn identity(resource: &Resource, name: &str) -> Option<String> {
             Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
         }
         _ => match wanted(resource, name)? {
-            // Only those that are at hand are known to be the same.
-            Value::Secret(secret) => secret.expose().map(str::to_owned),
+            // Two texts that happen to be equal would tell something of each other; one variable is the same.
+            Value::Secret(secret) => secret.name().map(|name| format!("${name}")),
             value if value.is_secret() => None,
             value => Some(value.to_string()),
         },

@@ -35,6 +35,11 @@ impl Mismatch {
         )
     }
 
+    /// Returns the mismatch of what was computed from a secret: it says nothing of it.
+    pub(super) fn sensitive() -> Self {
+        Self::new(codes::SENSITIVE, "an expression over a secret fails", String::new())
+    }
+
     /// Returns a mismatch.
     pub(super) fn new(code: &'static str, summary: &'static str, detail: String) -> Self {
         Self { code, summary, detail, help: None, fix: None }
@@ -199,6 +204,36 @@ fn thousand(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
     let is_more = ["T", "TB", "Ti", "TiB"].iter().any(|more| rest.trim().eq_ignore_ascii_case(more));
     let factor = if rest.contains(['i', 'I']) { 1024 } else { 1000 };
     digits.parse::<i64>().ok()?.checked_mul(factor).filter(|_| is_more).map(|right| (right, *unit))
+}
+
+/// Gives what was computed from a secret the shape of a type; `None` where it has another. Bounds and forms are left
+/// to the service: which one is broken would tell something of the secret.
+pub(super) fn shaped(ty: &Type, value: Value) -> Option<Value> {
+    Some(match (ty, value) {
+        (_, Value::Null) => Value::Null,
+        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+            Value::List(items.into_iter().map(|item| shaped(of, item)).collect::<Option<_>>()?)
+        }
+        (Type::Map(of), Value::Map(map)) => {
+            let part = |(key, part)| Some((key, shaped(of, part)?));
+            Value::Map(map.into_iter().map(part).collect::<Option<_>>()?)
+        }
+        (Type::Record(fields), Value::Map(map)) => {
+            let part = |(key, part): (Name, Value)| {
+                let (_, of) = fields.iter().find(|(name, _)| *name == key)?;
+                Some((key, shaped(of, part)?))
+            };
+            Value::Map(map.into_iter().map(part).collect::<Option<_>>()?)
+        }
+        (
+            Type::Text { .. } | Type::Enum(_) | Type::Reference(_) | Type::Catalog(_),
+            value @ (Value::Text(_) | Value::Integer(_) | Value::Decimal(_) | Value::Bool(_)),
+        ) => Value::text(value.to_string()),
+        (ty, value @ (Value::Integer(_) | Value::Decimal(_) | Value::Bool(_))) => {
+            checked(value, ty).ok()?
+        }
+        _ => return None,
+    })
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.

@@ -2,19 +2,19 @@
 //! the other stacks' ledgers were read. Pure.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::attributes::{conformed, mismatch};
 use super::codes;
-use super::resolver::Nothing;
+use super::resolver::{Nothing, too_large};
 use super::stack::{DataLookup, OtherStack, Stack};
 use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::digest::json_digest;
 use crate::model::expression::{Expression, Reference};
-use crate::model::hex::hex;
 use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::Span;
@@ -56,7 +56,14 @@ pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, V
     if !problems.is_empty() {
         return Err(problems);
     }
-    let value = |reference: &Reference| value(reference, &found, read);
+    // Each reference gets a copy of what was read.
+    let budget = Budget::default();
+    let is_over = Cell::new(false);
+    let value = |reference: &Reference| {
+        let value = value(reference, &found, read)?;
+        is_over.set(is_over.get() || budget.charge_value(&value).is_err());
+        (!is_over.get()).then_some(value)
+    };
     let mut settled = stack.clone();
     for resource in settled.resources.values_mut() {
         for (name, setting) in &mut resource.attributes {
@@ -74,7 +81,18 @@ pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, V
     for output in settled.outputs.values_mut() {
         put(&mut output.expression, &value);
     }
-    settled.reads = digest(stack, &found, read);
+    if is_over.get() {
+        let lookups = stack.data.values().map(|lookup| lookup.span);
+        let span = stack.stacks.values().map(|other| other.span).chain(lookups).next();
+        problems.extend(span.map(too_large));
+    }
+    match digest(stack, &found, read) {
+        Ok(reads) => settled.reads = reads,
+        Err(error) => problems.push(
+            Diagnostic::error(codes::DIGEST, "what is read elsewhere has no digest")
+                .detail(error.to_string()),
+        ),
+    }
     if problems.is_empty() { Ok(Cow::Owned(settled)) } else { Err(problems) }
 }
 
@@ -280,7 +298,11 @@ fn fits(ty: &Type, expression: &mut Expression, span: Span) -> Result<(), Box<Di
 }
 
 /// Returns a digest of everything that was read from elsewhere: part of a plan's fingerprint.
-fn digest(stack: &Stack, found: &BTreeMap<Address, &Object>, read: &Read<'_>) -> String {
+fn digest(
+    stack: &Stack,
+    found: &BTreeMap<Address, &Object>,
+    read: &Read<'_>,
+) -> Result<String, serde_json::Error> {
     let objects: Vec<_> = found.iter().map(|(address, object)| (address, &object.id)).collect();
     let outputs: Vec<_> = stack
         .stacks
@@ -294,6 +316,5 @@ fn digest(stack: &Stack, found: &BTreeMap<Address, &Object>, read: &Read<'_>) ->
             })
         })
         .collect();
-    let text = serde_json::to_vec(&(objects, outputs)).unwrap_or_default();
-    hex(&Sha256::digest(&text)[..8])
+    json_digest("stead reads 2", &(objects, outputs))
 }

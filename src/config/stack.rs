@@ -1,7 +1,7 @@
 //! `Stack`: what the configuration wants, resolved: every name bound, every instance expanded,
 //! every offline rule checked. What still waits for live objects is an `Expression`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -48,10 +48,14 @@ pub struct Stack {
     pub left_out: BTreeMap<Address, LeftOut>,
     /// Variables whose secrets stand in no file, by their paths.
     pub awaited: BTreeMap<Name, Awaited>,
+    /// To whom the ledger's kept secrets are encrypted.
+    pub recipients: Option<Recipients>,
     /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
     pub reads: String,
     /// The expression that was asked for besides, resolved.
     pub evaluated: Option<Expression>,
+    /// Where secrets are delivered.
+    pub sinks: Vec<SinkUse>,
     /// The variables and locals, by their paths: `vars.size`.
     pub named: BTreeMap<Name, Setting>,
     /// The files.
@@ -260,6 +264,15 @@ pub struct Awaited {
     pub span: Span,
 }
 
+/// To whom kept secrets are encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipients {
+    /// Native age recipients: `age1…`.
+    pub names: BTreeSet<Name>,
+    /// Where they were written.
+    pub span: Span,
+}
+
 /// Where a secret comes from that stands in no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretOrigin {
@@ -289,6 +302,17 @@ pub enum SecretSink {
     },
     /// A program of the user's settings takes it.
     Program(Name),
+}
+
+/// A secret and the sink that it is delivered to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinkUse {
+    /// The resource, or the variable: `vars.token`.
+    pub address: Name,
+    /// The sink.
+    pub sink: SecretSink,
+    /// Where the sink was written.
+    pub span: Span,
 }
 
 /// A value to print when all is done.

@@ -13,10 +13,11 @@ use super::resolver::{Frame, Resolver, evaluation_problem};
 use super::scalar::{self, Mismatch};
 use super::stack::SecretSink;
 use super::variable_type::VariableType;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
+use crate::model::budget::Exceeded;
 use crate::model::cel::{Item, Scope};
 use crate::model::diagnostic::{Diagnostic, nearest};
-use crate::model::expression::Expression;
+use crate::model::expression::{EvaluationError, Expression};
 use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
@@ -58,6 +59,9 @@ pub(super) struct Givers<'d, 'r> {
     pub(super) others: Vec<(&'d Name, &'d [Entry])>,
 }
 
+/// Who gives a value on the command line.
+const FLAG: &str = "--var";
+
 /// Who gives a secret that is kept from a run, or that a command has no use for.
 const NOBODY: &str = "nobody here";
 
@@ -74,11 +78,21 @@ impl<'d> Resolver<'d> {
         }
         for (name, declaration) in declarations {
             let value = self.value(name, &declaration, givers);
+            // It is kept twice.
+            let span = declaration.entry.key_span;
+            let fits =
+                |value: &Value| self.charged(self.charge_twice(value), span, Frame::top(None)).is_some();
+            let value = value.filter(fits);
             if let Some(value) = &value {
                 self.scope.var_values.insert(name.clone(), value.clone());
             }
             self.scope.vars.insert(name.clone(), value.map(Expression::Value));
         }
+    }
+
+    fn charge_twice(&self, value: &Value) -> Result<(), Exceeded> {
+        self.budget.charge_value(value)?;
+        self.budget.charge_value(value)
     }
 
     /// Reads a declaration.
@@ -120,7 +134,11 @@ impl<'d> Resolver<'d> {
                     return self.wrong(key.value.span, "A `description` is a text.", "say what it is for");
                 }
                 "generate" | "source" => declaration.awaited = Some(key),
-                "deliver_secret" => declaration.deliver = Some(self.sink(key, Frame::top(None))?),
+                "deliver_secret" => {
+                    let address = Address::new("vars", &self.variable_path(&entry.key));
+                    self.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
+                    declaration.deliver = Some(self.sink(key, Frame::top(None))?);
+                }
                 _ => {
                     self.problems.push(super::attributes::unknown_word(key, language::VARIABLE));
                     return None;
@@ -186,6 +204,11 @@ impl<'d> Resolver<'d> {
         let value = match given.value {
             Ok(value) => value,
             Err(slip) => {
+                let slip = if self.var_files.contains(&place.source) {
+                    Mismatch::new(slip.code, slip.summary, format!("It takes {}.", declaration.ty.name()))
+                } else {
+                    slip
+                };
                 let mut problem = super::attributes::mismatch(&slip, place);
                 problem.code = codes::VARIABLE_TYPE;
                 problem.summary = "a variable's value has the wrong type".into();
@@ -211,7 +234,7 @@ impl<'d> Resolver<'d> {
         let in_files = texts.any(|node| Some(node.span) == given.span);
         let tells_nothing = |secret: &Secret| self.is_awaited(name, secret) || secret.expose() == Some("");
         let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
-        if declaration.ty == VariableType::Secret && written && !givers.is_var_file(place) {
+        if declaration.ty == VariableType::Secret && written && !self.var_files.contains(&place.source) {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
                     .at(place, "")
@@ -219,14 +242,33 @@ impl<'d> Resolver<'d> {
                     .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
             );
         }
-        self.checked(name, declaration, value, &given.by, place)
+        if declaration.ty == VariableType::Secret && given.by == FLAG {
+            self.problems.push(
+                Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
+                    .at(place, "")
+                    .detail("Every user of the machine can read the arguments of a process, and shells keep them.")
+                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
+            );
+        }
+        let value = self.checked(name, declaration, value, &given.by, place)?;
+        Some(self.with_name(name, value))
+    }
+
+    /// Names a secret after its variable: that is what plans know the expressions over it by.
+    fn with_name(&self, name: &Name, value: Value) -> Value {
+        match value {
+            Value::Secret(secret) => {
+                Value::Secret(secret.named(&format!("vars.{}", self.variable_path(name))))
+            }
+            value => value,
+        }
     }
 
     /// Returns what a variable is when nobody gives it a value.
     pub(super) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
         let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
         if self.secrets == Giving::Withheld && elsewhere && declaration.ty == VariableType::Secret {
-            return Some(Value::Secret(Secret::withheld()));
+            return Some(self.with_name(name, Value::Secret(Secret::withheld())));
         }
         let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
             (Some(entry), ..) => (self.awaited(name, declaration, entry), &entry.value),
@@ -235,7 +277,10 @@ impl<'d> Resolver<'d> {
             (None, None, None) => return None,
         };
         match value {
-            Ok(value) => self.checked(name, declaration, value, "default", node.span),
+            Ok(value) => {
+                let value = self.checked(name, declaration, value, "default", node.span)?;
+                Some(self.with_name(name, value))
+            }
             Err(slip) => {
                 let mut problem = super::attributes::mismatch(&slip, node.span);
                 problem.code = codes::VARIABLE_TYPE;
@@ -254,7 +299,7 @@ impl<'d> Resolver<'d> {
     fn given(&self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Given> {
         let ty = &declaration.ty;
         if let Some(text) = givers.request.vars.get(name) {
-            return Some(Given { value: ty.parse_value(text), by: "--var".into(), span: None });
+            return Some(Given { value: ty.parse_value(text), by: FLAG.into(), span: None });
         }
         // No shell has a `-` in a variable's name.
         let plain = || Name::new(name.to_lowercase().replace('-', "_"));
@@ -380,19 +425,12 @@ impl<'d> Resolver<'d> {
             // It is checked once it is at hand.
             return Some(value);
         }
+        let is_shown = !value.is_secret() && self.may_be_shown(by, place);
         let shown = scalar::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
-            let mut problem = failed(format!("vars.{name}, set by {by}, is `{shown}`; it takes one of"));
-            let words: Vec<String> = declaration.one_of.iter().map(Value::to_string).collect();
-            let near = nearest(&shown, words.iter().map(String::as_str));
-            problem.help =
-                near.filter(|_| !value.is_secret()).map(|near| format!("did you mean `{near}`?"));
-            let listed = match words.len() {
-                many if value.is_secret() => format!("the {many} that its `one_of` lists"),
-                _ => words.join(", "),
-            };
-            problem.detail = problem.detail.map(|detail| format!("{detail} {listed}."));
-            self.problems.push(problem);
+            let by = format!("vars.{name}, set by {by},");
+            let shown = is_shown.then_some(shown.as_str());
+            self.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
             return None;
         }
         let Some(check) = declaration.check else { return Some(value) };
@@ -403,17 +441,25 @@ impl<'d> Resolver<'d> {
             self.problems.push(no_condition(check.span, None));
             return Some(value);
         };
-        let mut scope = Scope::default();
+        let mut scope = Scope { budget: Some(self.budget), ..Scope::default() };
         scope.roots.insert("self".into(), Item::of(&value));
         scope.roots.insert("env".into(), Item::of_text(&self.env));
         scope.roots.insert("stack".into(), Item::of_text(&self.stack));
         let verdict = match program.evaluate(&scope) {
             Ok(Value::Bool(verdict)) => Some(verdict),
             // A check over a secret gives a secret; only its truth is used here.
-            Ok(Value::Secret(secret)) => secret.expose().map(|text| text == "true"),
+            Ok(Value::Secret(Secret::Derived(derived))) => {
+                derived.expose().as_ref().and_then(Value::as_bool)
+            }
             Ok(other) => {
                 self.problems.push(no_condition(check.span, Some(&other)));
                 return Some(value);
+            }
+            // What fails may be said in words of the value.
+            Err(EvaluationError::Failed(_)) if !is_shown => {
+                let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
+                self.problems.push(problem.at(check.span, "this check fails"));
+                return None;
             }
             Err(error) => {
                 self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
@@ -421,11 +467,23 @@ impl<'d> Resolver<'d> {
             }
         };
         if verdict != Some(true) {
-            let problem = failed(format!("vars.{name}, set by {by}, is `{shown}`."));
+            let problem = if is_shown {
+                failed(format!("vars.{name}, set by {by}, is `{shown}`."))
+            } else {
+                failed(format!("vars.{name}, set by {by}, is not what its `check` allows."))
+            };
             self.problems.push(problem.at(check.span, "this check fails"));
             return None;
         }
         Some(value)
+    }
+
+    /// Tells whether a value stands where whoever reads messages reads it anyway: not in a variable file, nor
+    /// in the process's environment or a file of its own.
+    fn may_be_shown(&self, by: &str, place: Span) -> bool {
+        let is_open = ["default", "--var"].contains(&by)
+            || ["environments.", "use."].iter().any(|of| by.starts_with(of));
+        is_open && !self.var_files.contains(&place.source)
     }
 
     /// Reports values for variables that nobody declared.
@@ -452,15 +510,33 @@ impl<'d> Resolver<'d> {
             vars.iter().map(move |entry| (by.to_string(), entry))
         });
         for (by, entry) in entries.chain(others).filter(|(_, entry)| !declared.contains_key(&entry.key)) {
-            self.problems.push(problem(&entry.key, &by).first_at(entry.key_span));
+            let problem = problem(&entry.key, &by).first_at(entry.key_span);
+            // A line that is broken may begin with a secret.
+            self.problems.push(if self.var_files.contains(&entry.key_span.source) {
+                problem.detail(format!(
+                    "{by} gives a value, on this line, to a variable that no `vars` block declares."
+                ))
+            } else {
+                problem
+            });
         }
     }
 }
 
-impl Givers<'_, '_> {
-    fn is_var_file(&self, span: Span) -> bool {
-        self.var_files.iter().any(|(_, document)| document.source == span.source)
-    }
+/// Ends the problem of a value that `one_of` does not list; `shown` is the value where it may be named.
+fn none_of(mut problem: Diagnostic, one_of: &[Value], value: &Value, shown: Option<&str>) -> Diagnostic {
+    let words: Vec<String> = one_of.iter().map(Value::to_string).collect();
+    let listed = match words.len() {
+        many if value.is_secret() => format!("the {many} that its `one_of` lists"),
+        _ => words.join(", "),
+    };
+    let near = shown.and_then(|shown| nearest(shown, words.iter().map(String::as_str)));
+    problem.help = near.map(|near| format!("did you mean `{near}`?"));
+    problem.detail = problem.detail.map(|by| match shown {
+        Some(shown) => format!("{by} is `{shown}`; it takes one of {listed}."),
+        None => format!("{by} is none of {listed}."),
+    });
+    problem
 }
 
 /// Returns the problem of a type that there is not.

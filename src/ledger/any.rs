@@ -12,6 +12,8 @@ use super::lock;
 use super::place::Place;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresShelf;
+#[cfg(feature = "postgres")]
+use super::postgres::address::{Address, Host};
 use super::record::Record;
 #[cfg(feature = "s3")]
 use super::s3::{self, S3Shelf};
@@ -20,6 +22,7 @@ use super::shared;
 #[cfg(feature = "s3")]
 use super::shared::SharedStore;
 use super::store::{Store, StoreError};
+use super::trail::Trail;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
 
@@ -71,7 +74,7 @@ impl<'a> Opening<'a> {
 /// A ledger open for writing, in any place.
 pub enum AnyStore<K> {
     /// In a directory.
-    File(FileStore, std::marker::PhantomData<K>),
+    File(Box<FileStore>, std::marker::PhantomData<K>),
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Box<SharedStore<PostgresShelf, K>>),
@@ -97,7 +100,7 @@ impl<K: Clock> AnyStore<K> {
                     now: opening.now,
                     seal: opening.seal,
                 })?;
-                Ok(Self::File(store, std::marker::PhantomData))
+                Ok(Self::File(Box::new(store), std::marker::PhantomData))
             }
             #[cfg(feature = "postgres")]
             Place::Postgres(address) => {
@@ -134,21 +137,34 @@ impl<K: Clock> AnyStore<K> {
         environment: &str,
         key: Option<&SealKey>,
     ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(place, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        place: &Place,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
         match place {
-            Place::Directory(directory) => FileStore::read(directory, stack, environment, key),
+            Place::Directory(directory) => FileStore::read_with_trail(directory, stack, environment, key),
             #[cfg(feature = "postgres")]
             Place::Postgres(address) => {
                 let shelf = postgres_shelf(address, stack, environment)?;
-                SharedStore::<_, K>::read(&shelf, stack, environment, key).await
+                SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
             }
             #[cfg(feature = "s3")]
             Place::S3 { bucket, prefix } => {
                 let shelf = S3Shelf::open(bucket, prefix, (stack, environment), s3::variables()).await?;
-                SharedStore::<_, K>::read(&shelf, stack, environment, key).await
+                SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
             }
             Place::Http(address) => {
                 let settings = http::Settings::new(address, (stack, environment), http::variables());
-                HttpStore::<K>::read(&settings, stack, environment, key).await
+                HttpStore::<K>::read_with_trail(&settings, stack, environment, key).await
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
             _ => Err(unknown()),
@@ -189,6 +205,44 @@ pub async fn beside(
 #[cfg(any(feature = "postgres", feature = "s3"))]
 fn unlisted(place: &Place, error: &super::shelf::ShelfError) -> StoreError {
     StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
+}
+
+/// Returns a text that is the same for all ways to write a place, and has no password: by it, what a machine knows of
+/// a ledger there is filed. A directory is written as its full path.
+#[must_use]
+pub fn normalized(place: &Place) -> String {
+    match place {
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => Address::parse(address).map_or_else(
+            |_| place.to_string(),
+            |address| {
+                let Address { host, port, database, schema, .. } = address;
+                let host = match host {
+                    Host::Tcp(name) => name.to_lowercase(),
+                    Host::Socket(directory) => directory.display().to_string(),
+                };
+                format!("postgres://{host}:{port}/{database}#{}", schema.unwrap_or_default())
+            },
+        ),
+        #[cfg(feature = "s3")]
+        Place::S3 { .. } => {
+            // The same name is another bucket at another service.
+            let named = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
+            let mut endpoints: Vec<_> = s3::variables().into_iter().filter(named).collect();
+            endpoints.sort();
+            let urls = endpoints.iter().map(|(_, url)| url.trim_end_matches('/').to_lowercase());
+            format!("{place}#{}", urls.collect::<Vec<_>>().join(" "))
+        }
+        Place::Http(address) => reqwest::Url::parse(address).map_or_else(
+            |_| place.to_string(),
+            |mut url| {
+                // Neither fails for an address with a host.
+                let _ = (url.set_username(""), url.set_password(None));
+                url.to_string()
+            },
+        ),
+        _ => place.to_string(),
+    }
 }
 
 /// Whose ledger, and how a lease of it is judged.
@@ -278,6 +332,28 @@ impl<K: Clock> Store for AnyStore<K> {
             #[cfg(feature = "s3")]
             Self::S3(store) => store.condense(ledger).await,
             Self::Http(store) => store.condense(ledger).await,
+        }
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.seal(ledger, key).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.seal(ledger, key).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.seal(ledger, key).await,
+            Self::Http(store) => store.seal(ledger, key).await,
+        }
+    }
+
+    fn trail(&self) -> Trail {
+        match self {
+            Self::File(store, _) => store.trail(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.trail(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.trail(),
+            Self::Http(store) => store.trail(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::entry::Ledger;
 use super::line;
-use super::seal::{SealKey, Seals, check_readable};
+use super::seal::{SealKey, Seals, check_ledger};
 use super::soundness;
 use super::store::StoreError;
 use super::summary;
@@ -25,12 +25,12 @@ pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreErr
 /// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.
 ///
 /// # Errors
-/// When it is none, was changed, or contradicts itself.
+/// When it is none, was changed, contradicts itself, or has no MAC though there is a key.
 pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
     let read = summary::parse(bytes, &mut Seals::new(key));
     let (ledger, _) = read.map_err(|reason| corrupt(reason.to_owned()))?;
-    check_readable(ledger.sealed.as_ref(), key)?;
+    check_ledger(&ledger, key)?;
     match soundness::flaws(&ledger).into_iter().next() {
         Some(flaw) => Err(corrupt(flaw)),
         None => Ok(ledger),

@@ -8,16 +8,23 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::history::{Incident, Run};
+use super::kept_secrets::KeptSecrets;
 use super::lease::Holder;
 use super::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
-use crate::model::secret::FingerprintKey;
+use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 
 /// Objects that were let go of and are remembered.
 pub(super) const MOST_KEPT: usize = 256;
+
+/// Deliveries to one target that are remembered.
+const MOST_DELIVERIES: usize = 8;
+
+/// Former keys that are remembered.
+const MOST_FORMER_KEYS: usize = 64;
 
 /// Everything that stead remembers of one stack in one environment. Built by replaying records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +49,12 @@ pub struct Ledger {
     /// Generated secrets that were used, by the paths of their variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub generated: BTreeMap<Name, Generated>,
+    /// What was delivered to each sink, by the sink's target, oldest first: only such content is replaced.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub delivered: BTreeMap<Name, Vec<Delivery>>,
+    /// Secrets that it keeps, encrypted, and their recipients.
+    #[serde(default, skip_serializing_if = "KeptSecrets::is_empty")]
+    pub secrets: KeptSecrets,
     /// What the stack gave when an apply last ended, secrets sealed; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Attributes>,
@@ -81,6 +94,41 @@ pub struct Kept {
     /// When the apply began that let go of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+}
+
+/// What is remembered of a secret that was delivered to a sink.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The resource or variable whose secret it was.
+    pub address: Name,
+    /// Key of the fingerprint: of this delivery alone, so that it is known in a ledger that owns nothing yet.
+    #[serde(with = "key_as_hex")]
+    pub key: FingerprintKey,
+    /// Fingerprint of the content.
+    pub fingerprint: Name,
+}
+
+impl Delivery {
+    /// Returns what is remembered of a secret; `None` for one that is not at hand.
+    #[must_use]
+    pub fn new(address: Name, secret: &Secret, random: &impl Random) -> Option<Self> {
+        let key = fresh_key(random);
+        let fingerprint = secret.fingerprint(&key)?;
+        Some(Self { address, key, fingerprint })
+    }
+
+    /// Tells whether a content is the one that was delivered.
+    #[must_use]
+    pub fn is_of(&self, content: &Secret) -> bool {
+        content.fingerprint(&self.key).is_some_and(|found| found == self.fingerprint)
+    }
+}
+
+impl PartialEq for Delivery {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |of: &Self| (of.address.clone(), of.key.0, of.fingerprint.clone());
+        parts(self) == parts(other)
+    }
 }
 
 /// What is remembered of a generated secret.
@@ -261,6 +309,18 @@ pub struct Sealing {
     pub key: Name,
     /// The number of the record with which they began: taken away and begun anew, it is another one.
     pub since: u64,
+    /// The keys before it, oldest first: each was given up for the next one by who had both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub previous: Vec<FormerKey>,
+}
+
+/// A key whose MACs a ledger had before the present one's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerKey {
+    /// What tells it from another one.
+    pub key: Name,
+    /// As in `Sealing`.
+    pub since: u64,
 }
 
 impl Ledger {
@@ -275,6 +335,8 @@ impl Ledger {
             watched: BTreeMap::new(),
             questions: BTreeMap::new(),
             generated: BTreeMap::new(),
+            delivered: BTreeMap::new(),
+            secrets: KeptSecrets::default(),
             outputs: None,
             applied_plans: BTreeSet::new(),
             last_applied: None,
@@ -291,6 +353,25 @@ impl Ledger {
 }
 
 impl Ledger {
+    /// Tells whether it says nothing but whose it is and who has it open.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        let (serial, epoch, holder) = (self.serial, self.epoch, self.holder.clone());
+        let blank = Self { serial, epoch, holder, ..Self::new(self.identity.clone()) };
+        self.identity.account.is_none() && *self == Self { sealed: self.sealed.clone(), ..blank }
+    }
+
+    /// Makes a key's MACs cover it from here on. The keys before it are remembered: so a machine that saw the
+    /// ledger under one of them can tell a change of the key from MACs that were removed and begun again.
+    pub fn seal_with(&mut self, key: &Name) {
+        let before = self.sealed.take();
+        let former = before.iter().map(|before| FormerKey { key: before.key.clone(), since: before.since });
+        let mut previous: Vec<_> =
+            before.iter().flat_map(|before| before.previous.clone()).chain(former).collect();
+        previous.drain(..previous.len().saturating_sub(MOST_FORMER_KEYS));
+        self.sealed = Some(Sealing { key: key.clone(), since: self.serial, previous });
+    }
+
     /// Tells whether an object was deleted and proven gone: ids are never given again.
     #[must_use]
     pub fn is_buried(&self, kind: &str, id: &str) -> bool {
@@ -309,6 +390,22 @@ impl Ledger {
         }
     }
 
+    /// Remembers a delivery. Several are kept of each target: a crash between record and write leaves the
+    /// content of an earlier one there.
+    pub(super) fn remember_delivery(&mut self, target: &Name, delivery: &Delivery) {
+        let known = self.delivered.entry(target.clone()).or_default();
+        if known.len() >= MOST_DELIVERIES {
+            known.remove(0);
+        }
+        known.push(delivery.clone());
+    }
+
+    /// Tells whether a content was delivered to a target.
+    #[must_use]
+    pub fn delivered_there(&self, target: &str, content: &Secret) -> bool {
+        self.delivered.get(target).is_some_and(|known| known.iter().any(|delivery| delivery.is_of(content)))
+    }
+
     /// Returns the ledger as plans see it. One that owns nothing yet is like one that was never begun:
     /// so a plan made before the first apply fits the ledger which that apply begins, and two plans of
     /// the same stack are the same to the byte.
@@ -318,6 +415,9 @@ impl Ledger {
             self.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
             self.serial = 0;
             self.generated.clear();
+            // Who may read what comes next stays pinned: another set would be another plan.
+            self.secrets.values.clear();
+            self.secrets.rotating.clear();
         }
         self
     }
@@ -339,16 +439,13 @@ impl Identity {
     /// Returns the identity of a ledger that is born now.
     #[must_use]
     pub fn fresh(stack: &str, environment: &str, random: &impl Random) -> Self {
-        let mut digest = Sha256::new();
-        for _ in 0..4 {
-            digest.update(random.uuid().as_bytes());
-        }
+        let key = fresh_key(random);
         Self {
             lineage: random.uuid(),
             stack: Name::new(stack),
             environment: Name::new(environment),
             account: None,
-            key: FingerprintKey(digest.finalize().into()),
+            key,
         }
     }
 
@@ -373,8 +470,17 @@ impl PartialEq for Identity {
     }
 }
 
+/// Returns a new key for fingerprints.
+fn fresh_key(random: &impl Random) -> FingerprintKey {
+    let mut digest = Sha256::new();
+    for _ in 0..4 {
+        digest.update(random.uuid().as_bytes());
+    }
+    FingerprintKey(digest.finalize().into())
+}
+
 /// The key as 64 hexadecimal digits.
-pub(super) mod key_as_hex {
+pub mod key_as_hex {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     use crate::model::hex::hex;

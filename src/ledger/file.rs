@@ -25,6 +25,7 @@ use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::seal::{self, SealKey, Seals, check_readable};
 use super::store::{Store, StoreError};
 use super::summary;
+use super::trail::Trail;
 use crate::model::address::is_legal_segment;
 
 /// Summaries that are kept, with their journals.
@@ -48,6 +49,7 @@ struct State {
     journal: Arc<File>,
     journal_path: PathBuf,
     head: Head,
+    trail: Trail,
     seal: Option<SealKey>,
     /// Up to here the disk has room for the journal.
     reserved: u64,
@@ -77,6 +79,7 @@ struct Content {
     /// The serial in the journal's name.
     serial: u64,
     head: Head,
+    trail: Trail,
     /// Bytes of the journal that count; `None` when there is no journal yet.
     whole: Option<u64>,
 }
@@ -99,6 +102,7 @@ impl FileStore {
             journal: Arc::new(open_journal(&directory, &name, content.whole)?),
             journal_path: place.join(name),
             head: content.head,
+            trail: content.trail,
             seal: opening.seal.cloned(),
             reserved: 0,
             poisoned: false,
@@ -111,7 +115,7 @@ impl FileStore {
         if !first.is_empty() {
             let line = state.begin(&first)?;
             let written = write_durably(&state.journal, &line.bytes);
-            state.end(line.head, written)?;
+            state.end(&first, line.head, written)?;
             records.extend(first);
         }
         state.records = Some(records);
@@ -128,6 +132,20 @@ impl FileStore {
         environment: &str,
         key: Option<&SealKey>,
     ) -> Result<Option<Ledger>, StoreError> {
+        let found = Self::read_with_trail(directory, stack, environment, key)?;
+        Ok(found.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read_with_trail(
+        directory: &Path,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
         let place = place(directory, environment)?;
         let directory = match Folder::ours(&place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -141,15 +159,15 @@ impl FileStore {
             }
             content = read_content(&directory, key);
         }
-        let records = content?.records;
+        let Content { records, trail, .. } = content?;
         if records.is_empty() {
             return Ok(None);
         }
+        check_readable(&records, key)?;
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
-        check_readable(ledger.sealed.as_ref(), key)?;
         here(&ledger)?;
-        Ok(Some(ledger))
+        Ok(Some((ledger, trail)))
     }
 }
 
@@ -165,22 +183,19 @@ impl Store for FileStore {
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         let line = self.state.borrow_mut().begin(records)?;
         let written = self.write(Arc::clone(&line.bytes)).await;
-        self.state.borrow_mut().end(line.head, written)
+        self.state.borrow_mut().end(records, line.head, written)
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
-        let mut state = self.state.borrow_mut();
-        if std::mem::replace(&mut state.poisoned, true) {
-            return Err(StoreError::Poisoned);
-        }
-        write_summary(&self.directory, ledger, &state.head, state.seal.as_ref())?;
-        let name = journal_name(ledger.serial);
-        state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
-        self.directory.sync().map_err(failed("write", self.directory.path()))?;
-        state.journal_path = self.directory.path().join(name);
-        state.reserved = 0;
-        state.poisoned = false;
-        prune(&self.directory)
+        self.sum_up(ledger, None)
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.sum_up(ledger, Some(key))
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
     }
 }
 
@@ -192,6 +207,25 @@ struct Line {
 }
 
 impl FileStore {
+    /// Writes a summary; with a key, its MACs begin with it: the file is renamed to its place whole or not at all.
+    fn sum_up(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+        let mut state = self.state.borrow_mut();
+        if std::mem::replace(&mut state.poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        if let Some(key) = key {
+            state.seal = Some(key.clone());
+        }
+        write_summary(&self.directory, ledger, &state.head, state.seal.as_ref())?;
+        let name = journal_name(ledger.serial);
+        state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
+        self.directory.sync().map_err(failed("write", self.directory.path()))?;
+        state.journal_path = self.directory.path().join(name);
+        state.reserved = 0;
+        state.poisoned = false;
+        prune(&self.directory)
+    }
+
     /// Writes a line where it holds nobody up: answers are read and other requests prepared meanwhile.
     /// Whoever waits for the line waits for the disk.
     async fn write(&self, line: Arc<[u8]>) -> io::Result<()> {
@@ -227,9 +261,10 @@ impl State {
     }
 
     /// Goes on after a line, if it is there.
-    fn end(&mut self, head: Head, written: io::Result<()>) -> Result<(), StoreError> {
+    fn end(&mut self, records: &[Record], head: Head, written: io::Result<()>) -> Result<(), StoreError> {
         written.map_err(failed("write", &self.journal_path))?;
         self.head = head;
+        self.trail.advance(records, head);
         self.records = None;
         self.poisoned = false;
         Ok(())
@@ -318,17 +353,19 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
         }
         None => (Vec::new(), line::first_head()),
     };
+    let mut trail = Trail::new(serial, head);
     let name = journal_name(serial);
     let path = directory.path().join(&name);
     let Some(bytes) = directory.read(&name).map_err(failed("read", &path))? else {
-        return Ok(Content { records, serial, head, whole: None });
+        return Ok(Content { records, serial, head, trail, whole: None });
     };
     let lines = line::read(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
         place: format!("{}, line {}", path.display(), damage.line),
         reason: damage.reason.to_owned(),
     })?;
+    trail.follow(&lines);
     records.extend(lines.records);
-    Ok(Content { records, serial, head: lines.head, whole: Some(lines.whole as u64) })
+    Ok(Content { records, serial, head: lines.head, trail, whole: Some(lines.whole as u64) })
 }
 
 fn read_summary(

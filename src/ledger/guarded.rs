@@ -43,6 +43,12 @@ pub struct Folder {
     path: PathBuf,
 }
 
+/// A lock on a directory, until it is dropped.
+#[derive(Debug)]
+pub struct FolderLock {
+    _handle: OwnedFd,
+}
+
 impl Folder {
     /// Opens a directory that the user named: links on the way are the user's own.
     ///
@@ -82,11 +88,44 @@ impl Folder {
     /// # Errors
     /// When the path leaves this directory, passes a link, or cannot be made.
     pub fn make_below(&self, relative: &Path) -> io::Result<Self> {
+        self.make_all(relative, PRIVATE_FOLDER)
+    }
+
+    /// As `make_below`; what is made has the usual permissions.
+    ///
+    /// # Errors
+    /// As `make_below`.
+    pub fn make_shared_below(&self, relative: &Path) -> io::Result<Self> {
+        self.make_all(relative, Mode::from_raw_mode(0o777))
+    }
+
+    fn make_all(&self, relative: &Path, mode: Mode) -> io::Result<Self> {
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
         parts(relative)?.into_iter().try_fold(here, |at, part| {
-            at.make_child(part)?;
+            at.make_child_with(part, mode)?;
             at.child(part)
         })
+    }
+
+    /// Opens a directory below this one.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is not there.
+    pub fn below(&self, relative: &Path) -> io::Result<Self> {
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))
+    }
+
+    /// Returns what stands under a name in it, a link unfollowed; `None` when nothing does.
+    ///
+    /// # Errors
+    /// When the file system says so.
+    pub fn list_one(&self, name: &str) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn walk(self, inside: &Path, step: impl Fn(&Self, &Path) -> io::Result<Self>) -> io::Result<Self> {
@@ -127,7 +166,11 @@ impl Folder {
 
     /// Makes a directory in it unless it is there. Tells whether it was made.
     fn make_child(&self, name: &Path) -> io::Result<bool> {
-        match rustix::fs::mkdirat(&self.handle, name, PRIVATE_FOLDER) {
+        self.make_child_with(name, PRIVATE_FOLDER)
+    }
+
+    fn make_child_with(&self, name: &Path, mode: Mode) -> io::Result<bool> {
+        match rustix::fs::mkdirat(&self.handle, name, mode) {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::EXIST) => Ok(false),
             Err(error) => Err(error.into()),
@@ -163,6 +206,18 @@ impl Folder {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(Some(bytes))
+    }
+
+    /// Reads a file in it of at most so many bytes; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link, is no regular file, or is larger.
+    pub fn read_bounded(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.open(name, OFlags::RDONLY) {
+            Ok(file) => read_bounded(file, most).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens a regular file below it, by a path without `..` that passes no link.
@@ -253,6 +308,18 @@ impl Folder {
             let _ = self.remove(&beside);
         }
         written.and_then(|()| self.sync())
+    }
+
+    /// Locks the directory against other processes that write to it, until what is returned is dropped. A file
+    /// system without such locks locks nothing.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened once more.
+    pub fn lock(&self) -> io::Result<FolderLock> {
+        let handle = rustix::fs::openat(&self.handle, ".", AS_FOLDER, Mode::empty())?;
+        // Several file systems of other machines refuse to lock a directory.
+        let _ = rustix::fs::flock(&handle, rustix::fs::FlockOperation::LockExclusive);
+        Ok(FolderLock { _handle: handle })
     }
 
     /// Makes the names in it durable.

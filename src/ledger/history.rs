@@ -35,7 +35,7 @@ pub struct Origin {
     /// The commit that the configuration stands at, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Name>,
-    /// The plan's fingerprint, as people see it.
+    /// The plan's fingerprint; earlier versions recorded its first eight digits, as people see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Name>,
     /// The digest of the configuration.
@@ -115,6 +115,11 @@ pub enum Happening {
     Pushed {
         /// The copy's number of records.
         serial: u64,
+    },
+    /// MACs of this key were asked for, in place of none or of another key's.
+    Sealed {
+        /// What tells the key from another one.
+        key: Name,
     },
     /// An action was done to an object that it owns. It is recorded before the request leaves, and again
     /// with how it ended: the second takes the first one's place.

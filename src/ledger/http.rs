@@ -18,6 +18,7 @@ use super::record::Record;
 use super::replay::{check_owner, load_ledger, same_owner};
 use super::seal::{self, SealKey, check_readable};
 use super::store::{Store, StoreError};
+use super::trail::Trail;
 use crate::model::clock::Clock;
 
 use self::document::{Content, Document};
@@ -46,12 +47,13 @@ pub struct HttpStore<K> {
     server: Server,
     clock: K,
     lock: LockInfo,
-    seal: Option<SealKey>,
     state: RefCell<State>,
 }
 
 struct State {
     document: Document,
+    trail: Trail,
+    seal: Option<SealKey>,
     /// What the document's records make.
     ledger: Option<Ledger>,
     /// A write is under way, or failed: nothing is certain.
@@ -74,10 +76,16 @@ impl<K: Clock> HttpStore<K> {
         let server = Server::new(settings)?;
         let lock = LockInfo::new(&opening.holder, opening.identity);
         let forced = take_lock(&server, &lock, opening.force.is_some()).await?;
-        let document = Document::default();
-        let state = State { document, ledger: None, poisoned: false, under_way: false, records: None };
-        let seal = opening.seal.cloned();
-        let store = Self { server, clock, lock, seal, state: RefCell::new(state) };
+        let state = State {
+            document: Document::default(),
+            trail: Trail::default(),
+            seal: opening.seal.cloned(),
+            ledger: None,
+            poisoned: false,
+            under_way: false,
+            records: None,
+        };
+        let store = Self { server, clock, lock, state: RefCell::new(state) };
         match store.begin(opening, opening.force.filter(|_| forced)).await {
             Ok(()) => Ok(store),
             Err(error) => {
@@ -107,7 +115,7 @@ impl<K: Clock> HttpStore<K> {
         let records: Vec<Record> = birth.into_iter().chain(sealed).chain([took]).collect();
         {
             let mut state = self.state.borrow_mut();
-            (state.document, state.ledger) = (content.document, ledger);
+            (state.document, state.ledger, state.trail) = (content.document, ledger, content.trail);
         }
         self.append(&records).await?;
         self.state.borrow_mut().records = Some(content.records.into_iter().chain(records).collect());
@@ -150,7 +158,7 @@ impl<K: Clock> HttpStore<K> {
 
     fn parse(&self, body: Option<&[u8]>, identity: &Identity) -> Result<Content, StoreError> {
         let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
-        document::parse(body, identity.lineage, self.seal.as_ref()).map_err(corrupt)
+        document::parse(body, identity.lineage, self.state.borrow().seal.as_ref()).map_err(corrupt)
     }
 
     /// Replaces the document that was read or written last, and proves that the server keeps the new
@@ -207,17 +215,31 @@ impl<K: Clock> HttpStore<K> {
         environment: &str,
         key: Option<&SealKey>,
     ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(settings, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        settings: &Settings,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
         let server = Server::new(settings)?;
         let body = server.get().await?;
         let corrupt = |reason: String| StoreError::Corrupt { place: server.place(), reason };
-        let records = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?.records;
+        let content = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?;
+        let Content { records, trail, .. } = content;
         if records.is_empty() {
             return Ok(None);
         }
+        check_readable(&records, key)?;
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
-        check_readable(ledger.sealed.as_ref(), key)?;
-        Ok(Some(ledger))
+        Ok(Some((ledger, trail)))
     }
 
     /// Gives the lock back, unless a write may still arrive.
@@ -277,7 +299,8 @@ impl<K: Clock> Store for HttpStore<K> {
         }
         let body = self.server.get().await?;
         let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
-        let content = document::parse(body.as_deref(), uuid::Uuid::nil(), self.seal.as_ref());
+        let content =
+            document::parse(body.as_deref(), uuid::Uuid::nil(), self.state.borrow().seal.as_ref());
         Ok(content.map_err(corrupt)?.records)
     }
 
@@ -295,21 +318,40 @@ impl<K: Clock> Store for HttpStore<K> {
                     ledger
                 }
             };
-            let next = state.document.with(records, &ledger, self.seal.as_ref());
+            let next = state.document.with(records, &ledger, state.seal.as_ref());
             (next.map_err(|error| self.server.failed("write", &error))?, ledger)
         };
         self.replace(next).await?;
         let mut state = self.state.borrow_mut();
+        let head = state.document.head();
+        state.trail.advance(records, head);
         (state.ledger, state.records, state.poisoned) = (Some(ledger), None, false);
         Ok(())
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         self.poison()?;
-        let next = self.state.borrow().document.condensed(ledger, self.seal.as_ref());
+        let next = {
+            let state = self.state.borrow();
+            state.document.condensed(ledger, state.seal.as_ref())
+        };
         self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
         self.state.borrow_mut().poisoned = false;
         Ok(())
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.poison()?;
+        let next = self.state.borrow().document.condensed(ledger, Some(key));
+        self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
+        let mut state = self.state.borrow_mut();
+        (state.seal, state.ledger) = (Some(key.clone()), Some(ledger.clone()));
+        (state.records, state.poisoned) = (None, false);
+        Ok(())
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
     }
 
     async fn keep(&self) -> StoreError {

@@ -4,13 +4,17 @@ use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::entry::Ledger;
+use super::history::{Happening, Incident};
 use super::record::{Answer, Record};
 use super::replay::load_ledger;
+use super::seal::SealKey;
 use super::store::{Store, StoreError};
+use super::trail::Trail;
 use crate::model::address::{Address, Name};
 
 /// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
@@ -97,6 +101,33 @@ impl<S: Store> Journal<S> {
         ledger.serial - self.condensed.get() >= CONDENSE_AFTER.max(ledger.entries.len() as u64)
     }
 
+    /// Makes MACs of a key cover the ledger from here on, in place of none or of another key's. The history keeps that
+    /// it was begun. Killed at any moment, the ledger is as before or as afterwards.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn seal(&self, key: &SealKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
+        let what = Happening::Sealed { key: key.id().clone() };
+        // A line of its own: what is summed up up to it was never summed up before.
+        let incident = Incident { at, who: who.to_owned(), what, reason: None };
+        self.commit(&[Record::Noted(incident)]).await?;
+        let _turn = self.turn.lock().await;
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        let mut ledger = self.ledger.borrow().clone();
+        ledger.seal_with(key.id());
+        self.certain(self.store.seal(&ledger, key)).await?;
+        self.condensed.set(ledger.serial);
+        *self.ledger.borrow_mut() = ledger;
+        Ok(())
+    }
+
+    /// Returns the digests that its store knows.
+    pub fn trail(&self) -> Trail {
+        self.store.trail()
+    }
+
     /// Ends the writing well: sums the records up, so that the next load is short, and gives the place
     /// back. After a failed write it only gives the place back, as far as that goes.
     ///
@@ -168,6 +199,7 @@ impl Ledger {
         let mut addresses: BTreeSet<&Address> = BTreeSet::new();
         let mut ops: BTreeSet<Uuid> = BTreeSet::new();
         let mut plans: BTreeSet<Uuid> = BTreeSet::new();
+        let mut secrets: BTreeSet<&Name> = BTreeSet::new();
         for record in records {
             match record {
                 Record::Begin { plan, .. } | Record::Ended { plan, .. } => plans.extend([*plan]),
@@ -192,6 +224,9 @@ impl Ledger {
                 Record::Moved { moves } => {
                     addresses.extend(moves.iter().flat_map(|(from, to)| [from, to]));
                 }
+                Record::SecretKept { address, .. } | Record::SecretRotation { address, .. } => {
+                    secrets.insert(address);
+                }
                 Record::Condensed(_)
                 | Record::Born { .. }
                 | Record::Account { .. }
@@ -199,6 +234,8 @@ impl Ledger {
                 | Record::Sealed { .. }
                 | Record::Pushed { .. }
                 | Record::Generated { .. }
+                | Record::Delivered { .. }
+                | Record::SecretRecipients { .. }
                 | Record::Noted(_)
                 | Record::MovedAway { .. }
                 | Record::Released { .. } => {}
@@ -207,6 +244,7 @@ impl Ledger {
         // What is said of a request is judged by all that is open at its address.
         addresses.extend(ops.iter().filter_map(|op| self.address_of(*op)));
         let mut excerpt = self.pick(&addresses, &ops, &plans);
+        excerpt.secrets = self.secrets.excerpt(&secrets);
         let named = records.iter().filter_map(newly_owned);
         excerpt.tombstones =
             named.filter_map(|id| Some((id.clone(), self.tombstones.get(id)?.clone()))).collect();

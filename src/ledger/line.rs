@@ -25,6 +25,8 @@ pub(super) struct Lines {
     pub head: Head,
     /// Bytes of whole lines; what follows was torn off and never acknowledged.
     pub whole: usize,
+    /// The number of records up to the end of each line, and the digest there.
+    pub ends: Vec<(usize, Head)>,
 }
 
 /// A line that is not what was written.
@@ -61,7 +63,7 @@ pub(super) fn write(
 
 /// Reads a journal that starts after `before`. Only the end may be missing.
 pub(super) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>) -> Result<Lines, Damage> {
-    let mut lines = Lines { records: Vec::new(), head: before, whole: 0 };
+    let mut lines = Lines { records: Vec::new(), head: before, whole: 0, ends: Vec::new() };
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let damage = |reason| Damage { line: number + 1, reason };
         let Some(whole) = line.strip_suffix(b"\n") else {
@@ -83,6 +85,7 @@ pub(super) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>) -> Result<
         lines.records.extend(records);
         lines.head = head;
         lines.whole += line.len();
+        lines.ends.push((lines.records.len(), head));
     }
     Ok(lines)
 }

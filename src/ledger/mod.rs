@@ -1,5 +1,6 @@
 //! Which live object each address owns: the journal, its replay, and the stores that keep it.
 
+pub mod age_file;
 pub mod any;
 pub mod check;
 pub mod document;
@@ -10,6 +11,7 @@ pub mod history;
 pub mod http;
 pub mod https;
 pub mod journal;
+pub mod kept_secrets;
 pub mod lease;
 pub mod lock;
 pub mod memory;
@@ -31,6 +33,7 @@ pub mod shared;
 pub mod shelf;
 pub mod soundness;
 pub mod store;
+pub mod trail;
 pub mod verify;
 
 mod line;

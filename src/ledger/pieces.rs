@@ -35,11 +35,13 @@ pub(super) struct Pieces {
     pub head: Head,
     /// The end of the last line was never acknowledged.
     pub torn: bool,
+    /// What is lost stands before the first MAC: so that does not cover the lines before what is lost.
+    pub uncovered: bool,
 }
 
 /// Reads whatever a journal that starts after `before` still proves.
 pub(super) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
-    let mut found = Pieces { lines: Vec::new(), head: before, torn: false };
+    let mut found = Pieces { lines: Vec::new(), head: before, torn: false, uncovered: false };
     // The digest before the next line, where it is known.
     let mut known = Some(before);
     let (mut rest, mut number) = (bytes, 0);
@@ -53,7 +55,11 @@ pub(super) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pie
             found.torn = true;
             break;
         }
+        let begun = seals.begun;
         let (piece, head, next) = judge(number, text, known, after, &mut seals);
+        if seals.begun && !begun {
+            found.uncovered = found.lines.iter().any(|line| !line.proven);
+        }
         if let Some(head) = head {
             found.head = head;
         }

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Where ledgers are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use crate::model::redact::redact_address;
+
+/// Where ledgers are kept. Its `Debug` holds no password either.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Place {
     /// A directory of this machine: `file:DIR`.
     Directory(PathBuf),
@@ -55,6 +57,12 @@ impl Place {
     }
 }
 
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
 impl std::fmt::Display for Place {
     /// Writes it as settings say it, without a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,14 +103,7 @@ fn is_loopback(rest: &str) -> bool {
 /// Returns an address without its password: for messages.
 #[must_use]
 pub fn without_password(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let Some((user, place)) = rest.rsplit_once('@') else {
-        return format!("{scheme}://{}", rest.split('?').next().unwrap_or_default());
-    };
-    let name = user.split([':', '/', '?', '@']).next().unwrap_or_default();
-    // What stands after the last `@` may be the end of a parameter's password.
-    let place = if user.contains('?') { "…" } else { place.split('?').next().unwrap_or_default() };
-    format!("{scheme}://{name}@{place}")
+    redact_address(text)
 }
 
 #[cfg(test)]
@@ -143,6 +144,10 @@ mod tests {
         assert!(error.contains("mysql://me@host/db") && !error.contains("hunter"), "{error}");
         let error = Place::parse("http://me:hun@ter2@example.com/").unwrap_err().to_string();
         assert!(!error.contains("ter2"), "{error}");
+        for text in ["postgres:me:hunter2@host/db", "postgres://me:hunter2@db/x?password=hunter2"] {
+            let place = Place::parse(text).unwrap();
+            assert!(!format!("{place} {place:?}").contains("hunter2"), "{place}");
+        }
         assert_eq!(without_password("postgres://me:a/b?c@db/x?password=d"), "postgres://me@…");
         assert_eq!(without_password("postgres://me:a/b@db/x?password=d"), "postgres://me@db/x");
         assert_eq!(without_password("postgres://me@db/x?password=a@b"), "postgres://me@…");

@@ -1,13 +1,14 @@
 //! `Record`: one line of the journal. A ledger is what its records say, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::entry::{Entry, Generated, Intent, Ledger, Owned, Question};
+use super::entry::{Delivery, Entry, Generated, Intent, Ledger, Owned, Question};
 use super::history::{Incident, Origin, Tally};
+use super::kept_secrets::{KeptVersion, RotationStep};
 use super::lease::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
@@ -153,6 +154,36 @@ pub enum Record {
         variable: Name,
         /// What is remembered of it.
         generated: Generated,
+    },
+    /// A secret is about to be written to a sink. It is recorded before it is written: whatever a crash
+    /// leaves there is known.
+    Delivered {
+        /// The sink's target, in one spelling.
+        target: Name,
+        /// What is remembered of the content.
+        delivery: Delivery,
+    },
+    /// From here on secrets are encrypted to these recipients.
+    SecretRecipients {
+        /// The recipients, `age1…`.
+        recipients: BTreeSet<Name>,
+    },
+    /// A secret is kept, encrypted: only now a sink or a request may have it.
+    SecretKept {
+        /// `vars.token` of a generated variable, else the resource.
+        address: Name,
+        /// The value.
+        value: Box<KeptVersion>,
+        /// It is in use once its rotation is done.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pending: bool,
+    },
+    /// A rotation of a secret goes on.
+    SecretRotation {
+        /// The secret's address.
+        address: Name,
+        /// How.
+        step: RotationStep,
     },
     /// Something happened to the ledger itself.
     Noted(Incident),

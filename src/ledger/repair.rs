@@ -17,7 +17,7 @@ use super::lock;
 use super::pieces::{self, Piece, PieceSeals};
 use super::record::Record;
 use super::replay::{load_ledger, same_owner};
-use super::seal::{SealKey, check_writable};
+use super::seal::{SealError, SealKey, check_ledger, check_writable};
 use super::store::StoreError;
 use super::verify::{Material, Point};
 use crate::model::address::Address;
@@ -78,7 +78,7 @@ impl Repair {
         for serial in &serials {
             salvaging.take(&material, *serial);
         }
-        let Salvaging { point, lost, sealed, .. } = salvaging;
+        let Salvaging { point, lost, sealed, uncovered, .. } = salvaging;
         // With another key nothing is proven: that is what is to be told.
         check_writable(sealed.as_slice(), repairing.seal)?;
         let Some((mut ledger, head)) = point else {
@@ -87,7 +87,10 @@ impl Repair {
                 reason: "nothing in it is proven any more".to_owned(),
             });
         };
-        check_writable(std::slice::from_ref(&Record::Condensed(Box::new(ledger.clone()))), repairing.seal)?;
+        check_ledger(&ledger, repairing.seal)?;
+        if let Some(error) = uncovered {
+            return Err(error);
+        }
         let identity = &ledger.identity;
         same_owner(&identity.stack, &identity.environment, repairing.stack, repairing.environment)?;
         // Beyond every number that anybody ever saw.
@@ -99,7 +102,7 @@ impl Repair {
         ledger.incidents.push_back(Incident { at, who, what, reason: None });
         if let Some(key) = repairing.seal {
             // The line with which it began may be lost; what is written now bears one.
-            let sealing = Sealing { key: key.id().clone(), since: ledger.serial };
+            let sealing = Sealing { key: key.id().clone(), since: ledger.serial, previous: Vec::new() };
             ledger.sealed.get_or_insert(sealing);
         }
         let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
@@ -140,6 +143,8 @@ struct Salvaging {
     requests: HashMap<Uuid, Address>,
     /// The record with which MACs began, proven or not.
     sealed: Option<Record>,
+    /// What it goes on from was not written with the key.
+    uncovered: Option<StoreError>,
 }
 
 impl Salvaging {
@@ -149,6 +154,7 @@ impl Salvaging {
             // It holds everything that came before, lost lines included.
             Some(Ok(point)) => {
                 self.lost.clear();
+                self.uncovered = check_ledger(&point.0, material.key).err();
                 self.point = Some(point);
             }
             Some(Err(reason)) => {
@@ -169,6 +175,9 @@ impl Salvaging {
         };
         let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
         let found = pieces::read(bytes, before, PieceSeals::new(material.key, begun));
+        if found.uncovered {
+            self.uncovered = Some(SealError::Unsealed.into());
+        }
         for piece in &found.lines {
             self.piece(piece, serial);
         }
@@ -244,7 +253,11 @@ impl Salvaging {
                 "a whole ledger".to_owned()
             }
             Record::Generated { variable, .. } => format!("a secret was generated for {variable}"),
+            Record::Delivered { target, .. } => format!("a secret was delivered to {target}"),
             Record::Noted(_) => "a note".to_owned(),
+            Record::SecretRecipients { .. } => "the recipients of kept secrets".to_owned(),
+            Record::SecretKept { address, .. } => format!("the kept secret {address}"),
+            Record::SecretRotation { address, .. } => format!("the rotation of {address}"),
             Record::MovedAway { to } => format!("the move to {to}"),
         }
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Sealing, Tombstone, key_as_hex};
 use super::history::{End, Happening, Incident, REMEMBERED, Run};
+use super::kept_secrets::{RotationStep, VARS};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::seal::{SealKey, check_writable};
 use super::store::StoreError;
@@ -174,19 +175,27 @@ impl Ledger {
             | Record::Pushed { .. }
             | Record::Noted(_)
             | Record::Generated { .. }
+            | Record::Delivered { .. }
+            | Record::SecretRecipients { .. }
+            | Record::SecretKept { .. }
+            | Record::SecretRotation { .. }
             | Record::Account { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
             Record::Ended { run, plan, complete, at, tally, outputs } => {
                 self.outputs = outputs.clone().or(self.outputs.take());
                 self.applied_plans.insert(*plan);
-                if *complete {
-                    self.last_applied = Some(*at);
-                }
-                let end = End { at: *at, complete: *complete, tally: *tally };
-                if let Some(known) = self.history.iter_mut().rev().find(|known| known.run == *run) {
-                    known.end = Some(end);
-                }
+                self.end(*run, End { at: *at, complete: *complete, tally: *tally });
             }
+        }
+    }
+
+    /// Remembers how a run ended.
+    fn end(&mut self, run: Uuid, end: End) {
+        if end.complete {
+            self.last_applied = Some(end.at);
+        }
+        if let Some(known) = self.history.iter_mut().rev().find(|known| known.run == run) {
+            known.end = Some(end);
         }
     }
 
@@ -207,7 +216,7 @@ impl Ledger {
             }
             Record::Released { .. } => self.holder = None,
             Record::Sealed { key } => {
-                self.sealed = Some(Sealing { key: key.clone(), since: self.serial });
+                self.sealed = Some(Sealing { key: key.clone(), since: self.serial, previous: Vec::new() });
             }
             Record::Pushed { ledger, who, at } => self.become_copy(ledger, who, *at),
             Record::Account { account } => self.identity.account = Some(account.clone()),
@@ -215,8 +224,24 @@ impl Ledger {
             Record::Generated { variable, generated } => {
                 self.generated.insert(variable.clone(), generated.clone());
             }
+            Record::Delivered { target, delivery } => self.remember_delivery(target, delivery),
+            Record::SecretRecipients { recipients } => self.secrets.pin(recipients),
+            Record::SecretKept { address, value, pending } => self.secrets.keep(address, value, *pending),
+            Record::SecretRotation { address, step } => self.rotate_secret(address, *step),
             Record::MovedAway { to } => self.moved_to = Some(to.clone()),
             _ => {}
+        }
+    }
+
+    /// Does a step of a rotation. A variable's new value is the one that plans compare with from then on.
+    fn rotate_secret(&mut self, address: &Name, step: RotationStep) {
+        self.secrets.rotate(address, step);
+        let variable = address.strip_prefix(VARS).filter(|_| step == RotationStep::Done);
+        if let Some((generated, kept)) = variable
+            .and_then(|name| self.generated.get_mut(name))
+            .zip(self.secrets.values.get(address.as_str()))
+        {
+            generated.fingerprint.clone_from(&kept.current.fingerprint);
         }
     }
 
@@ -368,6 +393,8 @@ impl Ledger {
         }
         if entry.current.is_none() && entry.deposed.is_empty() {
             self.entries.remove(address);
+            // The secret of an object that is gone opens nothing.
+            self.secrets.values.remove(address.as_str());
         }
     }
 
@@ -387,6 +414,7 @@ impl Ledger {
             entry.parent.iter_mut().chain(&mut entry.depends_on).for_each(new);
         }
         self.watched.values_mut().for_each(|intent| new(&mut intent.address));
+        self.secrets.rename(moves);
     }
 }
 

@@ -12,7 +12,14 @@ pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
     let mut trial = ledger.clone();
     let mut found = Vec::new();
     let mut follows_change = false;
+    // A secret counts only with the object that showed it, whose binding stands behind it.
+    let mut secret: Option<&Record> = None;
     for fact in kept {
+        if matches!(fact, Record::SecretKept { .. }) {
+            secret = Some(fact);
+            continue;
+        }
+        let shown = secret.take().filter(|_| matches!(fact, Record::Bound { .. }));
         let record = match fact {
             Record::Bound { op, object } if trial.questions.contains_key(op) => {
                 Record::Answered { op: *op, answer: Answer::Made { object: object.clone() } }
@@ -21,17 +28,25 @@ pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
                 follows_change = false;
                 continue;
             }
+            Record::Delivered { target, delivery }
+                if trial.delivered.get(target).is_some_and(|known| known.contains(delivery)) =>
+            {
+                continue;
+            }
             Record::Gone { op: None, .. } => continue,
             // Attributes belong to the call whose end stands before them.
             Record::Merged { .. } if !follows_change => continue,
-            Record::Bound { .. } | Record::Closed { .. } | Record::Gone { .. } | Record::Merged { .. } => {
-                fact.clone()
-            }
+            Record::Bound { .. }
+            | Record::Closed { .. }
+            | Record::Gone { .. }
+            | Record::Merged { .. }
+            | Record::Delivered { .. } => fact.clone(),
             _ => continue,
         };
         follows_change = matches!(record, Record::Closed { outcome: ClosedOutcome::Done, .. });
         if trial.record(&record).is_ok() {
             found.push(record);
+            found.extend(shown.filter(|shown| trial.record(shown).is_ok()).cloned());
         } else {
             follows_change = false;
         }

@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::entry::{Ledger, Sealing};
+use super::entry::Ledger;
 use super::line::Head;
 use super::record::Record;
 use super::store::StoreError;
@@ -33,6 +33,8 @@ const WRONG: &str = "its MAC does not match: it is not what was written with the
 pub struct SealKey {
     key: [u8; 32],
     id: Name,
+    /// A ledger without MACs is read all the same, for who looks at it before it gets them.
+    accepts_unsealed: bool,
 }
 
 /// Why a text is no secret for a key.
@@ -54,6 +56,9 @@ pub enum SealError {
         /// The one at hand.
         given: Name,
     },
+    /// There is a key, and the ledger has no MACs.
+    #[error("the ledger has no MACs, so nothing proves who wrote it, and `STEAD_LEDGER_KEY` is set")]
+    Unsealed,
 }
 
 impl SealKey {
@@ -69,7 +74,13 @@ impl SealKey {
         }
         let mut id = hex(&keyed(bytes, &[b"stead ledger key id"]));
         id.truncate(16);
-        Ok(Self { key: keyed(bytes, &[b"stead ledger key"]), id: id.into() })
+        Ok(Self { key: keyed(bytes, &[b"stead ledger key"]), id: id.into(), accepts_unsealed: false })
+    }
+
+    /// Returns the same key for reading a ledger that may have no MACs; those that it has are checked.
+    #[must_use]
+    pub fn accepting_unsealed(&self) -> Self {
+        Self { accepts_unsealed: true, ..self.clone() }
     }
 
     /// Returns what tells this key from another one, and nothing more of it.
@@ -81,6 +92,12 @@ impl SealKey {
     /// Returns the MAC of a line, by the digest after it.
     pub(super) fn of_line(&self, head: &Head) -> String {
         hex(&keyed(&self.key, &[b"line", head]))
+    }
+
+    /// Returns the MAC of a high-water mark.
+    #[must_use]
+    pub fn of_mark(&self, mark: &[u8]) -> String {
+        hex(&keyed(&self.key, &[b"high-water mark", mark]))
     }
 
     /// Returns the MAC of a summary, by its digest.
@@ -178,16 +195,47 @@ pub(super) fn begin(records: &[Record], key: Option<&SealKey>) -> Option<Record>
 pub(super) fn check_writable(records: &[Record], key: Option<&SealKey>) -> Result<(), StoreError> {
     match (sealing(records), key) {
         (Some(_), None) => Err(SealError::Keyless.into()),
-        (Some(found), Some(key)) => same(found, key),
-        (None, _) => Ok(()),
+        _ => check_readable(records, key),
     }
 }
 
-/// Checks that what was read was checked, where there is a key. Without one nothing was, and whoever reads says so.
-pub fn check_readable(sealed: Option<&Sealing>, key: Option<&SealKey>) -> Result<(), StoreError> {
-    match (sealed, key) {
-        (Some(sealing), Some(key)) => same(&sealing.key, key),
-        _ => Ok(()),
+/// Checks that MACs of the key cover all that was read, where there is a key. Without one nothing is checked, and
+/// whoever reads says so.
+pub(super) fn check_readable(records: &[Record], key: Option<&SealKey>) -> Result<(), StoreError> {
+    let Some(key) = key else { return Ok(()) };
+    if let Some(found) = sealing(records) {
+        same(found, key)?;
+    }
+    if key.accepts_unsealed || is_covered(records) { Ok(()) } else { Err(SealError::Unsealed.into()) }
+}
+
+/// Checks that a MAC of the key covers a whole ledger, where there is a key.
+pub(super) fn check_ledger(ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+    match (key, &ledger.sealed) {
+        (None, _) => Ok(()),
+        (Some(key), Some(sealing)) => same(&sealing.key, key),
+        (Some(key), None) if key.accepts_unsealed || ledger.is_blank() => Ok(()),
+        (Some(_), None) => Err(SealError::Unsealed.into()),
+    }
+}
+
+/// Tells whether MACs cover everything that records say. The first MAC covers all lines before it, because digests
+/// are chained. It covers no summary: of that, only a MAC of its own proves more than the digest of the last line.
+fn is_covered(records: &[Record]) -> bool {
+    match records.first() {
+        Some(Record::Condensed(ledger)) if ledger.sealed.is_some() => true,
+        Some(Record::Condensed(ledger)) if !ledger.is_blank() => false,
+        // Nothing is decided by a ledger that says nothing: its MACs begin with the next line.
+        _ => sealing(records).is_some() || records.iter().all(says_nothing),
+    }
+}
+
+fn says_nothing(record: &Record) -> bool {
+    match record {
+        Record::Condensed(ledger) => ledger.is_blank(),
+        Record::Took { reason, .. } => reason.is_none(),
+        Record::Born { .. } | Record::Released { .. } => true,
+        _ => false,
     }
 }
 

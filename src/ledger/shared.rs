@@ -22,6 +22,7 @@ use super::seal::{self, SealKey, check_readable};
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
 use super::store::{Store, StoreError};
 use super::summary;
+use super::trail::Trail;
 use crate::model::clock::Clock;
 
 mod content;
@@ -61,7 +62,6 @@ pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
     holder: Holder,
-    seal: Option<SealKey>,
     /// Held by the write of the lease that is under way: two of ours would take each other for a
     /// stranger's.
     turn: Mutex<()>,
@@ -79,6 +79,8 @@ struct State {
     /// The number of the last line.
     number: u64,
     head: Head,
+    trail: Trail,
+    seal: Option<SealKey>,
     poisoned: bool,
     /// What opening read, for the first load.
     records: Option<Vec<Record>>,
@@ -106,11 +108,12 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             seen: renewed,
             number: 0,
             head: line::first_head(),
+            trail: Trail::default(),
+            seal: opening.seal.cloned(),
             poisoned: false,
             records: None,
         };
-        let (seal, turn) = (opening.seal.cloned(), Mutex::new(()));
-        let store = Self { shelf, clock, holder, seal, turn, state: RefCell::new(state) };
+        let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
         // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
         match store.begin(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
@@ -131,7 +134,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         self.probe_lease(before.map(|before| &before.mark)).await?;
         let reason = opening.force.filter(|_| forced);
         for _ in 0..TRIES {
-            let content = Content::read(&self.shelf, opening.seal).await?;
+            let mut content = Content::read(&self.shelf, opening.seal).await?;
             check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
             let sealed = seal::begin(&content.records, opening.seal);
@@ -151,11 +154,13 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             };
             ledger.record(&took)?;
             records.push(took);
-            let (text, head) = write_line(&self.shelf, &records, &content.head, self.seal.as_ref())?;
+            let (text, head) = write_line(&self.shelf, &records, &content.head, opening.seal)?;
             let number = content.number + 1;
             match self.try_line(number, &text).await {
                 Ok(()) => {
                     self.at(number, head);
+                    content.trail.advance(&records, head);
+                    self.state.borrow_mut().trail = content.trail;
                     self.probe_line(number, &text).await?;
                     if content.lines >= LONG {
                         // One that fails is made the next time.
@@ -261,15 +266,28 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         environment: &str,
         key: Option<&SealKey>,
     ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(shelf, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        shelf: &H,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
         let content = Content::read(shelf, key).await?;
         if content.records.is_empty() {
             return Ok(None);
         }
+        check_readable(&content.records, key)?;
         let ledger = load_ledger(content.records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
-        check_readable(ledger.sealed.as_ref(), key)?;
         here(&ledger)?;
-        Ok(Some(ledger))
+        Ok(Some((ledger, content.trail)))
     }
 
     /// Writes a line; again when no answer came. That is safe: a number holds one line forever, so the
@@ -374,14 +392,17 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     }
 
     async fn sum_up(&self, ledger: &Ledger) -> Result<(), StoreError> {
-        let (number, head) = {
-            let state = self.state.borrow();
-            (state.number, state.head)
-        };
-        let bytes = summary::write(Vec::new(), ledger, &head, self.seal.as_ref());
-        let bytes = bytes.map_err(|error| unwritable(&self.shelf, &error))?;
+        let seal = self.state.borrow().seal.clone();
+        let (number, bytes) = self.summary(ledger, seal.as_ref())?;
         let done = summarise(&self.shelf, number, &bytes).await;
         done.map_err(|error| failed(&self.shelf, "write", &error))
+    }
+
+    /// Returns the summary of all lines so far, and its number.
+    fn summary(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(u64, Vec<u8>), StoreError> {
+        let state = self.state.borrow();
+        let bytes = summary::write(Vec::new(), ledger, &state.head, key);
+        Ok((state.number, bytes.map_err(|error| unwritable(&self.shelf, &error))?))
     }
 
     fn at(&self, number: u64, head: Head) {
@@ -406,10 +427,11 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         let read = self.state.borrow_mut().records.take();
-        match read {
-            Some(records) => Ok(records),
-            None => Ok(Content::read(&self.shelf, self.seal.as_ref()).await?.records),
+        if let Some(records) = read {
+            return Ok(records);
         }
+        let seal = self.state.borrow().seal.clone();
+        Ok(Content::read(&self.shelf, seal.as_ref()).await?.records)
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
@@ -423,16 +445,17 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
                 Err(error) => return Err(failed(&self.shelf, "lock", &error)),
             }
         }
-        let (number, head) = {
+        let (number, text, head) = {
             let state = self.state.borrow();
-            (state.number + 1, state.head)
+            let (text, head) = write_line(&self.shelf, records, &state.head, state.seal.as_ref())?;
+            (state.number + 1, text, head)
         };
-        let (text, head) = write_line(&self.shelf, records, &head, self.seal.as_ref())?;
         let sent = self.clock.elapsed();
         self.put_line(number, &text).await?;
         let seen = self.look_again(sent).await?;
         let mut state = self.state.borrow_mut();
         (state.number, state.head, state.seen) = (number, head, seen);
+        state.trail.advance(records, head);
         (state.records, state.poisoned) = (None, false);
         Ok(())
     }
@@ -442,6 +465,21 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         self.sum_up(ledger).await?;
         self.state.borrow_mut().poisoned = false;
         Ok(())
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.poison()?;
+        self.check_ours().await?;
+        let (number, bytes) = self.summary(ledger, Some(key))?;
+        let done = content::replace(&self.shelf, number, &bytes).await;
+        done.map_err(|error| failed(&self.shelf, "write", &error))?;
+        let mut state = self.state.borrow_mut();
+        (state.seal, state.records, state.poisoned) = (Some(key.clone()), None, false);
+        Ok(())
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
     }
 
     fn held_for(&self) -> Option<Duration> {

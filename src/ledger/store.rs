@@ -7,7 +7,8 @@ use thiserror::Error;
 use super::entry::Ledger;
 use super::record::Record;
 use super::replay::IllegalRecord;
-use super::seal::SealError;
+use super::seal::{SealError, SealKey};
+use super::trail::Trail;
 
 /// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
 pub trait Store {
@@ -23,6 +24,18 @@ pub trait Store {
     /// return; a store that has no use for it does nothing. Poisons like `append`.
     fn condense(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
+    }
+
+    /// Sums up everything as `condense` does, in one write that takes effect whole or not at all, after which MACs of
+    /// this key cover the ledger. `ledger` says so, and its last record is not summed up yet. Poisons like `append`.
+    fn seal(&self, ledger: &Ledger, _key: &SealKey) -> impl Future<Output = Result<(), StoreError>> {
+        self.condense(ledger)
+    }
+
+    /// Returns the digests of the lines that were read when it was opened, and written since. A store without
+    /// digests knows none.
+    fn trail(&self) -> Trail {
+        Trail::default()
     }
 
     /// Returns for how long nobody else can take the place; `None`: as long as this process lives. No

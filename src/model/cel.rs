@@ -6,6 +6,8 @@
 //! expression costs what it names and not what is bound.
 
 mod arithmetic;
+mod charge;
+mod derivation;
 mod functions;
 mod item;
 mod parse;
@@ -15,6 +17,8 @@ mod walk;
 use std::collections::BTreeMap;
 
 use super::address::{Address, Name};
+use super::budget::Budget;
+use super::derived::{Derivation, Derived};
 use super::expression::{Cel, EvaluationError, Lookup};
 use super::secret::Secret;
 use super::value::Value;
@@ -36,6 +40,8 @@ pub struct Scope<'a> {
     pub roots: BTreeMap<Name, Item<'a>>,
     /// Reads files; `None` where no file may be read.
     pub read: Option<ReadText<'a>>,
+    /// What its values are charged to; `None` gives the evaluation a budget of its own.
+    pub budget: Option<&'a Budget>,
 }
 
 /// The binding under which the texts that `file("…")` read are kept, by path.
@@ -45,66 +51,95 @@ impl Program {
     /// Computes the value.
     ///
     /// # Errors
-    /// When the expression fails on these values, or runs too long.
+    /// When the expression fails on these values, runs too long or gives too large a value.
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-        walk::run(self.tree(), scope)
+        let own = Budget::default();
+        let budget = scope.budget.unwrap_or(&own);
+        let before = budget.mark();
+        let value = walk::run(self.tree(), scope, budget);
+        budget.release(before);
+        let value = value?;
+        budget.charge_value(&value)?;
+        Ok(value)
     }
 }
 
-/// Joins the evaluated parts of an interpolated text.
-pub(super) fn concatenate(parts: &[Value]) -> Result<Value, EvaluationError> {
+/// Joins the evaluated parts of an interpolated text. One that a secret enters is a value computed from it.
+pub(super) fn concatenate(parts: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+    let length = |part: &Value| match part {
+        Value::Text(text) => text.len(),
+        Value::Secret(part) => part.computed().map_or(0, str::len),
+        _ => 0,
+    };
+    budget.charge_text(parts.iter().map(length).sum())?;
+    let mut unknown: Vec<Address> = parts.iter().flat_map(Value::waits_for).collect();
+    if parts.iter().any(Value::is_unknown) {
+        unknown.sort();
+        unknown.dedup();
+        return Ok(Value::Unknown(unknown));
+    }
+    if !parts.iter().any(|part| matches!(part, Value::Secret(_))) {
+        return Ok(Value::text(joined(parts)?.unwrap_or_default()));
+    }
+    let all: Option<Vec<_>> = parts.iter().map(Derivation::from_value).collect();
+    let derivation = Derivation::node("interpolation", &[], all.unwrap_or_default());
+    let is_withheld = |part: &Value| matches!(part, Value::Secret(secret) if secret.is_withheld());
+    let derived = match joined(parts) {
+        Ok(Some(text)) => Derived::new(derivation, Value::text(text)),
+        Ok(None) => Derived::unavailable(derivation),
+        Err(_) if parts.iter().any(is_withheld) => Derived::unavailable(derivation),
+        Err(_) => return Err(EvaluationError::Sensitive),
+    };
+    Ok(Value::Secret(Secret::Derived(Box::new(derived))))
+}
+
+/// Joins known parts; `None` when the text of a secret is not at hand.
+fn joined(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
     let mut text = String::new();
-    let (mut secret, mut sealed, mut awaited) = (false, false, false);
-    let mut unknown: Vec<Address> = Vec::new();
     for part in parts {
-        match part {
-            Value::Unknown(addresses) => unknown.extend(addresses.iter().cloned()),
-            Value::Secret(part) => {
-                secret = true;
-                awaited |= part.is_awaited();
-                match part.computed() {
-                    Some(part) => text.push_str(part),
-                    None => sealed = true,
-                }
-            }
-            Value::Null | Value::List(_) | Value::Map(_) => {
+        let opened = match part {
+            Value::Secret(Secret::Derived(derived)) => derived.computed(),
+            _ => None,
+        };
+        match opened.as_ref().unwrap_or(part) {
+            Value::Secret(secret) => match secret.computed() {
+                Some(part) => text.push_str(part),
+                None => return Ok(None),
+            },
+            part @ (Value::Null | Value::List(_) | Value::Map(_)) => {
                 return Err(EvaluationError::Failed(format!(
                     "{} cannot stand inside a text",
                     part.type_name()
                 )));
             }
-            other => text.push_str(&other.to_string()),
+            part => text.push_str(&part.to_string()),
         }
     }
-    if !unknown.is_empty() {
-        unknown.sort();
-        unknown.dedup();
-        return Ok(Value::Unknown(unknown));
-    }
-    Ok(match (secret, sealed) {
-        (_, true) => Value::Secret(Secret::Sealed(None)),
-        (true, false) => Value::Secret(Secret::made(text, awaited)),
-        (false, false) => Value::text(text),
-    })
+    Ok(Some(text))
 }
 
 /// Evaluates a CEL expression over its bindings and the live objects that it names.
-pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
+pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
     let program = Program::parse(&cel.source).map_err(|error| EvaluationError::Failed(error.message))?;
     let waiting: Vec<(&Name, Value)> = cel
         .waiting
         .iter()
-        .map(|(path, part)| Ok((path, part.evaluate(lookup)?)))
-        .collect::<Result<_, _>>()?;
+        .map(|(path, part)| Ok((path, part.computed(lookup, budget)?)))
+        .collect::<Result<_, EvaluationError>>()?;
     let objects: Vec<Object> = cel
         .objects
         .iter()
         .map(|address| {
-            let (attributes, complete) = lookup.object(address);
-            Object { address: address.clone(), attributes, complete }
+            let (mut attributes, complete) = lookup.object(address);
+            budget.charge_map(attributes.len())?;
+            attributes.values().try_for_each(|value| budget.charge_value(value))?;
+            for (name, value) in attributes.iter_mut().filter(|(_, value)| value.is_secret()) {
+                *value = super::expression::referred(std::mem::take(value), &format!("{address}.{name}"));
+            }
+            Ok(Object { address: address.clone(), attributes, complete })
         })
-        .collect();
-    let mut scope = Scope::default();
+        .collect::<Result<_, EvaluationError>>()?;
+    let mut scope = Scope { budget: Some(budget), ..Scope::default() };
     for (root, value) in &cel.bindings {
         scope.roots.insert(root.clone(), Item::of(value));
     }
@@ -145,5 +180,7 @@ pub fn bind<'a, 'p>(
     *place = item;
 }
 
+#[cfg(test)]
+mod law;
 #[cfg(test)]
 mod tests;

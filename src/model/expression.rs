@@ -3,6 +3,7 @@
 //! Configuration resolves everything that it can; what is left names live objects only, holds no
 //! source position and can be saved in a plan.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::address::{Address, Name};
+use super::budget::{Budget, Exceeded};
+use super::derived::Derivation;
 use super::value::{Attributes, Value};
 
 /// A value, or a computation over the attributes of other resources.
@@ -67,6 +70,11 @@ pub trait Lookup {
     /// Returns all that is known of a resource's object (`id` included), and whether that is all
     /// there will be.
     fn object(&self, address: &Address) -> (Attributes, bool);
+
+    /// Returns the budget of all evaluations over this world; without one, each has its own.
+    fn budget(&self) -> Option<&Budget> {
+        None
+    }
 }
 
 /// Why an expression has no value.
@@ -75,12 +83,40 @@ pub enum EvaluationError {
     /// The expression itself is wrong: no such key, wrong types, division by zero …
     #[error("{0}")]
     Failed(String),
+    /// It fails, or runs too long, on values that depend on a secret. Why would tell something of the secret.
+    #[error(
+        "an expression over a secret fails; the reason is not shown, because it would tell something of the secret"
+    )]
+    Sensitive,
     /// It ran over its bound of steps or depth.
     #[error("the expression needs more than {0} steps")]
     TooLong(usize),
+    /// Its value, or what leads to it, does not fit into the stack's budget.
+    #[error("the value takes more memory than the values of a stack may take")]
+    TooLarge,
+}
+
+impl From<Exceeded> for EvaluationError {
+    fn from(_: Exceeded) -> Self {
+        Self::TooLarge
+    }
 }
 
 impl Expression {
+    /// Shows every value that is written in the expression, or bound in it.
+    pub fn each_value(&self, see: &mut dyn FnMut(&Value)) {
+        match self {
+            Self::Value(value) => see(value),
+            Self::Reference(_) => {}
+            Self::Text(parts) | Self::List(parts) => parts.iter().for_each(|part| part.each_value(see)),
+            Self::Map(map) => map.values().for_each(|part| part.each_value(see)),
+            Self::Cel(cel) => {
+                cel.bindings.values().for_each(&mut *see);
+                cel.waiting.values().for_each(|part| part.each_value(see));
+            }
+        }
+    }
+
     /// Returns the value of an expression that waits for nothing.
     #[must_use]
     pub fn known(&self) -> Option<&Value> {
@@ -130,32 +166,131 @@ impl Expression {
         }
     }
 
+    /// Returns the expression as a digest binds it: secrets by the names of their variables, and what is computed
+    /// from them by its expression.
+    #[must_use]
+    pub fn bound(&self) -> Cow<'_, Self> {
+        if !self.is_secret() {
+            return Cow::Borrowed(self);
+        }
+        let all = |parts: &[Self]| parts.iter().map(|part| part.bound().into_owned()).collect();
+        let map = |map: &BTreeMap<Name, Self>| {
+            map.iter().map(|(name, part)| (name.clone(), part.bound().into_owned())).collect()
+        };
+        Cow::Owned(match self {
+            Self::Value(value) => Self::Value(bound(value)),
+            Self::Reference(_) => self.clone(),
+            Self::Text(parts) => Self::Text(all(parts)),
+            Self::List(parts) => Self::List(all(parts)),
+            Self::Map(parts) => Self::Map(map(parts)),
+            Self::Cel(cel) => {
+                let mut cel = cel.as_ref().clone();
+                cel.bindings.values_mut().for_each(|value| *value = bound(value));
+                cel.waiting = map(&cel.waiting);
+                Self::Cel(cel.into())
+            }
+        })
+    }
+
     /// Computes the value over the live world as `lookup` shows it.
     ///
     /// A part that waits makes the text or CEL around it unknown, and only that entry of a list or
     /// map. A secret part makes the text or CEL around it secret.
     ///
     /// # Errors
-    /// When a CEL expression fails or runs too long.
+    /// When a CEL expression fails or runs too long, or the value is too large.
     pub fn evaluate(&self, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
         match self {
+            // Whoever made it was charged.
             Self::Value(value) => Ok(value.clone()),
+            other => {
+                let own = Budget::default();
+                other.evaluate_within(lookup, lookup.budget().unwrap_or(&own))
+            }
+        }
+    }
+
+    /// Does the same within a budget, to which the value is charged.
+    ///
+    /// # Errors
+    /// When a CEL expression fails or runs too long, or the value is too large.
+    pub fn evaluate_within(&self, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
+        let before = budget.mark();
+        let value = self.computed(lookup, budget);
+        budget.release(before);
+        let value = value?;
+        budget.charge_value(&value)?;
+        Ok(value)
+    }
+
+    /// Computes the value, charging everything on the way before it is built.
+    pub(super) fn computed(&self, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
+        match self {
+            Self::Value(value) => {
+                budget.charge_value(value)?;
+                Ok(value.clone())
+            }
             Self::Reference(reference) => {
-                Ok(lookup.attribute(&reference.address, reference.attribute.as_deref()))
+                let attribute = reference.attribute.as_deref();
+                let value = lookup.attribute(&reference.address, attribute);
+                budget.charge_value(&value)?;
+                Ok(referred(value, &format!("{}.{}", reference.address, attribute.unwrap_or("id"))))
             }
             Self::List(parts) => {
-                parts.iter().map(|part| part.evaluate(lookup)).collect::<Result<_, _>>().map(Value::List)
+                budget.charge_nodes(1)?;
+                parts
+                    .iter()
+                    .map(|part| part.computed(lookup, budget))
+                    .collect::<Result<_, _>>()
+                    .map(Value::List)
             }
-            Self::Map(map) => map
-                .iter()
-                .map(|(key, part)| Ok((key.clone(), part.evaluate(lookup)?)))
-                .collect::<Result<_, _>>()
-                .map(Value::Map),
-            Self::Text(parts) => super::cel::concatenate(
-                &parts.iter().map(|part| part.evaluate(lookup)).collect::<Result<Vec<_>, _>>()?,
-            ),
-            Self::Cel(cel) => super::cel::evaluate(cel, lookup),
+            Self::Map(map) => {
+                budget.charge_map(map.len())?;
+                map.iter()
+                    .map(|(key, part)| Ok((key.clone(), part.computed(lookup, budget)?)))
+                    .collect::<Result<_, _>>()
+                    .map(Value::Map)
+            }
+            Self::Text(parts) => {
+                let parts = parts
+                    .iter()
+                    .map(|part| part.computed(lookup, budget))
+                    .collect::<Result<Vec<_>, _>>()?;
+                super::cel::concatenate(&parts, budget)
+            }
+            Self::Cel(cel) => super::cel::evaluate(cel, lookup, budget),
         }
+    }
+}
+
+/// Returns a value with what identifies the expression of each secret in its place.
+fn bound(value: &Value) -> Value {
+    match value {
+        Value::Secret(_) => {
+            let derivation = Derivation::from_value(value);
+            let text = derivation.map(|derivation| derivation.expression().to_string());
+            Value::Map([("secret expression".into(), Value::text(text.unwrap_or_default()))].into())
+        }
+        Value::List(items) => Value::List(items.iter().map(bound).collect()),
+        Value::Map(map) => Value::Map(map.iter().map(|(key, part)| (key.clone(), bound(part))).collect()),
+        value => value.clone(),
+    }
+}
+
+/// Names the secrets of another resource's attribute after where they stand: while a plan is made they come from its
+/// block, and later from the live object.
+pub(super) fn referred(value: Value, path: &str) -> Value {
+    match value {
+        Value::Secret(secret) => Value::Secret(secret.referred(path)),
+        Value::List(items) => Value::List(items.into_iter().map(|item| referred(item, path)).collect()),
+        Value::Map(map) => {
+            let part = |(key, part): (Name, Value)| {
+                let part = referred(part, &format!("{path}.{key}"));
+                (key, part)
+            };
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        value => value,
     }
 }
 

@@ -1,14 +1,19 @@
 //! The vocabulary, pure: what every other floor speaks of.
 
 pub mod address;
+pub mod budget;
 pub mod catalog;
 pub mod cel;
 pub mod clock;
+pub mod derived;
 pub mod diagnostic;
+pub mod digest;
 pub mod expression;
 pub mod graph;
 pub mod hex;
 pub mod page;
+pub mod recipient;
+pub mod redact;
 pub mod schema;
 pub mod secret;
 pub mod secret_look;

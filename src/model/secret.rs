@@ -1,7 +1,10 @@
 //! `Secret`: a text that no output can hold. Only a keyed fingerprint of it leaves the process.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::derived::{Derivation, Derived};
+use super::value::Value;
 use crate::model::hex::hex;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
@@ -16,6 +19,19 @@ pub struct FingerprintKey(pub [u8; 32]);
 impl FingerprintKey {
     /// No key: secrets have no fingerprints. One without a secret key could be guessed back.
     pub const NONE: Self = Self([0; 32]);
+
+    /// Returns the HMAC-SHA-256 of some bytes: 64 hexadecimal digits.
+    pub(super) fn mac(&self, bytes: &[u8]) -> String {
+        // HMAC takes a key of any length, so that there is no other case.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.0).map(|mac| mac.chain_update(bytes));
+        mac.map(|mac| hex(&mac.finalize().into_bytes())).unwrap_or_default()
+    }
+
+    /// Tells whether it makes no fingerprints.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.0 == Self::NONE.0
+    }
 }
 
 impl fmt::Debug for FingerprintKey {
@@ -31,32 +47,160 @@ impl fmt::Debug for FingerprintKey {
 #[derive(Clone)]
 pub enum Secret {
     /// The text, which only `expose` gives out.
-    Plain(SecretString),
+    Plain(Text),
     /// What a ledger or a plan remembers of it; `None` when no key was at hand.
     Sealed(Option<SmolStr>),
     /// It is not at hand yet: expressions compute with this text in its place, and nothing gives it out.
-    Awaited(SmolStr),
+    Awaited {
+        /// What stands in for it.
+        text: SmolStr,
+        /// The variable that will have it; `None` for what is computed.
+        name: Option<SmolStr>,
+    },
+    /// A value that was computed from secrets: known by its expression and its inputs.
+    Derived(Box<Derived>),
+}
+
+/// The text of a secret and, where it is a variable's, the variable.
+#[derive(Clone)]
+pub struct Text {
+    /// The characters.
+    chars: SecretString,
+    name: Option<SmolStr>,
+    /// What another resource's attribute was computed as: that is what it is known by, and not the text.
+    origin: Option<Box<Derived>>,
+}
+
+/// Hexadecimal digits of a fingerprint: the whole HMAC-SHA-256.
+const DIGITS: usize = 64;
+
+/// Hexadecimal digits of the fingerprints that earlier versions recorded.
+const LEGACY_DIGITS: usize = 16;
+
+/// Tells whether two fingerprints are of the same secret. One of 16 digits, which an earlier version recorded,
+/// equals every fingerprint that begins with it, until it is replaced by the whole one.
+#[must_use]
+pub fn is_same_fingerprint(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    let is_legacy = short.len() == LEGACY_DIGITS && long.len() == DIGITS;
+    one == other || is_legacy && long.starts_with(short)
+}
+
+/// Returns the part of a fingerprint that finds it again whichever version recorded it.
+#[must_use]
+pub fn fingerprint_prefix(fingerprint: &str) -> &str {
+    fingerprint.get(..LEGACY_DIGITS).unwrap_or(fingerprint)
 }
 
 /// What stands in for a secret that is kept from a run: long enough for whatever asks for a length.
 const WITHHELD: &str = "secrets-are-kept-from-this-plan.";
 
 /// What stands in for what comes of it: it holds `WITHHELD`.
-const UNDECIDED: &str = "secrets-are-kept-from-this-plan.?";
+pub(super) const UNDECIDED: &str = "secrets-are-kept-from-this-plan.?";
 
 impl Secret {
     /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self::Plain(SecretString::from(text.into()))
+        Self::Plain(Text { chars: SecretString::from(text.into()), name: None, origin: None })
+    }
+
+    /// Returns a live text that was computed from secrets when it was applied.
+    #[must_use]
+    pub fn applied_as(text: impl Into<String>, derived: &Derived) -> Self {
+        let origin = Some(Box::new(derived.clone()));
+        Self::Plain(Text { chars: SecretString::from(text.into()), name: None, origin })
+    }
+
+    /// Returns what another resource's attribute shows, as an expression that refers to it sees it: known by where
+    /// it stands, in every run.
+    #[must_use]
+    pub(super) fn referred(self, path: &str) -> Self {
+        let name = Some(path.into());
+        match self {
+            Self::Plain(Text { chars, origin: None, .. }) => {
+                Self::Plain(Text { chars, name, origin: None })
+            }
+            Self::Plain(plain) => Self::Plain(Text { name, ..plain }).referred_to(),
+            Self::Awaited { text, .. } => Self::Awaited { text, name },
+            Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_awaited()) {
+                (Some(text), _) => {
+                    let chars = SecretString::from(text);
+                    let origin = Some(Box::new(derived.outline()));
+                    Self::Plain(Text { chars, name, origin }).referred_to()
+                }
+                (None, true) => match derived.computed() {
+                    Some(Value::Text(text)) => Self::Awaited { text, name },
+                    _ => Self::Derived(derived),
+                },
+                (None, false) => Self::Derived(derived),
+            },
+            Self::Sealed(_) => self,
+        }
+    }
+
+    /// Wraps a value that was computed elsewhere: also alone it is known by that.
+    fn referred_to(self) -> Self {
+        let text = self.expose().map(Value::text).unwrap_or_default();
+        match Derivation::from_value(&Value::Secret(self.clone())) {
+            Some(derivation) => Self::Derived(Box::new(Derived::new(derivation, text))),
+            None => self,
+        }
+    }
+
+    /// Returns it as an input of an expression: one that is known by something else than its text goes without, so
+    /// that a chain of values does not hold each text once more.
+    pub(super) fn as_input(&self) -> Self {
+        match self {
+            Self::Plain(Text { name, origin: Some(origin), .. }) => Self::Plain(Text {
+                chars: SecretString::default(),
+                name: name.clone(),
+                origin: Some(origin.clone()),
+            }),
+            other => other.clone(),
+        }
+    }
+
+    /// Returns what another resource's attribute was computed as.
+    pub(super) fn origin(&self) -> Option<&Derived> {
+        match self {
+            Self::Plain(Text { origin, .. }) => origin.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Names the variable that the secret is the value of; a secret that has a name keeps it.
+    ///
+    /// An expression over the secret is known by this name, and not by the text.
+    #[must_use]
+    pub fn named(self, variable: &str) -> Self {
+        match self {
+            Self::Plain(Text { chars, name, origin }) => {
+                Self::Plain(Text { chars, name: name.or_else(|| Some(variable.into())), origin })
+            }
+            Self::Awaited { text, name } => {
+                Self::Awaited { text, name: name.or_else(|| Some(variable.into())) }
+            }
+            other => other,
+        }
+    }
+
+    /// Returns the variable that the secret is the value of.
+    #[must_use]
+    pub fn name(&self) -> Option<&SmolStr> {
+        match self {
+            Self::Plain(Text { name, .. }) | Self::Awaited { name, .. } => name.as_ref(),
+            Self::Sealed(_) | Self::Derived(_) => None,
+        }
     }
 
     /// Returns the text, for the one request that needs it.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
         match self {
-            Self::Plain(text) => Some(text.expose_secret()),
-            Self::Sealed(_) | Self::Awaited(_) => None,
+            Self::Plain(plain) => Some(plain.chars.expose_secret()),
+            Self::Derived(derived) => derived.text(),
+            Self::Sealed(_) | Self::Awaited { .. } => None,
         }
     }
 
@@ -64,7 +208,7 @@ impl Secret {
     #[must_use]
     pub fn computed(&self) -> Option<&str> {
         match self {
-            Self::Awaited(text) => Some(text),
+            Self::Awaited { text, .. } => Some(text),
             _ => self.expose(),
         }
     }
@@ -72,61 +216,99 @@ impl Secret {
     /// Returns what stands in for a secret that is kept from this run.
     #[must_use]
     pub fn withheld() -> Self {
-        Self::Awaited(WITHHELD.into())
+        Self::Awaited { text: WITHHELD.into(), name: None }
     }
 
     /// Returns what stands in for what an expression would give of a secret that is kept from this run: nobody
     /// knows what that would be, a text or a list.
     #[must_use]
     pub fn undecided() -> Self {
-        Self::Awaited(UNDECIDED.into())
+        Self::Awaited { text: UNDECIDED.into(), name: None }
     }
 
     /// Tells whether it stands in for what nobody knows.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        matches!(self, Self::Awaited(text) if text == UNDECIDED)
+        match self {
+            Self::Awaited { text, .. } => text == UNDECIDED,
+            Self::Derived(derived) => derived.is_undecided(),
+            Self::Plain(_) | Self::Sealed(_) => false,
+        }
     }
 
     /// Tells whether the text, or a part of it, is kept from this run: it counts as what is in use.
     #[must_use]
     pub fn is_withheld(&self) -> bool {
-        matches!(self, Self::Awaited(text) if text.contains(WITHHELD))
+        match self {
+            Self::Awaited { text, .. } => text.contains(WITHHELD),
+            Self::Derived(derived) => derived.inputs().any(|(_, input)| input.is_withheld()),
+            Self::Plain(_) | Self::Sealed(_) => false,
+        }
     }
 
     /// Tells whether the text is not at hand yet.
     #[must_use]
-    pub const fn is_awaited(&self) -> bool {
-        matches!(self, Self::Awaited(_))
+    pub fn is_awaited(&self) -> bool {
+        match self {
+            Self::Awaited { .. } => true,
+            Self::Derived(derived) => derived.is_awaited(),
+            Self::Plain(_) | Self::Sealed(_) => false,
+        }
     }
 
-    /// Returns the secret that an expression made of others: as little at hand as they are.
+    /// Returns a secret that is not at hand yet, with what stands in for it until then.
     #[must_use]
-    pub fn made(text: impl Into<String>, awaited: bool) -> Self {
-        if awaited { Self::Awaited(text.into().into()) } else { Self::new(text) }
+    pub fn awaited(stand_in: impl Into<SmolStr>) -> Self {
+        Self::Awaited { text: stand_in.into(), name: None }
     }
 
-    /// Returns the keyed fingerprint: 16 hexadecimal digits.
+    /// Returns the keyed fingerprint: 64 hexadecimal digits.
+    ///
+    /// That of a computed value is the fingerprint of the value itself. It shows what the expression gave, and
+    /// belongs in the ledger only; a plan knows such a value by its `Derived::id`.
     #[must_use]
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
             Self::Sealed(fingerprint) => fingerprint.clone(),
-            Self::Awaited(_) => None,
-            Self::Plain(_) if key.0 == FingerprintKey::NONE.0 => None,
-            Self::Plain(text) => {
-                let mut mac = Hmac::<Sha256>::new_from_slice(&key.0).ok()?;
-                mac.update(text.expose_secret().as_bytes());
-                let digest = mac.finalize().into_bytes();
-                Some(hex(&digest[..8]).into())
-            }
+            Self::Awaited { .. } => None,
+            Self::Plain(_) if key.is_none() => None,
+            Self::Plain(plain) => Some(key.mac(plain.chars.expose_secret().as_bytes()).into()),
+            Self::Derived(derived) => derived.fingerprint(key),
         }
     }
 
-    /// Returns the same secret without its text.
+    /// Tells whether only a fingerprint of 16 digits is known, which an earlier version recorded.
+    #[must_use]
+    pub fn has_legacy_fingerprint(&self) -> bool {
+        matches!(self, Self::Sealed(Some(fingerprint)) if is_legacy_fingerprint(fingerprint))
+    }
+
+    /// Returns the same secret without its text, as a plan holds and shows it: a computed value by its expression
+    /// and inputs only.
     #[must_use]
     pub fn seal(&self, key: &FingerprintKey) -> Self {
-        Self::Sealed(self.fingerprint(key))
+        match self {
+            Self::Derived(derived) => Self::Derived(Box::new(derived.sealed(key))),
+            other => Self::Sealed(other.fingerprint(key)),
+        }
     }
+
+    /// Returns the same secret without its text, as the ledger remembers it: a computed value also with the
+    /// fingerprint of the value itself, which tells whether somebody changed the live one, and with those of its
+    /// inputs, so that a run without the secrets can tell whether the expression changed.
+    #[must_use]
+    pub fn record(&self, key: &FingerprintKey) -> Self {
+        match self {
+            Self::Derived(derived) => Self::Derived(Box::new(derived.recorded(key))),
+            other => Self::Sealed(other.fingerprint(key)),
+        }
+    }
+}
+
+/// Tells whether an earlier version recorded a fingerprint: it knew what was computed from secrets by that, too.
+#[must_use]
+pub fn is_legacy_fingerprint(print: &str) -> bool {
+    print.len() == LEGACY_DIGITS
 }
 
 impl fmt::Debug for Secret {
@@ -139,33 +321,59 @@ impl PartialEq for Secret {
     /// Two secrets are equal when their texts are, or their fingerprints; never across the two forms.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Plain(a), Self::Plain(b)) => a.expose_secret() == b.expose_secret(),
-            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) | (Self::Awaited(a), Self::Awaited(b)) => a == b,
+            (Self::Plain(a), Self::Plain(b)) => a.chars.expose_secret() == b.chars.expose_secret(),
+            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) => is_same_fingerprint(a, b),
+            (Self::Awaited { text: a, .. }, Self::Awaited { text: b, .. }) => a == b,
+            (Self::Derived(a), Self::Derived(b)) => a == b,
             _ => false,
         }
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Shown {
-    secret: bool,
+/// The `form` of a computed value in a ledger: beyond what earlier versions take for a whole number.
+pub(super) const COMPUTED_FORM: u64 = u64::MAX;
+
+/// The JSON of a secret.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Marker {
+    pub(super) secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    fingerprint: Option<SmolStr>,
+    pub(super) fingerprint: Option<SmolStr>,
+    /// What a computed value is known by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) derived: Option<SmolStr>,
+    /// A number that an earlier version cannot read: it refuses a ledger with computed values, where it would take
+    /// them for maps otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) form: Option<u64>,
+    /// The fingerprints of a computed value's inputs, by the names of their variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) inputs: BTreeMap<SmolStr, SmolStr>,
+}
+
+impl From<Marker> for Secret {
+    fn from(marker: Marker) -> Self {
+        match marker.derived {
+            Some(id) => Self::Derived(Box::new(Derived::read(id, marker.fingerprint, marker.inputs))),
+            None => Self::Sealed(marker.fingerprint),
+        }
+    }
 }
 
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fingerprint = match self {
-            Self::Plain(_) | Self::Awaited(_) => None,
-            Self::Sealed(fingerprint) => fingerprint.clone(),
+        let marker = match self {
+            Self::Plain(_) | Self::Awaited { .. } => Marker::default(),
+            Self::Sealed(fingerprint) => Marker { fingerprint: fingerprint.clone(), ..Marker::default() },
+            Self::Derived(derived) => derived.marker(),
         };
-        Shown { secret: true, fingerprint }.serialize(serializer)
+        Marker { secret: true, ..marker }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::Sealed(Shown::deserialize(deserializer)?.fingerprint))
+        Ok(Marker::deserialize(deserializer)?.into())
     }
 }
 
@@ -192,8 +400,24 @@ mod tests {
     }
 
     #[test]
+    fn a_fingerprint_is_whole_and_equals_the_short_one_of_earlier_versions() {
+        let key = FingerprintKey([7; 32]);
+        let whole = Secret::new("canary-123").fingerprint(&key).unwrap();
+        assert_eq!(whole.len(), 64);
+        let sealed = |text: &str| Secret::Sealed(Some(text.into()));
+        let (short, new) = (sealed(&whole[..16]), sealed(&whole));
+        assert_eq!((&short, &new), (&new, &short));
+        assert_eq!((short.has_legacy_fingerprint(), new.has_legacy_fingerprint()), (true, false));
+        for other in [&whole[..15], &whole[..17], &whole[..63], &whole[1..17], ""] {
+            assert_ne!(sealed(other), new, "{other}");
+        }
+        assert_ne!(sealed(&whole[..16]), sealed(&whole[..17]), "neither is whole");
+        assert_eq!(fingerprint_prefix(&whole), &whole[..16]);
+    }
+
+    #[test]
     fn what_stands_in_for_a_secret_is_given_to_nobody() {
-        let awaited = Secret::made("stand-in", true);
+        let awaited = Secret::awaited("stand-in");
         assert_eq!((awaited.expose(), awaited.computed()), (None, Some("stand-in")));
         let key = FingerprintKey([7; 32]);
         assert_eq!(awaited.fingerprint(&key), None, "another text would have another one");

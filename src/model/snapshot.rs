@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::address::Name;
-use super::value::{Attributes, Value};
+use super::value::{Attributes, Value, redacted};
 
 /// The remote thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ impl Object {
     #[must_use]
     pub fn status(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute).and_then(Value::as_text)
+    }
+
+    /// Returns the object with the texts of its attributes redacted, for display only.
+    #[must_use]
+    pub fn redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
+        Self { attributes: redacted(&self.attributes, redact), ..self.clone() }
     }
 
     /// Returns the key that is unique over the whole snapshot.

@@ -46,6 +46,8 @@ pub struct Source {
     /// The whole text.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
+    /// Nothing of its text is shown: places in it are whole lines.
+    withheld: bool,
 }
 
 impl Source {
@@ -55,13 +57,22 @@ impl Source {
         let text = text.into();
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| clamp(i + 1))).collect();
-        Self { path: path.into(), text, line_starts }
+        Self { path: path.into(), text, line_starts, withheld: false }
+    }
+
+    /// Tells whether nothing of its text is shown, not even how long it is.
+    #[must_use]
+    pub const fn is_withheld(&self) -> bool {
+        self.withheld
     }
 
     /// Returns line and column (from 1, in characters) of a byte offset.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+        if self.withheld {
+            return (clamp(line), 1);
+        }
         let start = self.line_starts[line - 1] as usize;
         let upto = self.text.get(start..offset as usize).unwrap_or_default();
         (clamp(line), clamp(upto.chars().count() + 1))
@@ -137,26 +148,22 @@ impl Sources {
         }
     }
 
-    /// Hides all values of the files from a number on, which could not be parsed: what follows the
-    /// first word of each line.
-    pub fn hide_values_from(&mut self, first: SourceId) {
-        for source in self.all.iter_mut().skip(first.0 as usize) {
-            let text = source.text.clone();
-            let mut line = 0;
-            let mut value = None;
-            source.hide(|at| {
-                let rest = &text[at..];
-                if at == 0 || text.as_bytes()[at - 1] == b'\n' {
-                    line = at;
-                    value = None;
-                }
-                let word = !text[line..at].trim_start().is_empty();
-                if value.is_none() && word && rest.starts_with([':', ' ', '\t']) {
-                    value = Some(at + 1);
-                }
-                value.is_some_and(|value| at >= value)
-            });
-        }
+    /// Withholds the text of a file: each character becomes a blank, so that every other span still fits, and
+    /// places in it are whole lines, because a column tells how long a value is.
+    pub fn withhold(&mut self, id: SourceId) {
+        let Some(source) = self.all.get_mut(id.0 as usize) else { return };
+        let blank = |byte| if byte == b'\n' { '\n' } else { ' ' };
+        source.text = source.text.bytes().map(blank).collect::<String>().into();
+        source.withheld = true;
+    }
+
+    /// Returns the empty span at the beginning of the line on which a span starts.
+    #[must_use]
+    pub fn line_of(&self, span: Span) -> Span {
+        let starts = self.get(span.source).map_or(&[][..], |source| &source.line_starts);
+        let line = starts.partition_point(|start| *start <= span.start).max(1);
+        let start = starts.get(line - 1).copied().unwrap_or_default();
+        Span { start, end: start, ..span }
     }
 
     /// Returns where a span starts, in words.
@@ -189,9 +196,18 @@ mod tests {
         let span = |start, end| Span { source: id, start, end };
         sources.hide(&[span(16, 24), span(3, 12)]);
         assert_eq!(&*sources.get(id).unwrap().text, "a: *********\nb: *\n  * *\nc: 1\n");
-        let id = sources.add(Source::new("v.yaml", "a: [1, é\n  b:x y\n\nkey value\n"));
-        sources.hide_values_from(id);
-        assert_eq!(&*sources.get(id).unwrap().text, "a: *** **\n  b:* *\n\nkey *****\n");
+    }
+
+    #[test]
+    fn of_a_withheld_file_only_lines_are_left() {
+        let mut sources = Sources::default();
+        let id = sources.add(Source::new("v.yaml", "a: é\nb: x\n"));
+        let span = Span { source: id, start: 9, end: 10 };
+        assert_eq!(sources.line_of(span), Span { source: id, start: 6, end: 6 });
+        sources.withhold(id);
+        assert_eq!(&*sources.get(id).unwrap().text, "     \n    \n");
+        let place = sources.place(span).unwrap();
+        assert_eq!((place.line, place.column), (2, 1));
     }
 
     #[test]

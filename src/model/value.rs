@@ -9,7 +9,9 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{Address, Name};
-use super::secret::Secret;
+use super::derived::comparable;
+use super::redact::SentSecrets;
+use super::secret::{COMPUTED_FORM, Marker, Secret};
 
 /// Attributes by name, in the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;
@@ -107,6 +109,12 @@ impl Value {
     }
 
     fn veiled_at<'m>(self, models: &[&'m Self], listed: bool, is: &impl Fn(&Secret, &str) -> bool) -> Self {
+        let is_derived = |model: &&&'m Self| matches!(model, Self::Secret(Secret::Derived(_)));
+        let is_text = matches!(self, Self::Text(_) | Self::Secret(_) | Self::Unknown(_));
+        // Of what was computed from secrets, keys, numbers and whether it is set at all are secret, too.
+        if !listed && !is_text && models.iter().any(|model| is_derived(&model)) {
+            return Self::Secret(Secret::new(comparable(&self)));
+        }
         match self {
             Self::Text(text) => {
                 let mut secrets = models.iter().filter_map(|model| match model {
@@ -114,8 +122,13 @@ impl Value {
                     _ => None,
                 });
                 let plain = listed && models.iter().any(|model| model.as_text() == Some(text.as_str()));
-                let hides = secrets.any(|secret| !plain || is(secret, &text));
-                if hides { Self::Secret(Secret::new(text.as_str())) } else { Self::Text(text) }
+                match secrets.find(|secret| !plain || is(secret, &text)) {
+                    Some(Secret::Derived(derived)) => {
+                        Self::Secret(Secret::applied_as(text.as_str(), derived))
+                    }
+                    Some(_) => Self::Secret(Secret::new(text.as_str())),
+                    None => Self::Text(text),
+                }
             }
             Self::Map(map) => {
                 let part = |(name, part): (Name, Self)| {
@@ -147,6 +160,13 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(Secret::Sealed(None))))
     }
 
+    /// Tells whether the value, or a part of it, is a secret with a fingerprint of 16 digits, which an earlier version
+    /// recorded.
+    #[must_use]
+    pub fn has_legacy_fingerprint(&self) -> bool {
+        self.any(&|value| matches!(value, Self::Secret(secret) if secret.has_legacy_fingerprint()))
+    }
+
     /// Returns the resources that the value, or a part of it, waits for; sorted, each once.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {
@@ -165,11 +185,42 @@ impl Value {
         found
     }
 
+    /// Returns the value, or that which was computed from secrets, in clear: for the one request that needs it.
+    #[must_use]
+    pub fn opened(&self) -> std::borrow::Cow<'_, Self> {
+        match self {
+            Self::Secret(Secret::Derived(derived)) => {
+                derived.expose().map_or(std::borrow::Cow::Borrowed(self), std::borrow::Cow::Owned)
+            }
+            value => std::borrow::Cow::Borrowed(value),
+        }
+    }
+
+    /// Gives every text of the value away, keys included.
+    fn texts(&self, take: &mut impl FnMut(&str)) {
+        match self {
+            Self::Text(text) => take(text),
+            Self::List(items) => items.iter().for_each(|item| item.texts(take)),
+            Self::Map(map) => map.iter().for_each(|(key, part)| {
+                take(key);
+                part.texts(take);
+            }),
+            _ => {}
+        }
+    }
+
+    /// Tells whether the value, or a part of it, was computed from secrets.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        self.any(&|value| matches!(value, Self::Secret(Secret::Derived(_))))
+    }
+
     /// Returns what orders the items of a set: secrets look alike, and their fingerprints tell them apart.
     #[must_use]
     pub fn rank(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
             Self::Secret(Secret::Sealed(fingerprint)) => fingerprint.clone(),
+            Self::Secret(Secret::Derived(derived)) => derived.sealed_id().cloned(),
             _ => None,
         };
         (self.to_string(), fingerprint)
@@ -220,26 +271,72 @@ impl Value {
         }
     }
 
-    /// Returns the JSON of a request body. Secrets are written out; `None` when one is sealed or a
-    /// part is not known, because such a value must never be sent.
+    /// Returns the value with its texts redacted, for display only.
+    #[must_use]
+    pub fn redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
+        match self {
+            Self::Text(text) => Self::text(redact(text)),
+            Self::List(items) => Self::List(items.iter().map(|item| item.redacted(redact)).collect()),
+            Self::Map(map) => Self::Map(redacted(map, redact)),
+            other => other.clone(),
+        }
+    }
+
+    /// Shows the text of every secret in the value.
+    pub fn each_secret(&self, see: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Secret(secret) => secret.expose().into_iter().for_each(see),
+            Self::List(items) => items.iter().for_each(|item| item.each_secret(see)),
+            Self::Map(map) => map.values().for_each(|part| part.each_secret(see)),
+            _ => {}
+        }
+    }
+
+    /// Returns the JSON of a value without a secret; `None` when it holds one, or a part is not known.
     #[must_use]
     pub fn to_wire(&self) -> Option<serde_json::Value> {
+        let mut secrets = SentSecrets::default();
+        self.to_body(&mut secrets).filter(|_| secrets.is_empty())
+    }
+
+    /// Returns the JSON of a request body. Secrets are written out and noted, so that an answer that repeats
+    /// one is recognized; `None` when one is sealed or a part is not known, because such a value must never
+    /// be sent.
+    #[must_use]
+    pub fn to_body(&self, secrets: &mut SentSecrets) -> Option<serde_json::Value> {
         Some(match self {
             Self::Null => serde_json::Value::Null,
             Self::Bool(b) => (*b).into(),
             Self::Integer(n) => (*n).into(),
             Self::Decimal(n) => serde_json::Number::from_f64(n.to_string().parse().ok()?)?.into(),
             Self::Text(text) => text.as_str().into(),
-            Self::List(items) => items.iter().map(Self::to_wire).collect::<Option<Vec<_>>>()?.into(),
+            Self::List(items) => {
+                items.iter().map(|item| item.to_body(secrets)).collect::<Option<Vec<_>>>()?.into()
+            }
             Self::Map(map) => serde_json::Value::Object(
                 map.iter()
-                    .map(|(k, v)| Some((k.to_string(), v.to_wire()?)))
+                    .map(|(k, v)| Some((k.to_string(), v.to_body(secrets)?)))
                     .collect::<Option<serde_json::Map<_, _>>>()?,
             ),
-            Self::Secret(secret) => secret.expose()?.into(),
+            Self::Secret(Secret::Derived(derived)) => {
+                let value = derived.expose()?;
+                value.texts(&mut |text| secrets.push(text));
+                value.to_body(secrets)?
+            }
+            Self::Secret(secret) => {
+                let text = secret.expose()?;
+                secrets.push(text);
+                text.into()
+            }
             Self::Unknown(_) => return None,
         })
     }
+}
+
+/// Returns attributes with their texts redacted, for display only.
+#[must_use]
+pub fn redacted(attributes: &Attributes, redact: &dyn Fn(&str) -> String) -> Attributes {
+    attributes.iter().map(|(name, value)| (name.clone(), value.redacted(redact))).collect()
 }
 
 /// Reads a decimal in plain or scientific notation.
@@ -360,6 +457,10 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
+        // The form of a computed value: `marker` takes it, and nothing else has it.
+        if n == COMPUTED_FORM {
+            return Ok(Value::Null);
+        }
         i64::try_from(n).map(Value::Integer).map_err(|_| E::custom("a whole number out of range"))
     }
 
@@ -391,12 +492,30 @@ impl<'de> Visitor<'de> for ValueVisitor {
 /// Reads the three marked forms that `Serialize` writes.
 fn marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
-        let fingerprint = match map.get("fingerprint") {
-            None if map.len() == 1 => None,
-            Some(Value::Text(text)) if map.len() == 2 => Some(text.clone()),
-            _ => return None,
+        let known =
+            |key: &Name| ["secret", "fingerprint", "derived", "form", "inputs"].contains(&key.as_str());
+        let text = |key: &str| match map.get(key) {
+            None => Some(None),
+            Some(Value::Text(text)) => Some(Some(text.clone())),
+            Some(_) => None,
         };
-        return Some(Value::Secret(Secret::Sealed(fingerprint)));
+        let inputs = match map.get("inputs") {
+            None => BTreeMap::new(),
+            Some(Value::Map(inputs)) => {
+                let input =
+                    |(name, print): (&Name, &Value)| Some((name.clone(), Name::new(print.as_text()?)));
+                inputs.iter().map(input).collect::<Option<_>>()?
+            }
+            Some(_) => return None,
+        };
+        let marker = Marker {
+            secret: true,
+            fingerprint: text("fingerprint")?,
+            derived: text("derived")?,
+            form: None,
+            inputs,
+        };
+        return map.keys().all(known).then(|| Value::Secret(marker.into()));
     }
     if map.len() != 1 {
         return None;
@@ -446,7 +565,11 @@ mod tests {
         let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
         assert_eq!(unknown.to_wire(), None);
         assert_eq!(Value::Secret(Secret::Sealed(None)).to_wire(), None);
-        assert_eq!(Value::Secret(Secret::new("x")).to_wire(), Some("x".into()));
+        let (secret, mut sent) =
+            (Value::List(vec![Value::Secret(Secret::new("canary"))]), SentSecrets::default());
+        assert_eq!(secret.to_body(&mut sent), Some(serde_json::json!(["canary"])));
+        assert!(sent.are_repeated_in(b"canary"));
+        assert_eq!(secret.to_wire(), None, "no secret is sent that is not noted");
     }
 
     #[test]

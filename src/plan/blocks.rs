@@ -53,6 +53,12 @@ impl<'s, 'a> Blocks<'s, 'a> {
         self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
     }
 
+    /// Adds one about what is written at a place, and about no resource.
+    pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
+        let source = span.and_then(|span| self.place(span));
+        self.all.push(Block { code: code.into(), address: None, text, help, source });
+    }
+
     /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.all.len()

@@ -7,7 +7,8 @@ use super::order::remember;
 use super::survey::{Adoption, Live, Subject, Survey, certificate, is_gone};
 use super::verdict::{Act, Verdict};
 use crate::ledger::entry::{Entry, Owned};
-use crate::model::value::Attributes;
+use crate::model::address::Name;
+use crate::model::value::{Attributes, Value};
 
 /// Returns the corrections of one subject.
 pub(super) fn bookkeeping(
@@ -81,8 +82,14 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,
     };
-    let same = subject.entry.is_some_and(|before| *before == entry);
+    let same = subject.entry.is_some_and(|before| *before == entry && !is_renewed(before, &entry));
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
+}
+
+/// Tells whether a short fingerprint gives way to a whole one, which is equal to it.
+fn is_renewed(before: &Entry, entry: &Entry) -> bool {
+    let is_legacy = |name: &Name| before.applied.get(name).is_some_and(Value::has_legacy_fingerprint);
+    entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())
 }
 
 /// Returns the written attributes that are as they should be. What was applied in other words, but
@@ -96,7 +103,11 @@ fn applied(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> A
         .map(|want| {
             let value = sealed(want.stored(), survey.key());
             let before = diff.applied(want.attribute);
-            let kept = before.filter(|before| same(&want.attribute.ty, before, &value)).cloned();
+            // A short fingerprint of an earlier version gives way to the whole one.
+            let is_current = |before: &&Value| {
+                same(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
+            };
+            let kept = before.filter(is_current).cloned();
             (want.attribute.name.into(), kept.unwrap_or(value))
         })
         .collect()

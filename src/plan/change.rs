@@ -47,7 +47,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// What reading the live world cost.
     pub requests: RequestCount,
-    /// Short digest of everything above that is decided: `7f3a-c91e…`.
+    /// Whole SHA-256 of everything above that is decided: 64 hexadecimal digits. A saved plan does not hold it: it is
+    /// computed from what the file holds. Empty only where it cannot be computed, and the plan is blocked then.
+    #[serde(skip)]
     pub fingerprint: String,
 }
 
@@ -267,8 +269,12 @@ pub enum NoteCode {
     Rename,
     /// A secret is made by the apply.
     Generated,
+    /// A secret that is shown once is delivered to its sink.
+    Delivered,
     /// Something stays although everything is destroyed.
     Left,
+    /// Recipients of kept secrets, and what is left to do for them.
+    Recipients,
 }
 
 /// One attribute that differs.
@@ -445,6 +451,8 @@ pub enum Bookkeeping {
     Forget(Address),
     /// Entries get new addresses, before anything else: the new ones, by the old ones.
     Move(BTreeMap<Address, Address>),
+    /// Kept secrets are encrypted to these recipients from then on.
+    PinRecipients(BTreeSet<Name>),
 }
 
 /// One difference between what was last applied and what is live.
@@ -520,8 +528,9 @@ pub struct CriticalPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
-    /// `failed`, `grow_only`, `held`, `holds_data`, `late_effect`, `moved`, `policy`, `project`, `protected`,
-    /// `provisional`, `question`, `replace_never`, `rule`, `target`, `unknown`, `unknown_kind`, `unread`.
+    /// `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`, `late_effect`, `moved`,
+    /// `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
+    /// `replace_never`, `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// Which resource.
     pub address: Option<Address>,

@@ -7,6 +7,7 @@ use super::change::{Cause, Note, NoteCode};
 use super::diff::Diff;
 use super::finals;
 use super::guards;
+use super::kept_secrets;
 use super::leftovers::Leftovers;
 use super::lookup::Outlook;
 use super::project::Projects;
@@ -104,12 +105,18 @@ impl<'a> Judge<'_, 'a> {
         verdicts
     }
 
-    /// Returns why an object is made anew whose secret nobody has and nothing shows again.
-    fn lost_secret(&self, subject: &Subject<'_>, resource: &Resource) -> Option<String> {
-        let lost = has_lost_secret(subject) && resource.deliver_secret.is_some();
-        let again = subject.kind.reveal().is_some()
-            || self.survey.inputs.options.undelivered.contains(subject.address);
-        (lost && !again).then(|| "its secret was shown once and did not reach its sink".to_owned())
+    /// Tells whether nobody has the secret of an object, and nothing shows it again.
+    fn has_lost_secret(&self, subject: &Subject<'_>, resource: &Resource) -> bool {
+        let inputs = &self.survey.inputs;
+        let wanted = resource.deliver_secret.is_some() || inputs.stack.recipients.is_some();
+        let again = subject.kind.reveal().is_some() || inputs.options.undelivered.contains(subject.address);
+        wanted && has_lost_secret(subject) && !again
+    }
+
+    /// Returns why an object is replaced whose secret is rotated.
+    fn rotated(&self, subject: &Subject<'_>) -> Option<String> {
+        let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
+        asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
     }
 
     fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
@@ -186,7 +193,12 @@ impl<'a> Judge<'_, 'a> {
         let mut differences = diff.differences(wants);
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
-        let forced = forced.or_else(|| self.lost_secret(subject, resource));
+        let rotated = self.rotated(subject);
+        let lost = rotated.is_none() && self.has_lost_secret(subject, resource);
+        if lost {
+            kept_secrets::lost(subject, blocks);
+        }
+        let forced = forced.or(rotated);
         let exchanged = revive::exchanged(subject, wants);
         let revival = revive::revival(subject);
         let broken = has_failed(subject) && revival.is_none();
@@ -200,7 +212,7 @@ impl<'a> Judge<'_, 'a> {
         if !must {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
-        let left = left_to_do(subject, resource, revival);
+        let left = left_to_do(subject, resource, revival, lost);
         let act = match (must, differences.is_empty() && left.is_none()) {
             (true, _) => Act::Replace { create_first: true },
             (false, true) => Act::Keep,
@@ -443,11 +455,12 @@ fn left_to_do(
     subject: &Subject<'_>,
     resource: &Resource,
     revival: Option<&'static Revival>,
+    lost: bool,
 ) -> Option<&'static str> {
     if let Some(revival) = revival.filter(|_| has_failed(subject)) {
         return Some(revival.says);
     }
-    if resource.deliver_secret.is_some() && has_lost_secret(subject) {
+    if resource.deliver_secret.is_some() && has_lost_secret(subject) && !lost {
         return Some("its secret did not reach its sink, and is delivered again");
     }
     let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);

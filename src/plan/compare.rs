@@ -1,8 +1,9 @@
 //! `same`: tells whether two values of a type mean the same, however files, ledger and service wrote
 //! them; and the sealing that lets secrets be compared.
 
+use crate::model::derived::comparable;
 use crate::model::schema::{Attribute, Type};
-use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
 use crate::model::value::Value;
 
 /// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty
@@ -82,7 +83,8 @@ fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
     word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
 }
 
-/// Returns a value without the text of its secrets.
+/// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
+/// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
 pub(super) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Secret(secret) => Value::Secret(secret.seal(key)),
@@ -91,6 +93,73 @@ pub(super) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
             Value::Map(map.iter().map(|(name, part)| (name.clone(), sealed(part, key))).collect())
         }
         _ => value.clone(),
+    }
+}
+
+/// Tells whether a live value is still the one that was applied, where a secret was computed. What the ledger has no
+/// fingerprint of counts as unchanged: it cannot be compared.
+pub(super) fn is_as_applied(ty: &Type, applied: &Value, live: &Value, key: &FingerprintKey) -> bool {
+    match (applied, live) {
+        (Value::Secret(Secret::Derived(applied)), live) => {
+            let live = match live {
+                Value::Secret(live) => live.clone(),
+                live => Secret::new(comparable(&canonical(ty, live))),
+            };
+            applied.is_live(&live, key).unwrap_or(true)
+        }
+        (Value::Map(parts), Value::Map(live)) => parts.iter().all(|(name, part)| {
+            let ty = part_type(ty, name).unwrap_or(ty);
+            is_as_applied(ty, part, live.get(name).unwrap_or(&Value::Null), key)
+        }),
+        (Value::List(parts), Value::List(items)) => {
+            parts.len() == items.len()
+                && parts.iter().all(|part| items.iter().any(|item| is_as_applied(ty, part, item, key)))
+        }
+        (applied, live) => same(ty, applied, live),
+    }
+}
+
+/// Returns a computed value as earlier versions applied it: each part a secret of its own.
+fn part_by_part(value: Value) -> Value {
+    match value {
+        Value::List(items) => Value::List(items.into_iter().map(part_by_part).collect()),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(key, part)| (key, part_by_part(part))).collect())
+        }
+        Value::Null | Value::Secret(_) | Value::Unknown(_) => value,
+        scalar => Value::Secret(Secret::new(scalar.to_string())),
+    }
+}
+
+/// Tells whether what is written is what was applied, where a secret was computed: by expression and inputs. What an
+/// earlier version applied is known by its fingerprint only, and is compared by that as long as the secrets are at
+/// hand.
+pub(super) fn is_as_written(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey) -> bool {
+    match (want, applied) {
+        (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Sealed(_))) => {
+            let want = Secret::Derived(want.clone());
+            match (want.fingerprint(key), applied.fingerprint(key)) {
+                // This version recorded a secret as it is: that is another expression, whatever this one gives.
+                (_, Some(applied)) if !is_legacy_fingerprint(&applied) => false,
+                (Some(want), Some(applied)) => is_same_fingerprint(&want, &applied),
+                _ => want.is_withheld(),
+            }
+        }
+        (Value::Secret(Secret::Derived(want)), Value::Map(_) | Value::List(_)) => {
+            want.expose().is_some_and(|want| is_as_written(ty, &part_by_part(want), applied, key))
+        }
+        (Value::Map(want), Value::Map(parts)) => {
+            want.len() == parts.len()
+                && want.iter().all(|(name, want)| {
+                    let ty = part_type(ty, name).unwrap_or(ty);
+                    parts.get(name).is_some_and(|applied| is_as_written(ty, want, applied, key))
+                })
+        }
+        (Value::List(want), Value::List(parts)) => {
+            want.len() == parts.len()
+                && want.iter().all(|want| parts.iter().any(|part| is_as_written(ty, want, part, key)))
+        }
+        (want, applied) => same(ty, &sealed(want, key), applied),
     }
 }
 
@@ -114,7 +183,10 @@ pub fn shielded(
 
 /// Tells by fingerprint whether a text is a secret.
 fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
-    |secret, text| secret.seal(key) == Secret::new(text).seal(key)
+    |secret, text| {
+        let prints = secret.fingerprint(key).zip(Secret::new(text).fingerprint(key));
+        prints.is_some_and(|(one, other)| is_same_fingerprint(&one, &other))
+    }
 }
 
 /// Returns a live value that no block writes, as far as it may be shown.

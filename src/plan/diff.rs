@@ -4,13 +4,16 @@
 //! last applied, so that it cannot differ for ever.
 
 use super::change::Cause;
-use super::compare::{is_unset, part_type, same, sealed, sealed_like, shielded, unwritten};
+use super::compare::{
+    is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
+};
 use super::names::Names;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
 use crate::config::stack::IgnoreDrift;
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Format, Presence, Type};
+use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
@@ -75,7 +78,15 @@ impl<'s, 'a> Diff<'s, 'a> {
             return None;
         }
         let live = self.live(attribute, Some(&target));
-        let sides = Sides { ty: &attribute.ty, want: &target, applied, live: live.as_ref() };
+        let key = self.survey.key();
+        let sides = Sides {
+            ty: &attribute.ty,
+            open: want.stored(),
+            want: &target,
+            applied,
+            live: live.as_ref(),
+            key,
+        };
         let (before, cause) = sides.judge(ignores(self.survey, self.subject, attribute.name), attribute)?;
         let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
         let names = &self.survey.names;
@@ -84,7 +95,7 @@ impl<'s, 'a> Diff<'s, 'a> {
             attribute,
             path: attribute.name.into(),
             after: if want.id.is_some() { want.value.clone() } else { shown(attribute, &target, names) },
-            last_applied: last.map(|value| shown(attribute, value, names)),
+            last_applied: last.map(|value| shown(attribute, &sealed(value, key), names)),
             before: shown(attribute, &before, names),
             cause: self.explain(want, cause, applied),
             setting: want.setting,
@@ -97,7 +108,9 @@ impl<'s, 'a> Diff<'s, 'a> {
         let applied = self.applied(attribute);
         let live = self.live(attribute, Some(&target));
         let ignored = ignores(self.survey, self.subject, attribute.name);
-        let (Value::Map(written), before) = (&target, map(applied)) else { return };
+        let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, map(applied)) else {
+            return;
+        };
         let live_map = live.as_ref().map(|live| map(Some(live)));
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
@@ -111,12 +124,15 @@ impl<'s, 'a> Diff<'s, 'a> {
             let target = written.get(key).unwrap_or(&Value::Null);
             let applied = before.and_then(|map| map.get(key));
             let live = live_map.map(|map| map.and_then(|map| map.get(key)).unwrap_or(&Value::Null));
-            let sides = Sides { ty, want: target, applied, live };
+            let open = open.get(key).unwrap_or(&Value::Null);
+            let sides = Sides { ty, open, want: target, applied, live, key: self.survey.key() };
             let Some((before, cause)) = sides.judge(ignored, attribute) else { continue };
             found.push(Difference {
                 attribute,
                 path: smol_str::format_smolstr!("{}.{key}", attribute.name),
-                last_applied: applied.filter(|a| !same(ty, a, &before) && !same(ty, a, target)).cloned(),
+                last_applied: applied
+                    .filter(|a| !same(ty, a, &before) && !same(ty, a, target))
+                    .map(|applied| sealed(applied, self.survey.key())),
                 before: match (written.get(key), applied) {
                     (None, None) => unwritten(attribute, &before, self.survey.key()),
                     known => shielded(attribute, known.into(), &before, self.survey.key()),
@@ -234,9 +250,13 @@ fn is_moved_by_service(subject: &Subject<'_>, attribute: &str) -> bool {
 /// The three values of one attribute.
 struct Sides<'v> {
     ty: &'v Type,
+    /// As it is written, with secrets that are at hand.
+    open: &'v Value,
+    /// The same, sealed.
     want: &'v Value,
     applied: Option<&'v Value>,
     live: Option<&'v Value>,
+    key: &'v FingerprintKey,
 }
 
 impl Sides<'_> {
@@ -250,6 +270,9 @@ impl Sides<'_> {
         let Some(present) = live.or(self.applied).or(start.as_ref()) else {
             return (!is_unset(self.want)).then_some((Value::Null, Cause::Config));
         };
+        if self.want.is_derived() || self.applied.is_some_and(Value::is_derived) {
+            return self.judge_derived(live, present);
+        }
         if !self.want.is_unknown() && same(self.ty, self.want, present) {
             return None;
         }
@@ -261,5 +284,26 @@ impl Sides<'_> {
             (false, _) => Cause::Drift,
         };
         Some((present.clone(), cause))
+    }
+
+    /// Judges what was computed from secrets: by its expression and inputs, and never by what it gives. Whether the
+    /// live value is the one that was applied is told by the ledger alone.
+    fn judge_derived(&self, live: Option<&Value>, present: &Value) -> Option<(Value, Cause)> {
+        let edited = self.want.is_unknown()
+            || self.applied.is_none_or(|applied| !is_as_written(self.ty, self.open, applied, self.key));
+        let moved = |(applied, live)| !is_as_applied(self.ty, applied, live, self.key);
+        let drifted = self.applied.zip(live).is_some_and(moved);
+        let before = match self.applied {
+            Some(applied) if !drifted => sealed(applied, self.key),
+            _ if present.is_secret() => Value::Secret(Secret::Sealed(None)),
+            _ => present.clone(),
+        };
+        let cause = match (edited, drifted) {
+            (true, true) => Cause::Both,
+            (true, false) => Cause::Config,
+            (false, true) => Cause::Drift,
+            (false, false) => return None,
+        };
+        Some((before, cause))
     }
 }

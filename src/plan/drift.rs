@@ -1,13 +1,14 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
 use super::change::{Drift, DriftClass, Leave};
-use super::compare::{part_type, same, sealed, shielded, unwritten};
+use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
 use super::diff::{Diff, ignores, is_exclusive, leave, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::Name;
 use crate::model::schema::Type;
+use crate::model::secret::Secret;
 use crate::model::source::Place;
 use crate::model::value::{Attributes, Value};
 
@@ -101,12 +102,23 @@ impl Finder<'_, '_> {
     }
 
     fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
-        if same(sides.ty, sides.applied, sides.live) || leaves_alone(want, sides.wanted) {
+        let is_derived = sides.applied.is_derived();
+        let is_as_applied = if is_derived {
+            is_as_applied(sides.ty, sides.applied, sides.live, self.survey.key())
+        } else {
+            same(sides.ty, sides.applied, sides.live)
+        };
+        if is_as_applied || leaves_alone(want, sides.wanted) {
             return;
         }
         let shown = |value: &_| shown(want.attribute, value, &self.survey.names);
         let known = [Some(sides.applied), Some(sides.wanted)];
-        let live = shielded(want.attribute, known, sides.live, self.survey.key());
+        let live = if is_derived && sides.live.is_secret() {
+            // Its fingerprint would tell what the expression gave.
+            Value::Secret(Secret::Sealed(None))
+        } else {
+            shielded(want.attribute, known, sides.live, self.survey.key())
+        };
         let source = self.place(want.setting, &path);
         let class = self.class(want, &path, sides);
         let said = leave(self.survey, self.subject, want.attribute.name);
@@ -120,7 +132,7 @@ impl Finder<'_, '_> {
                 ended: !holds,
                 source: self.survey.inputs.stack.sources.place(ignored.span),
             }),
-            last_applied: shown(sides.applied),
+            last_applied: shown(&sealed(sides.applied, self.survey.key())),
             live: shown(&live),
             acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
             path: Some(path),

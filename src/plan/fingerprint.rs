@@ -1,23 +1,26 @@
-//! The fingerprint: a short digest of what a plan decides. Times, counts of requests and the nonce
-//! do not enter it, so two plans of the same world have the same one.
+//! The fingerprint: the whole SHA-256 of what a plan decides and what it shows of that. Times, prices, places in
+//! files, counts of requests and the nonce do not enter it, so two plans of the same world have the same one. It is
+//! always computed from a plan, never read from a file.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
-use super::change::{Base, Bookkeeping, Plan, RulingVerdict, Step};
+use super::change::{
+    Action, AttributeChange, Base, Bookkeeping, Cause, Change, Operation, Plan, RulingVerdict, Step,
+};
 use super::policy::POLICY;
 use crate::model::address::{Address, Name};
+use crate::model::digest::json_digest;
 use crate::model::expression::Expression;
-use crate::model::hex::hex;
+use crate::model::value::Value;
 
 /// Everything that is decided.
 #[derive(Serialize)]
 struct Decided<'p> {
     whose: (&'p str, &'p str, &'p str, &'p str, bool),
     steps: &'p [Step],
+    changes: Vec<Shown<'p>>,
     bookkeeping: &'p [Bookkeeping],
     blocks: Vec<(&'p str, Option<&'p Address>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -27,12 +30,24 @@ struct Decided<'p> {
     reads: &'p str,
 }
 
-/// Returns the fingerprint: `7f3a-c91e`.
-pub(super) fn fingerprint(plan: &Plan) -> String {
+/// What people read of a change, as far as it follows from the decision alone and is not in its steps already.
+type Shown<'p> = (
+    (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
+    (Action, Option<bool>, Cause, Option<&'p str>),
+    Vec<(&'p Name, &'p Value, &'p Value, bool, bool)>,
+    &'p [usize],
+);
+
+/// Returns the fingerprint: 64 hexadecimal digits.
+///
+/// # Errors
+/// When a part of the plan cannot be written as JSON.
+pub(super) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
     let Base { stack, environment, account, config, destroy, .. } = &plan.base;
-    let digest = digest(&Decided {
+    let decided = Decided {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
+        changes: plan.changes.iter().map(|change| shown(change, &plan.steps)).collect(),
         bookkeeping: &plan.bookkeeping,
         blocks: plan
             .blocks
@@ -49,27 +64,28 @@ pub(super) fn fingerprint(plan: &Plan) -> String {
             .collect(),
         outputs: &plan.outputs,
         reads: &plan.base.reads,
+    };
+    json_digest("stead plan 2", &decided)
+}
+
+fn shown<'p>(change: &'p Change, steps: &'p [Step]) -> Shown<'p> {
+    let made = change.steps.iter().find_map(|number| match &steps.get(*number)?.operation {
+        Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
+        _ => None,
     });
-    format!("{}-{}", &digest[..4], &digest[4..8])
-}
-
-/// Returns the SHA-256 of something as JSON: 64 hexadecimal digits.
-pub(super) fn digest(what: &impl Serialize) -> String {
-    let mut sink = Sink(Sha256::new());
-    // Writing to a digest cannot fail; what cannot be written as JSON has the digest of its beginning.
-    let _ = serde_json::to_writer(&mut sink, what);
-    hex(&sink.0.finalize())
-}
-
-struct Sink(Sha256);
-
-impl io::Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    // What a creation shows in the words of its step is hashed once, with the step.
+    let is_in_step = |one: &&AttributeChange| {
+        let planned = made.and_then(|desired| desired.get(&one.path)?.known());
+        one.before == Value::Null && planned == Some(&one.after)
+    };
+    let attributes =
+        change.attributes.iter().filter(|one| change.action != Action::Create || !is_in_step(one));
+    (
+        (&change.address, &change.kind, change.id.as_ref(), change.was.as_ref().map(|was| &was.address)),
+        (change.action, change.create_first, change.cause, change.reason.as_deref()),
+        attributes
+            .map(|one| (&one.path, &one.before, &one.after, one.removed, one.forces_replacement))
+            .collect(),
+        &change.steps,
+    )
 }

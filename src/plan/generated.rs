@@ -8,9 +8,10 @@ use super::survey::Survey;
 use super::verdict::{Act, Verdict};
 use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::entry::Ledger;
+use crate::ledger::kept_secrets::VARS;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
-use crate::model::secret::Secret;
+use crate::model::secret::{Secret, fingerprint_prefix, is_same_fingerprint};
 use crate::model::snapshot::{Snapshot, Wanted};
 use crate::model::value::Value;
 
@@ -22,13 +23,31 @@ pub fn remembered<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> 
     Some(&known.fingerprint)
 }
 
+/// Returns the fingerprint of the value that a generated secret is to have; `None` where it is to be generated: for the
+/// first time, with another length, or because its rotation has begun.
+#[must_use]
+pub fn wanted<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+    let address = format!("{VARS}{variable}");
+    let kept = ledger.secrets.values.get(address.as_str());
+    if ledger.secrets.rotating.contains(address.as_str()) && kept.is_none_or(|kept| kept.pending.is_none())
+    {
+        return None;
+    }
+    match remembered(ledger, variable, awaited) {
+        Some(print) => Some(kept.map_or(print, |kept| &kept.wanted().fingerprint)),
+        // It was kept, and not recorded as delivered.
+        None if !ledger.generated.contains_key(variable) => kept.map(|kept| &kept.wanted().fingerprint),
+        None => None,
+    }
+}
+
 /// Adds the objects that hold a generated secret, as far as the ledger knows: they show it again.
 pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
-    let prints: BTreeSet<&Name> =
-        ledger.generated.values().map(|generated| &generated.fingerprint).collect();
+    let prints: BTreeSet<&str> =
+        ledger.generated.values().map(|generated| fingerprint_prefix(&generated.fingerprint)).collect();
     for entry in ledger.entries.values().filter(|_| !prints.is_empty()) {
-        let held =
-            |value| parts(value, None).any(|(part, _)| print(part).is_some_and(|p| prints.contains(p)));
+        let is_generated = |part| print(part).is_some_and(|p| prints.contains(fingerprint_prefix(p)));
+        let held = |value| parts(value, None).any(|(part, _)| is_generated(part));
         let Some(owned) = entry.current.as_ref().filter(|_| entry.applied.values().any(held)) else {
             continue;
         };
@@ -44,9 +63,11 @@ pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
 /// Returns the generated secrets that live objects show, by the paths of their variables.
 #[must_use]
 pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
-    let mut names: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
+    // By their prefixes: an earlier version recorded no more of them.
+    let mut names: BTreeMap<&str, Vec<(&Name, &Name)>> = BTreeMap::new();
     for (variable, generated) in &ledger.generated {
-        names.entry(&generated.fingerprint).or_default().push(variable);
+        let same = names.entry(fingerprint_prefix(&generated.fingerprint)).or_default();
+        same.push((variable, &generated.fingerprint));
     }
     let mut found = BTreeMap::new();
     for entry in ledger.entries.values().filter(|_| !names.is_empty()) {
@@ -54,14 +75,14 @@ pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
         let Some(object) = object.and_then(|key| snapshot.objects.get(&key)) else { continue };
         for (attribute, applied) in &entry.applied {
             for (part, live) in parts(applied, object.attributes.get(attribute)) {
-                let Some((print, variables)) = print(part).and_then(|print| names.get_key_value(print))
+                let Some(variables) = print(part).and_then(|print| names.get(fingerprint_prefix(print)))
                 else {
                     continue;
                 };
                 let Some(secret) = live.and_then(secret) else { continue };
-                if secret.fingerprint(&ledger.identity.key).as_ref() == Some(*print) {
-                    found.extend(variables.iter().map(|name| ((*name).clone(), secret.clone())));
-                }
+                let Some(print) = secret.fingerprint(&ledger.identity.key) else { continue };
+                let same = variables.iter().filter(|(_, recorded)| is_same_fingerprint(recorded, &print));
+                found.extend(same.map(|(name, _)| ((*name).clone(), secret.clone())));
             }
         }
     }
@@ -127,12 +148,18 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
             Some(SecretSink::EnvFile { path, variable }) => format!(", and kept in {path} as {variable}"),
             Some(SecretSink::Program(name)) => format!(", and handed to the sink {name}"),
         };
+        let kept = if stack.recipients.is_some() { ", and kept in the ledger, encrypted" } else { "" };
         Some(Note {
             code: NoteCode::Generated,
-            text: format!("vars.{name} is generated by the apply: {length} characters{to}"),
+            text: format!("vars.{name} is generated by the apply: {length} characters{kept}{to}"),
             help: "it stays the same from then on; another length generates another one".to_owned(),
             source: stack.sources.place(awaited.span),
         })
     };
-    stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited()).filter_map(note).collect()
+    stack
+        .awaited
+        .iter()
+        .filter(|(_, awaited)| awaited.value.is_awaited() && !awaited.value.is_withheld())
+        .filter_map(note)
+        .collect()
 }

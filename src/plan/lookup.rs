@@ -8,6 +8,7 @@ use super::compare::is_unset;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::model::address::Address;
+use crate::model::budget::Budget;
 use crate::model::expression::Lookup;
 use crate::model::schema::{Attribute, Effect, Presence};
 use crate::model::value::{Attributes, Value};
@@ -54,6 +55,10 @@ impl Lookup for Outlook<'_, '_> {
             }
         }
         (found, whole)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.survey.budget)
     }
 }
 

@@ -17,6 +17,7 @@ use super::effects::{Linked, effects};
 use super::generated;
 use super::guards;
 use super::image::image;
+use super::kept_secrets;
 use super::leftovers::Leftovers;
 use super::lines::{Facts, line};
 use super::order::{Ordered, critical_path, order};
@@ -25,6 +26,7 @@ use super::project::Projects;
 use super::renames;
 use super::rules;
 use super::scope::Scope;
+use super::sinks;
 use super::survey::Survey;
 use super::verdict::{Verdict, sealed_expression};
 use crate::config::stack::Stack;
@@ -33,6 +35,7 @@ use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::Expression;
 use crate::model::schema::{Effect, Registry};
+use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{ObjectKey, Snapshot};
 
 pub use super::wanted::wanted;
@@ -83,10 +86,24 @@ pub struct Options {
     pub overrides: BTreeSet<Name>,
     /// Resources whose secrets did not reach their sinks, and are kept: nothing has to be made anew.
     pub undelivered: BTreeSet<Address>,
+    /// Secrets whose sinks may hold anything.
+    pub overwrite_secrets: BTreeSet<Name>,
+    /// Sinks that hold content of somebody else, by the addresses of their secrets, and why they are left alone.
+    pub occupied_sinks: BTreeMap<Name, String>,
+    /// It is made on a CI runner, whose files are gone when its job ends.
+    pub on_runner: bool,
+    /// Generated variables whose value nobody has: their sinks and the ledger lost it.
+    pub lost_secrets: BTreeSet<Name>,
+    /// Addresses of secrets that the ledger keeps, and that no identity here opens.
+    pub locked_secrets: BTreeSet<Name>,
+    /// The only recipients that the user's settings allow.
+    pub allowed_recipients: Option<BTreeSet<Name>>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
     /// Nothing is to be applied: what is looked up elsewhere may be missing.
     pub only_looks: bool,
+    /// Key of the before-images in a plan that is saved before its ledger exists: the file's own.
+    pub image_key: Option<FingerprintKey>,
 }
 
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
@@ -104,6 +121,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     let leftovers = Leftovers::of(&survey);
     let verdicts = classify(&survey, &scope, &projects, &leftovers, &mut blocks);
     guards::check(&survey, &verdicts, &mut blocks);
+    kept_secrets::check(&survey, &verdicts, &mut blocks);
     clash::collisions(&survey, &verdicts, &mut blocks);
     clash::rules(&survey, &verdicts, &mut blocks);
     rules::check(&survey, &verdicts, &mut blocks);
@@ -113,6 +131,8 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     notes.extend(renames::notes(&survey, &verdicts));
     notes.extend(generated::notes(&survey, &verdicts));
     notes.extend(classify::notes(&survey, &verdicts));
+    notes.extend(sinks::check(&survey, &ordered.steps, &mut blocks));
+    notes.extend(kept_secrets::notes(&survey));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
@@ -132,7 +152,8 @@ struct Said {
 fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
     let Inputs { stack, ledger, snapshot, options, .. } = survey.inputs;
     let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
-    let image = |n| image(&survey.subjects[n], &verdicts[n], survey.key());
+    let key = options.image_key.as_ref().filter(|_| survey.key().is_none()).unwrap_or(survey.key());
+    let image = |n| image(&survey.subjects[n], &verdicts[n], key);
     Base {
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
@@ -162,6 +183,7 @@ fn assemble(
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
     let moves = &survey.declared.moves;
     corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
+    corrections.extend(kept_secrets::pin(survey));
     let mut unchanged = 0;
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];

@@ -71,7 +71,17 @@ pub(super) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: Vec<Rulin
         ),
         source: ruling.source.clone(),
     }));
-    plan.fingerprint = fingerprint(&plan);
+    match fingerprint(&plan) {
+        Ok(fingerprint) => plan.fingerprint = fingerprint,
+        // A plan without a fingerprint cannot be reviewed: nothing applies it.
+        Err(error) => plan.blocks.push(Block {
+            code: "fingerprint".into(),
+            address: None,
+            text: format!("the plan has no fingerprint: {error}"),
+            help: "This is a defect of stead: please report it.".to_owned(),
+            source: None,
+        }),
+    }
     plan
 }
 
@@ -92,12 +102,8 @@ pub(super) fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, 
             let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
             Said::Unknown(names.join(", "))
         }
-        // Only the truth of a rule over a secret is used.
-        Value::Secret(secret) => match secret.computed() {
-            Some("true") => Said::Deny,
-            Some("false") => Said::Pass,
-            _ => Said::Failed("a secret that is not known here enters it".to_owned()),
-        },
+        // What it says would tell something of the secret.
+        Value::Secret(_) => Said::Failed("it looks into a secret, which no policy can".to_owned()),
         other => Said::Failed(format!("it is {}, and not true or false", other.type_name())),
     }
 }

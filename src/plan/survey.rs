@@ -1,7 +1,7 @@
 //! `Survey`: stack, ledger and snapshot joined by address: one `Subject` for each resource that is
 //! wanted, owned or both, and who needs and holds whom.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::declared::Declared;
 use super::make::Inputs;
@@ -11,8 +11,9 @@ use crate::config::stack::Resource;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::resolve;
 use crate::model::address::{Address, Name, places};
+use crate::model::budget::Budget;
 use crate::model::schema::{Kind, Scope, Type};
-use crate::model::secret::FingerprintKey;
+use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::Span;
 use crate::model::value::Value;
@@ -54,6 +55,29 @@ pub(super) enum Live<'a> {
     Unseen(&'a Owned),
 }
 
+/// Returns the fingerprints of the secrets that entered what was applied.
+fn recorded_inputs(inputs: &Inputs<'_>) -> BTreeMap<Name, Name> {
+    fn collect(value: &Value, into: &mut BTreeMap<Name, Name>) {
+        match value {
+            Value::Secret(Secret::Derived(derived)) => {
+                let inputs = derived.recorded_inputs().into_iter().flatten();
+                into.extend(inputs.map(|(name, print)| (name.clone(), print.clone())));
+            }
+            Value::List(items) => items.iter().for_each(|item| collect(item, into)),
+            Value::Map(map) => map.values().for_each(|part| collect(part, into)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeMap::new();
+    let applied = inputs.ledger.entries.values().flat_map(|entry| entry.applied.values());
+    applied.for_each(|value| collect(value, &mut found));
+    let generated = inputs.ledger.generated.iter();
+    found.extend(
+        generated.map(|(name, one)| (smol_str::format_smolstr!("vars.{name}"), one.fingerprint.clone())),
+    );
+    found
+}
+
 /// Why an object becomes a resource's.
 #[derive(Clone, Copy)]
 pub(super) enum Adoption<'a> {
@@ -64,6 +88,9 @@ pub(super) enum Adoption<'a> {
     /// It was found by an earlier apply; now a human says that it is the right one.
     Confirmed,
 }
+
+/// Nodes that the values of a plan may have for each of its resources, besides the limit.
+const NODES_OF_RESOURCE: usize = 40;
 
 /// The three inputs joined.
 pub(super) struct Survey<'a> {
@@ -85,8 +112,12 @@ pub(super) struct Survey<'a> {
     pub unowned: Vec<&'a Object>,
     /// Entries of kinds that the tables do not have.
     pub strangers: Vec<&'a Address>,
+    /// The fingerprints of secrets that entered what was applied, by the names of their variables.
+    pub recorded_inputs: BTreeMap<Name, Name>,
     /// Requests that were given up, with the objects that look like their late effects.
     pub late: Vec<(&'a Intent, Vec<Name>)>,
+    /// What the values of the plan may take.
+    pub budget: Budget,
 }
 
 impl<'a> Survey<'a> {
@@ -114,7 +145,22 @@ impl<'a> Survey<'a> {
         let holders = reversed(&subjects, |subject| &subject.held);
         let names = Names::new(inputs.catalog);
         let late = late_effects(&inputs);
-        Self { inputs, declared, subjects, index, users, holders, names, unowned, strangers, late }
+        let count = subjects.len();
+        let recorded_inputs = recorded_inputs(&inputs);
+        Self {
+            inputs,
+            declared,
+            subjects,
+            index,
+            users,
+            holders,
+            names,
+            unowned,
+            strangers,
+            recorded_inputs,
+            late,
+            budget: Budget::beside(0, NODES_OF_RESOURCE.saturating_mul(count)),
+        }
     }
 
     /// Returns why a resource that was there is not wanted any more, and where that is decided; `None` where

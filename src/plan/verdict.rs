@@ -186,6 +186,7 @@ pub(super) fn sealed_expression(expression: &Expression, key: &FingerprintKey) -
         Expression::Cel(cel) => {
             let mut cel = cel.as_ref().clone();
             cel.bindings.values_mut().for_each(|value| *value = sealed(value, key));
+            cel.waiting.values_mut().for_each(|part| *part = sealed_expression(part, key));
             Expression::Cel(cel.into())
         }
     }

@@ -1,14 +1,18 @@
 //! `wants`: a block's attributes as values, as far as the live world tells: references followed,
 //! catalog names as ids, `null` as the API's default.
 
+use std::collections::BTreeMap;
+
 use super::blocks::Blocks;
 use super::lookup::Outlook;
 use super::survey::{Subject, Survey};
 use super::verdict::Want;
 use crate::config::stack::{Resource, Setting};
+use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
-use crate::model::expression::Expression;
+use crate::model::expression::{EvaluationError, Expression};
 use crate::model::schema::{Attribute, OnChange, Presence, Type};
+use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// Returns the written attributes of a block, in the order of the kind's table.
@@ -40,7 +44,11 @@ fn want<'a>(
     let refers = !matches!(setting.expression, Expression::Value(_));
     let value = setting.expression.evaluate(outlook).unwrap_or_else(|error| {
         let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
-        blocks.about("expression", subject, Some(setting.span), text, "Correct the expression.".into());
+        let help = match error {
+            EvaluationError::TooLarge => "Shorten the values that it is made of (stead explain S0218).",
+            _ => "Correct the expression.",
+        };
+        blocks.about("expression", subject, Some(setting.span), text, help.into());
         Value::Unknown(Vec::new())
     });
     let value = match (value, attribute.presence) {
@@ -48,12 +56,35 @@ fn want<'a>(
         (value, _) => value,
     };
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
-    let value = applied.into_iter().fold(value, in_use);
+    let value = applied.into_iter().fold(with_recorded_inputs(value, &survey.recorded_inputs), in_use);
     let id = match attribute.ty {
         Type::Catalog(table) => id(survey, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
     Want { attribute, setting: Some(setting), value, id, refers }
+}
+
+/// Returns a value in which what is computed from secrets that are kept from this run is known by the fingerprints that
+/// the ledger recorded of them: a changed expression shows, with the secrets and without.
+fn with_recorded_inputs(value: Value, recorded: &BTreeMap<Name, Name>) -> Value {
+    match value {
+        Value::Secret(Secret::Derived(derived)) => Value::Secret(Secret::Derived(Box::new(
+            derived.with_inputs(&|name| recorded.get(name).cloned()),
+        ))),
+        Value::Secret(secret) if secret.is_withheld() => {
+            let print = secret.name().and_then(|name| recorded.get(name));
+            let print = print.map(|print| Secret::Sealed(Some(print.clone())));
+            Value::Secret(print.unwrap_or(secret))
+        }
+        Value::List(items) => {
+            Value::List(items.into_iter().map(|item| with_recorded_inputs(item, recorded)).collect())
+        }
+        Value::Map(map) => {
+            let part = |(key, part)| (key, with_recorded_inputs(part, recorded));
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        value => value,
+    }
 }
 
 /// Returns a value in which secrets that are kept from this run are the ones that were applied: what is planned, and
@@ -148,7 +179,6 @@ fn released<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::secret::Secret;
 
     #[test]
     fn a_withheld_secret_of_a_list_is_the_one_in_use() {

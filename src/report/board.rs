@@ -76,9 +76,10 @@ impl Board {
             tail,
         };
         let steps: Vec<Planned> = plan.steps.iter().zip(tails).map(planned).collect();
+        let short = words::short_fingerprint(&plan.fingerprint);
         let address = steps.iter().map(|step| step.address.as_str().len()).max().unwrap_or(0);
         Self {
-            title: format!("{}/{} {}", plan.base.stack, plan.base.environment, plan.fingerprint),
+            title: format!("{}/{} {}", plan.base.stack, plan.base.environment, short),
             open: (0..steps.len()).collect(),
             steps,
             running: BTreeMap::new(),

@@ -174,7 +174,8 @@ impl<'a> Text<'a> {
 
     fn has_long_line(&self, start: usize, end: usize) -> bool {
         let (from, to, _) = self.around(start, end, 1, 1);
-        self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n').any(|line| line.len() > LONGEST_LINE)
+        let mut lines = self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n');
+        !self.source.is_withheld() && lines.any(|line| line.len() > LONGEST_LINE)
     }
 
     /// Returns the whole lines around a range: from, to, and how many.

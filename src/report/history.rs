@@ -112,7 +112,7 @@ pub fn runs(runs: &[Past]) -> Table {
             done,
             failed,
             skipped,
-            Cell::text(past.plan.as_ref()),
+            Cell::text(past.plan.as_deref().map(words::short_fingerprint)),
             Cell::text(past.commit.as_deref().map(short)),
             Cell::Text(past.who.clone()),
         ]

@@ -185,7 +185,7 @@ mod tests {
       <testsuite name="shop.test.yaml" tests="2" failures="1" time="0.040">
         <testcase name="one machine" classname="shop.test.yaml" file="shop.test.yaml" line="2" time="0.020"/>
         <testcase name="two" classname="shop.test.yaml" file="shop.test.yaml" line="7" time="0.020">
-          <failure message="create: expected &lt;a &amp; b&gt;, got &quot;none&quot;�">shop.test.yaml:9:3 create: expected &lt;a &amp; b&gt;, got &quot;none&quot;�</failure>
+          <failure message="create: expected &lt;a &amp; b&gt;, got &quot;none&quot;\u{1b}">shop.test.yaml:9:3 create: expected &lt;a &amp; b&gt;, got &quot;none&quot;\u{1b}</failure>
         </testcase>
       </testsuite>
     </testsuites>

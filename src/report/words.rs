@@ -100,12 +100,23 @@ pub fn waits_for(addresses: &[Address]) -> String {
     format!("(known once {} {verb})", list(addresses.iter().map(Address::as_str), 3))
 }
 
+/// Returns a plan's fingerprint as people see it: its first eight digits, `7f3a-c91e`. No command takes that.
+#[must_use]
+pub fn short_fingerprint(fingerprint: &str) -> String {
+    match (fingerprint.len(), fingerprint.get(..4), fingerprint.get(4..8)) {
+        (64, Some(first), Some(last)) => format!("{first}-{last}"),
+        // Of an earlier version, or none.
+        _ => fingerprint.to_owned(),
+    }
+}
+
 /// Returns the beginning of a secret's fingerprint, enough to see whether two differ.
 #[must_use]
 pub fn fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
         Secret::Sealed(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
-        Secret::Sealed(None) | Secret::Plain(_) | Secret::Awaited(_) => None,
+        Secret::Derived(derived) => derived.sealed_id().map(|id| id.get(..4).unwrap_or(id)),
+        Secret::Sealed(None) | Secret::Plain(_) | Secret::Awaited { .. } => None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::escape;
+
 /// Tests that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
@@ -98,17 +100,16 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
 }
 
-/// Returns a text as XML takes it, without the characters that XML has no form for.
+/// Returns a text as XML takes it. What acts or hides is written out, and nothing begins a runner's command:
+/// whoever shows the document undoes XML's own escapes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in escape::page_line(&text.replace(['\n', '\t'], " ")).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -213,7 +213,10 @@ fn a_kubeconfig_goes_where_it_was_asked_for_and_nowhere_else() {
     case.ok("do kubeconfig cluster.jobs --merge");
     let merged = std::fs::read_to_string(case.path(".kube/config")).unwrap();
     assert!(merged.contains("name: mine") && merged.contains("clusters:"), "{merged}");
-    assert!(!merged.contains("current-context: mine"));
+    assert!(
+        merged.contains("current-context: mine") && merged.contains("name: work/prod/cluster.jobs"),
+        "{merged}"
+    );
     assert_eq!(mode(".kube/config"), 0o600);
     case.ok("do rotate-kubeconfig cluster.jobs --yes");
     let offered = case.ok("do upgrades cluster.jobs --csv");

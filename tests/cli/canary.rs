@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::{Case, Run};
+use crate::forms;
 
 /// Secret number `n`: long enough to be unique, with characters that JSON and URLs write otherwise.
 fn planted(n: usize) -> String {
@@ -16,47 +17,12 @@ fn plain(n: usize) -> String {
     format!("cnry{n:02}plain{}", n * 7919 % 1000)
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks_exact(3) {
-        let word = u32::from(chunk[0]) << 16 | u32::from(chunk[1]) << 8 | u32::from(chunk[2]);
-        text.extend((0..4).rev().map(|at| char::from(DIGITS[(word >> (6 * at) & 63) as usize])));
-    }
-    text
-}
-
-/// The six forms of a secret, base64 at each of its three alignments.
-fn forms(secret: &str) -> Vec<Vec<u8>> {
-    let bytes = secret.as_bytes();
-    let mut forms = vec![
-        bytes.to_vec(),
-        bytes.iter().rev().copied().collect(),
-        secret.chars().rev().collect::<String>().into(),
-    ];
-    forms.extend((0..3).map(|skip| base64(&bytes[skip..]).into_bytes()));
-    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    forms.extend([hex.to_uppercase().into_bytes(), hex.into_bytes()]);
-    let url = bytes.iter().fold(String::new(), |mut url, byte| {
-        let _ = if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) {
-            write!(url, "{}", char::from(*byte))
-        } else {
-            write!(url, "%{byte:02X}")
-        };
-        url
-    });
-    forms.push(url.into_bytes());
-    let json = serde_json::to_string(secret).unwrap();
-    forms.push(json.trim_matches('"').as_bytes().to_vec());
-    forms
-}
+/// A secret in every encoding, by the encoding's name.
+type Forms = Vec<(&'static str, Vec<u8>)>;
 
 /// Everything that was said or written, by what said it.
 struct Catch {
-    secrets: Vec<(String, Vec<Vec<u8>>)>,
+    secrets: Vec<(String, Forms)>,
     looked: usize,
 }
 
@@ -64,13 +30,9 @@ impl Catch {
     fn look(&mut self, what: &str, bytes: &[u8]) {
         self.looked += 1;
         for (secret, forms) in &self.secrets {
-            for (number, form) in forms.iter().enumerate() {
+            for (name, form) in forms {
                 let hit = bytes.windows(form.len()).any(|window| window == form);
-                assert!(
-                    !hit,
-                    "{what} holds {secret} in form {number}:\n{}",
-                    String::from_utf8_lossy(bytes)
-                );
+                assert!(!hit, "{what} holds {secret} as {name}:\n{}", String::from_utf8_lossy(bytes));
             }
         }
     }
@@ -148,7 +110,7 @@ fn case() -> (Case, Vec<(&'static str, String)>, Catch) {
     let mut secrets: Vec<String> = (0..50).map(planted).chain((50..60).map(plain)).collect();
     secrets.push(case.cloud().key.clone());
     assert!(secrets.len() >= 60);
-    let secrets = secrets.into_iter().map(|secret| (secret.clone(), forms(&secret))).collect();
+    let secrets = secrets.into_iter().map(|secret| (secret.clone(), forms::forms(&secret))).collect();
     (case, given, Catch { secrets, looked: 0 })
 }
 
@@ -194,7 +156,7 @@ fn no_planted_secret_is_said_or_written() {
     case.edit("stead.yaml", "#!${vars.s1}", "#!${vars.s1}${vars.sp}${vars.sg}");
     let tool = format!("[profiles.default.sources]\ntool = ['echo', '{}']\n", plain(60));
     case.write(".config/stead/settings.toml", tool);
-    catch.secrets.push((plain(60), forms(&plain(60))));
+    catch.secrets.push((plain(60), forms::forms(&plain(60))));
     let mut done = |args: &str, code: i32| {
         let run = catch.run(&case, &format!("{args}{flags}"), &given);
         assert_eq!(run.code, code, "stead {args}\n{}", run.all());
@@ -219,7 +181,7 @@ fn no_planted_secret_is_said_or_written() {
     let made = std::fs::read_to_string(case.path("made")).unwrap().trim().to_owned();
     assert_eq!(made.len(), 32, "{made}");
     for secret in [sink, made] {
-        let delivered = forms(&secret);
+        let delivered = forms::forms(&secret);
         catch.secrets.push((secret, delivered));
     }
     let mut done = |args: &str, code: i32| {
@@ -262,6 +224,39 @@ fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
     (address, heard)
 }
 
+/// Places of shared ledgers with passwords in them, well formed and not.
+fn ledger_places(address: &str) -> Vec<String> {
+    vec![
+        format!("postgres://me:{}@127.0.0.1:1/db", plain(70)),
+        "postgres://me@127.0.0.1:1/db".to_owned(),
+        format!("postgres://me:{}@127.0.0.1:no/db", plain(75)),
+        "s3://bucket/prefix".to_owned(),
+        format!("http://{address}/state"),
+        format!("https://me:{}@127.0.0.1:1/state", plain(76)),
+        format!("nowhere://me:{}@127.0.0.1/x", plain(77)),
+        format!("postgres:me:{}@127.0.0.1/db", plain(70)),
+        format!("postgres://me:{}", plain(70)),
+        format!("postgres://me:{}%40127.0.0.1/db", plain(75)),
+        format!("me:{}@127.0.0.1/db", plain(75)),
+        format!("{}@127.0.0.1", plain(76)),
+        format!("https:me:{}@127.0.0.1/state", plain(76)),
+        format!("https://127.0.0.1:1/state?token={}", plain(76)),
+        format!("s3:{}@bucket", plain(77)),
+    ]
+}
+
+/// Addresses of the service with passwords in them, good ones and bad ones.
+fn service_addresses() -> Vec<String> {
+    vec![
+        format!("https://me:{}@127.0.0.1:1", plain(70)),
+        format!("https:me:{}@127.0.0.1:1", plain(70)),
+        format!("https://127.0.0.1:1?token={}", plain(75)),
+        format!("https://127.0.0.1:1#{}", plain(75)),
+        format!("me:{}@127.0.0.1", plain(76)),
+        format!("https://me:{}%40127.0.0.1", plain(77)),
+    ]
+}
+
 /// Passwords of shared ledgers: in addresses and in variables, and in what the places are told.
 #[test]
 fn no_password_of_a_shared_ledger_is_said_or_written() {
@@ -270,7 +265,7 @@ fn no_password_of_a_shared_ledger_is_said_or_written() {
         .emulator();
     case.ok("apply --yes");
     let secrets: Vec<String> = (70..80).map(plain).collect();
-    let secrets = secrets.iter().map(|secret| (secret.clone(), forms(secret))).collect();
+    let secrets = secrets.iter().map(|secret| (secret.clone(), forms::forms(secret))).collect();
     let mut catch = Catch { secrets, looked: 0 };
     let (address, heard) = listener();
     let given: Vec<(&str, String)> = vec![
@@ -283,15 +278,7 @@ fn no_password_of_a_shared_ledger_is_said_or_written() {
         ("STEAD_HTTP_USERNAME", "ci".to_owned()),
         ("STEAD_HTTP_PASSWORD", plain(74)),
     ];
-    let places = [
-        format!("postgres://me:{}@127.0.0.1:1/db", plain(70)),
-        "postgres://me@127.0.0.1:1/db".to_owned(),
-        format!("postgres://me:{}@127.0.0.1:no/db", plain(75)),
-        "s3://bucket/prefix".to_owned(),
-        format!("http://{address}/state"),
-        format!("https://me:{}@127.0.0.1:1/state", plain(76)),
-        format!("nowhere://me:{}@127.0.0.1/x", plain(77)),
-    ];
+    let places = ledger_places(&address);
     for place in &places {
         let mut given = given.clone();
         given.push(("STEAD_BACKEND", place.clone()));
@@ -316,6 +303,14 @@ fn no_password_of_a_shared_ledger_is_said_or_written() {
     }
     let but: Vec<PathBuf> = ["cloud", "stead.yaml"].map(|name| case.path(name)).to_vec();
     catch.files(&case.path(""), &but);
+    // Addresses of the service, good ones and bad ones, by variable and by flag.
+    for url in service_addresses() {
+        for args in ["plan -v", "whoami", "doctor", "login --key-stdin", "catalog vm"] {
+            let run = catch.run(&case, args, &[("STEAD_API_URL", url.clone())]);
+            assert_ne!(run.code, 0, "{url}: {args}: {}", run.all());
+            catch.run(&case, &format!("{args} --api-url {url}"), &[]);
+        }
+    }
     // A state server is told the password in its header, where it belongs, and nowhere else.
     let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
     assert!(heard.contains("/state"), "the state server was never asked");
@@ -333,7 +328,7 @@ fn a_stored_key_is_in_its_file_only() {
         .file("stead.yaml", "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.0.0.0/16 } }\n")
         .emulator();
     let key = case.cloud().key.clone();
-    let mut catch = Catch { secrets: vec![(key.clone(), forms(&key))], looked: 0 };
+    let mut catch = Catch { secrets: vec![(key.clone(), forms::forms(&key))], looked: 0 };
     let mut keyless = |args: &str, typed: &str| {
         let mut command = case.command(args);
         command.env_remove("STEAD_API_KEY").stdin(std::process::Stdio::piped());

@@ -4,10 +4,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -77,6 +81,20 @@ impl Case {
         self.emulator.as_ref().expect("this case has an emulator")
     }
 
+    /// Writes a key that signs plans as `NAME.pem` and `NAME.pub`, in the forms of openssl.
+    pub fn signing_key(&self, name: &str, seed: u8) {
+        let pem = |kind: &str, der: &[u8]| {
+            format!("-----BEGIN {kind} KEY-----\n{}\n-----END {kind} KEY-----\n", STANDARD.encode(der))
+        };
+        let mut private = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+        private.extend([seed; 32]);
+        let mut public = vec![0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
+        public.extend(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap().public_key().as_ref());
+        self.write(&format!("{name}.pem"), pem("PRIVATE", &private));
+        self.write(&format!("{name}.pub"), pem("PUBLIC", &public));
+        fs::set_permissions(self.path(&format!("{name}.pem")), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
     /// A path below the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -91,7 +109,10 @@ impl Case {
         }
         command.env_remove("CI").env("HOME", self.dir.path()).env("USER", "tester");
         if let Some(emulator) = &self.emulator {
-            command.env("STEAD_API_URL", &emulator.url).env("STEAD_API_KEY", &emulator.key);
+            // A plan of a stack that is not trusted takes the other key, and refuses this one.
+            let untrusted = args.split_whitespace().any(|word| word == "--untrusted");
+            let name = if untrusted { "STEAD_READONLY_API_KEY" } else { "STEAD_API_KEY" };
+            command.env("STEAD_API_URL", &emulator.url).env(name, &emulator.key);
         }
         command
     }
@@ -175,6 +196,10 @@ impl Emulator {
             .arg(data)
             .args(if flags.contains(&"--speed") { &[][..] } else { &["--speed", "1000"][..] })
             .args(flags)
+            // Where it notes its address: what uses the data of a stack looks there.
+            .env("HOME", if data.ends_with(".stead") { data.parent().unwrap() } else { data })
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("STEAD_STATE_DIR")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -19,6 +19,12 @@ app:
   web: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { MAIL: $vars.mail_key } }
 ";
 
+/// The newest commit of the request.
+const HEAD: &str = "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ff";
+
+/// The account as which the jobs of GitHub Actions write.
+const ACTIONS_BOT: u64 = 41_898_282;
+
 /// What the server knows, and how it behaves.
 #[derive(Default)]
 struct Known {
@@ -34,6 +40,12 @@ struct Known {
     refuses: bool,
     /// The token is a person's, who may ask for the own name.
     person: bool,
+    /// The token is of an app of somebody's own.
+    other_app: bool,
+    /// The request is not merged.
+    open: bool,
+    /// The newest commit of the request, where it is not `HEAD`.
+    head: Option<&'static str>,
 }
 
 struct Forge {
@@ -63,14 +75,17 @@ impl Forge {
 
     /// The command in a job of GitHub Actions for pull request 7.
     fn hub(&self, case: &Case, args: &str) -> Command {
+        let event = json!({ "pull_request": { "number": 7, "head": { "sha": HEAD } } });
+        case.write("event.json", event.to_string());
         let mut command = case.command(args);
         command
+            .env("GITHUB_EVENT_PATH", case.path("event.json"))
             .env("GITHUB_API_URL", &self.url)
             .env("GITHUB_SERVER_URL", "https://github.example")
             .env("GITHUB_REPOSITORY", "acme/infra")
             .env("GITHUB_REF", "refs/pull/7/merge")
             .env("GITHUB_TOKEN", "canary-token");
-        for name in ["GITHUB_EVENT_PATH", "GITHUB_SHA", "CI_API_V4_URL"] {
+        for name in ["GITHUB_SHA", "CI_API_V4_URL"] {
             command.env_remove(name);
         }
         command
@@ -85,6 +100,7 @@ impl Forge {
             .env("CI_PROJECT_ID", "42")
             .env("CI_PROJECT_URL", "https://gitlab.example/a/b")
             .env("CI_MERGE_REQUEST_IID", "7")
+            .env("CI_COMMIT_SHA", HEAD)
             .env("GITLAB_TOKEN", "canary-token");
         command
     }
@@ -113,7 +129,7 @@ impl Known {
         }
         let sent: Value = serde_json::from_slice(body).unwrap_or_default();
         if path == "/user" {
-            let me = json!({ "login": "steady", "username": "steady", "type": "User" });
+            let me = json!({ "id": 7, "login": "steady", "username": "steady", "type": "User" });
             return Some(if self.person { (200, me) } else { (403, json!({ "message": "not for apps" })) });
         }
         if path.contains("/commits/") {
@@ -121,6 +137,12 @@ impl Known {
                 200,
                 json!([{ "number": 7, "merge_commit_sha": "x", "merged_at": "t", "state": "merged" }]),
             ));
+        }
+        if path.ends_with("/pulls/7") || path.ends_with("/merge_requests/7") {
+            let head = self.head.unwrap_or(HEAD);
+            let (merged_at, state) = if self.open { (None, "opened") } else { (Some("t"), "merged") };
+            let found = json!({ "number": 7, "head": { "sha": head }, "sha": head, "merged_at": merged_at, "state": state });
+            return Some((200, found));
         }
         let answer = match method {
             "POST" | "PATCH" | "PUT" if self.refuses => (502, json!({})),
@@ -149,10 +171,14 @@ impl Known {
     }
 
     fn own(&self, id: usize) -> Value {
-        let (name, sort) = if self.person { ("steady", "User") } else { ("actions[bot]", "Bot") };
+        let (name, account) = match (self.person, self.other_app) {
+            (true, _) => ("steady", 7),
+            (_, true) => ("reviews[bot]", 8),
+            _ => ("github-actions[bot]", ACTIONS_BOT),
+        };
         json!({
             "id": id, "number": id, "iid": id,
-            "user": { "login": name, "type": sort }, "author": { "username": name },
+            "user": { "login": name, "id": account }, "author": { "username": name, "id": account },
         })
     }
 }
@@ -195,7 +221,7 @@ fn a_second_run_edits_the_same_comment_and_only_ones_own() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     let list = "/repos/acme/infra/issues/7/comments";
-    let forged = "<!-- stead:shop/staging -->\nall is well\n<sub>`dead-beef`</sub>";
+    let forged = "<!-- stead:shop/staging -->\nall is well\n<sub>`deadbeefdeadbeefdeadbeefdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef`</sub>";
     forge.add(list, json!({ "id": 90, "body": forged, "user": { "login": "eve", "type": "User" } }));
     ran(case.command("plan --report md=plan.md"), 0);
     let created = ran(forge.hub(&case, "ci comment plan.md"), 0);
@@ -217,6 +243,161 @@ fn a_second_run_edits_the_same_comment_and_only_ones_own() {
     ran(case.command(&expected), 0);
     case.edit("stead.yaml", "port: 8081", "port: 8082");
     ran(case.command(&expected), 5).says(&["fingerprint"]);
+}
+
+/// Adds a comment with a plan: by an account, of a commit.
+fn forged(forge: &Forge, id: u64, account: u64, head: &str) {
+    let body = format!(
+        "<!-- stead:shop/staging -->\n<!-- stead-head:{head} -->\nall is well\n<sub>`{}`</sub>",
+        "deadbeef".repeat(8)
+    );
+    let user = json!({ "login": "github-actions[bot]", "type": "Bot", "id": account });
+    forge.add("/repos/acme/infra/issues/7/comments", json!({ "id": id, "body": body, "user": user }));
+}
+
+#[test]
+fn only_the_comment_of_the_tokens_own_account_counts() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    // An app of somebody else, and an account that took a name over.
+    forged(&forge, 90, 1, HEAD);
+    forged(&forge, 91, 7, HEAD);
+    ran(forge.hub(&case, "ci reviewed"), 1).says(&["no comment with a plan", "--author"]);
+    let mut named = forge.hub(&case, "ci reviewed");
+    named.args(["--author", "1"]);
+    assert!(ran(named, 0).stdout.contains("dead"));
+    ran(case.command("plan --report md=plan.md"), 0);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment created"]);
+    ran(forge.hub(&case, "ci comment --failed"), 0).says(&["comment changed"]);
+    let notes = forge.notes();
+    assert_eq!(notes.len(), 3);
+    for foreign in &notes[..2] {
+        assert!(foreign["body"].as_str().unwrap().contains("all is well"));
+    }
+}
+
+#[test]
+fn several_comments_of_ones_own_are_an_error() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    forged(&forge, 90, ACTIONS_BOT, HEAD);
+    ran(forge.hub(&case, "ci reviewed"), 0);
+    forged(&forge, 91, ACTIONS_BOT, HEAD);
+    ran(case.command("plan --report md=plan.md"), 0);
+    for args in ["ci reviewed", "ci comment plan.md"] {
+        ran(forge.hub(&case, args), 1).says(&["2 notes of this account", "90, 91"]);
+    }
+    assert!(forge.asked().iter().all(|line| line.starts_with("GET ")));
+}
+
+#[test]
+fn only_a_plan_of_the_commit_that_was_merged_was_reviewed() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    ran(case.command("plan --report md=plan.md"), 0);
+    ran(forge.hub(&case, "ci comment plan.md"), 0);
+    ran(forge.hub(&case, "ci reviewed"), 0);
+    let set = |change: fn(&mut Known)| change(&mut forge.known.lock().unwrap());
+    set(|known| known.open = true);
+    ran(forge.hub(&case, "ci reviewed"), 1).says(&["is not merged"]);
+    set(|known| known.open = false);
+    set(|known| known.head = Some("0123456789012345678901234567890123456789"));
+    ran(forge.hub(&case, "ci reviewed"), 1).says(&["not of the commit that was merged"]);
+    set(|known| known.head = None);
+    // Planning fails now: the plan of before does not stay.
+    case.edit("stead.yaml", "10.0.0.0/16", "10.0.0.0/99");
+    ran(case.command("plan --report md=plan.md"), 1);
+    ran(forge.hub(&case, "ci comment --failed"), 0).says(&["comment changed"]);
+    assert!(forge.notes()[0]["body"].as_str().unwrap().contains("the plan failed"));
+    ran(forge.hub(&case, "ci reviewed"), 1).says(&["no comment with a plan"]);
+}
+
+#[test]
+fn a_token_that_writes_as_another_account_is_told_which() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    forge.known.lock().unwrap().other_app = true;
+    ran(case.command("plan --report md=plan.md"), 0);
+    ran(forge.hub(&case, "ci comment plan.md"), 1).says(&["reviews[bot], the account 8", "--author 8"]);
+    ran(forge.hub(&case, "ci comment plan.md --author 8"), 0).says(&["comment kept"]);
+    assert_eq!(forge.notes().len(), 1);
+}
+
+/// A committed link would have a stranger's file posted, or overwritten.
+#[test]
+fn a_comment_is_no_file_that_a_link_leads_to() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let forge = Forge::start();
+    ran(case.command("plan --report md=real.md"), 0);
+    std::os::unix::fs::symlink("real.md", case.path("plan.md")).unwrap();
+    ran(forge.hub(&case, "ci comment plan.md"), 1).says(&["plan.md", "link"]);
+    assert!(forge.asked().is_empty());
+}
+
+#[test]
+fn no_name_reads_as_something_else_in_a_pipeline() {
+    for (directory, stack) in [
+        ("infra/${{ github.token }}", "shop"),
+        ("infra/$(id)", "shop"),
+        ("infra/`id`", "shop"),
+        ("infra/%TEMP%", "shop"),
+        ("infra/a\nb: c", "shop"),
+        ("infra/shop", "${{ github.token }}"),
+        ("infra/shop", "a'] }} b"),
+    ] {
+        let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+        case.write(&format!("{directory}/stead.yaml"), format!("stead: 1\nstack: {}\n", json!(stack)));
+        for system in ["github", "gitlab"] {
+            let mut command = case.command("");
+            command.args(["-C", directory, "ci", "init", system]);
+            // A stack whose name is none cannot be read, either.
+            let code = if stack == "shop" { 64 } else { 1 };
+            let run = ran(command, code);
+            run.says(&[if stack == "shop" { "no pipeline is written" } else { "whose name can be read" }]);
+        }
+        assert!(!case.path(".github").exists() && !case.path(".gitlab").exists());
+    }
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+    let env = "stead: 1\nstack: shop\nenvironments: { \"x' || 1 }} ${{ 2\": {} }\n";
+    case.write("stead.yaml", env);
+    case.run("ci init github");
+    let written =
+        std::fs::read_to_string(case.path(".github/workflows/stead-shop.yml")).unwrap_or_default();
+    assert!(!written.contains("|| 1"), "{written}");
+    drop(std::fs::remove_dir_all(case.path(".github")));
+    // Quotes, brackets and blanks are only characters.
+    let odd = "infra/it's \"a\" [b] {c}: #d";
+    case.write(&format!("{odd}/stead.yaml"), "stead: 1\nstack: shop\n");
+    for system in ["github", "gitlab"] {
+        let mut command = case.command("");
+        command.args(["-C", odd, "ci", "init", system]);
+        ran(command, 0);
+    }
+    let dir = std::fs::read_dir(case.path(".github/workflows")).unwrap().next().unwrap().unwrap();
+    let text = std::fs::read_to_string(dir.path()).unwrap();
+    assert!(text.contains(&format!("  STEAD_DIR: {}\n", json!(odd))), "{text}");
+}
+
+#[test]
+fn a_merge_request_of_a_fork_reaches_no_token_and_reports_stay_out_of_the_checkout() {
+    let case = Case::new().file("stead.yaml", STACK).file(".git/HEAD", "ref: refs/heads/main\n");
+    case.ok("ci init gitlab");
+    case.ok("ci init github");
+    let lab = std::fs::read_to_string(case.path(".gitlab/stead-shop.yml")).unwrap();
+    let jobs: Vec<&str> = lab.split("\nstead-shop ").skip(1).collect();
+    assert_eq!(jobs.len(), 4, "{lab}");
+    for job in jobs {
+        let own = "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID";
+        let reaches = job.contains("API_KEY") || job.contains("ci comment") || job.contains("ci reviewed");
+        let of_requests = job.contains("merge_request_event");
+        assert!(!reaches || !of_requests || job.contains(own), "{job}");
+    }
+    let hub = std::fs::read_to_string(case.path(".github/workflows/stead-shop.yml")).unwrap();
+    for report in hub.lines().chain(lab.lines()).flat_map(|line| line.split("--report ").skip(1)) {
+        let path = report.split('=').nth(1).unwrap();
+        let outside = path.starts_with("$REPORTS/") || path.starts_with("$reports/");
+        assert!(outside || path.starts_with(".stead-reports/"), "{report}");
+    }
 }
 
 #[test]
@@ -256,7 +437,7 @@ fn gitlab_and_a_job_after_the_merge_find_the_request() {
     let run = ran(merged, 0);
     assert_eq!(run.json()["number"], 7);
     let mut neither = forge.hub(&case, "ci comment plan.md");
-    neither.env("GITHUB_REF", "refs/heads/main");
+    neither.env("GITHUB_REF", "refs/heads/main").env_remove("GITHUB_EVENT_PATH");
     ran(neither, 1).says(&["no pull request and no commit", "--number"]);
 }
 

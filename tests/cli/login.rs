@@ -12,7 +12,7 @@ const STACK: &str = "stead: 1\nstack: shop\nenvironments: { prod: { default: tru
 /// A run without `STEAD_API_KEY`.
 fn keyless(case: &Case, args: &str) -> Command {
     let mut command = case.command(args);
-    command.env_remove("STEAD_API_KEY");
+    command.env_remove("STEAD_API_KEY").env_remove("STEAD_READONLY_API_KEY");
     command
 }
 
@@ -218,7 +218,7 @@ fn a_key_in_the_keychain_is_in_no_file_and_no_argument() {
     assert_eq!(with(&path, "plan", "").code, 0);
     let untrusted = with(&path, "plan --untrusted", "");
     assert_eq!(untrusted.code, 7);
-    untrusted.says(&["--untrusted runs no program", "STEAD_READONLY_API_KEY"]);
+    untrusted.says(&["--untrusted needs STEAD_READONLY_API_KEY", "runs no program"]);
     for file in ["calls", ".config/stead/credentials.json"] {
         let text = fs::read_to_string(case.path(file)).unwrap();
         assert!(!text.contains(&key) && text.contains("http://127.0.0.1"), "{file}: {text}");

@@ -1,11 +1,9 @@
 //! `lsp`: the language server, driven over its streams as an editor does.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-
 use serde_json::{Value, json};
 
 use crate::case::Case;
+use crate::editor::Editor;
 
 const STACK: &str = "\
 stead: 1
@@ -14,70 +12,6 @@ vpc: { main: { cidr: 10.0.0.0/16 } }
 vm:
   web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
 ";
-
-/// An editor, and the server that it started.
-struct Editor {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    id: u64,
-}
-
-impl Editor {
-    fn start(case: &Case) -> Self {
-        let mut command = case.command("lsp");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output, id: 0 }
-    }
-
-    fn send(&mut self, message: &Value) {
-        let text = message.to_string();
-        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
-        self.input.flush().unwrap();
-    }
-
-    fn tell(&mut self, method: &str, params: &Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.id += 1;
-        let id = self.id;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        loop {
-            let message = self.receive();
-            if message["id"] == id {
-                assert!(message.get("error").is_none(), "{method}: {message}");
-                return message["result"].clone();
-            }
-        }
-    }
-
-    fn receive(&mut self) -> Value {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            self.output.read_line(&mut line).unwrap();
-            match line.trim_end().split_once(": ") {
-                Some((_, value)) => length = value.parse().unwrap(),
-                None => break,
-            }
-        }
-        let mut body = vec![0; length];
-        self.output.read_exact(&mut body).unwrap();
-        serde_json::from_slice(&body).unwrap()
-    }
-
-    fn diagnostics(&mut self) -> Value {
-        loop {
-            let message = self.receive();
-            if message["method"] == "textDocument/publishDiagnostics" {
-                return message["params"]["diagnostics"].clone();
-            }
-        }
-    }
-}
 
 #[test]
 fn a_session() {
@@ -129,7 +63,7 @@ fn a_session() {
 
     assert_eq!(editor.ask("shutdown", &Value::Null), Value::Null);
     editor.tell("exit", &Value::Null);
-    assert_eq!(editor.child.wait().unwrap().code(), Some(0));
+    assert_eq!(editor.exit_code(), Some(0));
     assert_eq!(std::fs::read_to_string(case.path("stead.yaml")).unwrap(), STACK);
 }
 
@@ -168,6 +102,6 @@ fn what_a_policy_denies_is_told_as_validate_does() {
 fn an_editor_that_vanishes_ends_it() {
     let mut editor = Editor::start(&Case::new());
     editor.ask("initialize", &json!({}));
-    drop(editor.input);
-    assert_eq!(editor.child.wait().unwrap().code(), Some(1));
+    editor.close();
+    assert_eq!(editor.exit_code(), Some(1));
 }

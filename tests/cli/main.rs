@@ -21,11 +21,15 @@ mod change;
 mod ci;
 mod console;
 mod doctor;
+#[allow(dead_code, reason = "the tests of attacks use the rest of it")]
+mod editor;
 mod examples;
 mod files;
 mod final_snapshot;
 mod first_steps;
+mod forms;
 mod hostile;
+mod kubeconfig;
 mod ledgers;
 mod login;
 mod lsp;

@@ -75,7 +75,7 @@ fn expect_binds_an_apply_to_a_reviewed_plan() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let plan = case.ok("plan --output json").json();
     let fingerprint = plan["fingerprint"].as_str().unwrap().to_owned();
-    case.fails(5, "apply --yes --expect 0000-0000").says(&[&fingerprint]);
+    case.fails(5, &format!("apply --yes --expect {}", "0".repeat(64))).says(&[&fingerprint]);
     case.ok(&format!("apply --yes --expect {fingerprint}"));
 }
 

@@ -106,6 +106,64 @@ fn runners_share_a_ledger_in_postgres() {
     Shared::new(&server.database("cli_runners"), "20").runners_come_and_go();
 }
 
+/// Kept secrets, in a ledger with a MAC: stored, rekeyed and rotated by runners that share nothing but the ledger.
+fn secrets_are_kept(place: &str) {
+    let shared = Shared::new(place, "1000");
+    let case = &shared.case;
+    let make =
+        |name: &str| shared.exits(0, &format!("secret keygen --out {name}")).stdout.trim().to_owned();
+    let (ada, bob, eve) = (make("ada"), make("bob"), make("eve"));
+    let write = |one: &str, other: &str| {
+        let user_data = "user_data: \"key ${vars.token}\"";
+        let text = STACK.replace("vpc: $vpc.main", &format!("vpc: $vpc.main, {user_data}"));
+        let vars = "vars: { token: { type: secret, generate: 32 } }\napi_key: { ci: { role: admin } }\n";
+        case.write("stead.yaml", format!("{text}{vars}secrets: {{ recipients: [{one}, {other}] }}\n"));
+    };
+    let key = case.path("key");
+    case.write("key", "k".repeat(48));
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&key, private).unwrap();
+    let exits = |code: i32, args: &str| {
+        let _ = fs::remove_dir_all(case.path(".stead"));
+        let mut command = shared.command(args);
+        command.env("STEAD_LEDGER_KEY", &key).env("STEAD_AGE_IDENTITY", case.path("ada"));
+        let run = Run::of(&command.output().unwrap());
+        assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        run
+    };
+    write(&ada, &bob);
+    exits(0, "apply --yes");
+    let value = || exits(0, "secret get vars.token --show");
+    let first = value().stdout;
+    assert!(!value().all().contains("not authenticated"));
+    exits(0, "plan").says(&["No changes"]);
+    write(&ada, &eve);
+    exits(4, "plan").says(&["recipients_changed"]);
+    exits(0, "secret rekey --yes");
+    assert_eq!(value().stdout, first);
+    let shown = exits(0, "secret get api_key.ci --show").stdout;
+    for address in ["vars.token", "api_key.ci"] {
+        exits(0, &format!("secret rotate {address} --yes"));
+    }
+    assert!(value().stdout != first && exits(0, "secret get api_key.ci --show").stdout != shown);
+    exits(0, "plan").says(&["No changes"]);
+    exits(0, "state verify");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn secrets_are_kept_in_postgres() {
+    let server = server::Database::shared();
+    secrets_are_kept(&server.database("cli_secrets"));
+}
+
+#[test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
+fn secrets_are_kept_in_a_bucket() {
+    moto::bucket("cli-secrets");
+    secrets_are_kept("s3://cli-secrets/ledgers");
+}
+
 #[test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn a_lock_in_postgres_is_broken() {

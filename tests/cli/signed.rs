@@ -4,7 +4,6 @@ use std::process::Command;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use crate::case::Case;
 
@@ -15,21 +14,6 @@ project:
   home: { name: home, description: one }
 ";
 
-fn pem(kind: &str, der: &[u8]) -> String {
-    format!("-----BEGIN {kind} KEY-----\n{}\n-----END {kind} KEY-----\n", STANDARD.encode(der))
-}
-
-/// Writes a key as `NAME.pem` and `NAME.pub`, in the forms of openssl.
-fn key(case: &Case, name: &str, seed: u8) {
-    let mut private = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
-    private.extend([seed; 32]);
-    let mut public = vec![0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
-    public.extend(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap().public_key().as_ref());
-    case.write(&format!("{name}.pem"), pem("PRIVATE", &private));
-    case.write(&format!("{name}.pub"), pem("PUBLIC", &public));
-    mode(case, &format!("{name}.pem"), 0o600);
-}
-
 fn mode(case: &Case, name: &str, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(case.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
@@ -38,8 +22,8 @@ fn mode(case: &Case, name: &str, mode: u32) {
 #[test]
 fn a_plan_is_applied_only_as_it_was_signed_and_by_whom_it_should_be() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
-    key(&case, "ours", 1);
-    key(&case, "theirs", 2);
+    case.signing_key("ours", 1);
+    case.signing_key("theirs", 2);
     case.ok("plan -o bare.plan");
     case.ok("plan -o ours.plan --sign-key ours.pem").says(&["signed by the key sha256:"]);
     case.ok("plan -o theirs.plan --sign-key theirs.pem");
@@ -70,7 +54,7 @@ fn a_plan_is_applied_only_as_it_was_signed_and_by_whom_it_should_be() {
 #[test]
 fn whose_signature_counts_is_said_by_the_environment_or_the_users_settings() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
-    key(&case, "ours", 1);
+    case.signing_key("ours", 1);
     let (private, public) = (case.path("ours.pem"), case.path("ours.pub"));
     let run = |args: &str| {
         let mut command = case.command(args);
@@ -89,7 +73,7 @@ fn whose_signature_counts_is_said_by_the_environment_or_the_users_settings() {
 #[test]
 fn a_key_that_cannot_be_used_says_why_before_anything_is_asked() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
-    key(&case, "ours", 1);
+    case.signing_key("ours", 1);
     let before = case.cloud().last();
     let plan = |key: &str| case.fails(1, &format!("plan -o a.plan --sign-key {key}"));
     plan("none.pem").says(&["cannot read none.pem"]);

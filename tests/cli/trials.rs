@@ -87,7 +87,7 @@ fn a_stack_that_a_test_breaks_says_what_of_the_test_does() {
     let case = case("test: { a: { given: { vars: { siez: 1 } }, plan: { count: { create: 1 } } } }\n");
     let told = case.fails(1, "test").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "the stack has a problem: S0252 this variable is not declared in the test's given.vars: given.vars gives \
-                  a value to `siez`, and no `vars` block declares it: did you mean `size`?";
+                  a value, on this line, to a variable that no `vars` block declares: did you mean `size`?";
     assert!(told.contains(wanted), "{told}");
     let case = case_of_file_named_given();
     let told = case.fails(1, "test").stdout;

@@ -60,8 +60,26 @@ fn it_only_looks_and_leaves_nothing() {
 fn the_key_that_can_only_read_takes_the_others_place() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let mut command = case.command("plan --untrusted");
-    command.env("STEAD_API_KEY", "canary-never-sent").env("STEAD_READONLY_API_KEY", &case.cloud().key);
+    command.env_remove("STEAD_API_KEY").env("STEAD_READONLY_API_KEY", &case.cloud().key);
     assert_eq!(Run::of(&command.output().unwrap()).code, 0);
+    // A key that can write is not taken, not even beside the other one.
+    let before = case.cloud().last();
+    let mut command = case.command("plan --untrusted");
+    command.env("STEAD_API_KEY", &case.cloud().key);
+    let run = Run::of(&command.output().unwrap());
+    assert_eq!(run.code, 64, "{}", run.all());
+    run.says(&["refuses to run where STEAD_API_KEY is set", "Unset it"]);
+    let mut command = case.command("plan --untrusted");
+    command.env("STEAD_AGE_IDENTITY", "identity");
+    let run = Run::of(&command.output().unwrap());
+    assert_eq!(run.code, 64, "{}", run.all());
+    run.says(&["refuses to run where an age identity is set", "Unset STEAD_AGE_IDENTITY"]);
+    let mut command = case.command("plan --untrusted");
+    command.env_remove("STEAD_READONLY_API_KEY").env_remove("STEAD_API_KEY");
+    let run = Run::of(&command.output().unwrap());
+    assert_eq!(run.code, 7, "{}", run.all());
+    run.says(&["--untrusted needs STEAD_READONLY_API_KEY"]);
+    assert_eq!(case.cloud().last(), before);
     let mut command = case.command("plan --untrusted");
     command.env("STEAD_READONLY_API_KEY", "wrong");
     assert_eq!(Run::of(&command.output().unwrap()).code, 7, "the other key is not tried");
@@ -124,7 +142,7 @@ fn a_stack_file_that_is_a_link_is_not_read() {
 fn the_kernel_sees_one_program_one_host_and_no_write() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
-    let plain = case.command("");
+    let plain = case.command("plan --untrusted");
     let trace = case.path("cloud/trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-s", "256", "-e", "trace=process,network,file,ftruncate", "-o"]);

@@ -17,6 +17,7 @@
 mod chance;
 mod cloud;
 mod life;
+mod secrets;
 mod stack;
 
 use std::time::UNIX_EPOCH;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::cloud::transport::HttpCloud;
+use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 
 /// All verbs.
@@ -85,6 +86,7 @@ pub fn request(method: Method) -> Request {
         query: vec![],
         project: None,
         body: None,
+        secrets: SentSecrets::default(),
         deadline: Duration::from_secs(20),
     }
 }

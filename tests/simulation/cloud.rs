@@ -11,6 +11,7 @@ use stead::emulator::world::{self, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Intent, IntentAction};
 use stead::ledger::replay::load_ledger;
+use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 
 use super::disaster::Outside;
@@ -143,6 +144,7 @@ pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&st
         query: Vec::new(),
         project: project.map(Into::into),
         body: Some(body),
+        secrets: SentSecrets::default(),
         deadline: Duration::from_secs(1),
     };
     let answer = serve(outside, &request, outside.machine.elapsed());

@@ -22,6 +22,7 @@ use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
 use stead::model::snapshot::Snapshot;
+use stead::plan::binding::Binding;
 use stead::plan::change::Plan;
 use stead::plan::make::{Inputs, Options, make, wanted};
 use stead::plan::saved::SavedPlan;
@@ -172,6 +173,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             Some(setting.expression.clone())
         },
         kept: &|_, _| None,
+        delivers: &|_, _| None,
+        keep: &|_, _, _| None,
         deliver: &|address, _, _| {
             delivered.borrow_mut().push(address.clone());
             let full = || Undelivered { reason: "the disk is full".to_owned(), kept: None };
@@ -243,9 +246,9 @@ async fn planned(
 /// Returns the plan as it is after it was saved for a while, if it is to be.
 async fn saved(outside: &Outside, aim: &Aim, plan: Plan) -> Plan {
     let Some(time) = aim.saved_for else { return plan };
-    let text = SavedPlan::new(plan, "sim").to_text().unwrap();
+    let text = SavedPlan::new(plan, Binding::default(), "sim").unwrap().to_text().unwrap();
     outside.machine.sleep(time).await;
-    SavedPlan::parse(&text).unwrap().plan
+    SavedPlan::parse(&text, REGISTRY).unwrap().plan
 }
 
 /// Checks that a converged run left exactly what the stack says, and nothing else.

@@ -110,6 +110,8 @@ impl Builder {
             modules: BTreeMap::new(),
             left_out: BTreeMap::new(),
             awaited: BTreeMap::new(),
+            sinks: Vec::new(),
+            recipients: None,
             reads: String::new(),
             evaluated: None,
             named: BTreeMap::new(),

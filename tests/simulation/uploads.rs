@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use stead::apply::event::{Event, StepError};
 use stead::cloud::exchange::Request;
 use stead::ledger::replay::load_ledger;
+use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 use stead::model::value::Value;
 
@@ -112,6 +113,7 @@ fn a_deployment_that_loses_its_place_is_made_again() {
         query: Vec::new(),
         project: Some(service["project_id"].as_str().unwrap().into()),
         body: Some(json!({})),
+        secrets: SentSecrets::default(),
         deadline: Duration::from_secs(1),
     };
     let soon = outside.machine.elapsed() + Duration::from_secs(12);

@@ -21,6 +21,7 @@ mod races;
 mod races_elsewhere;
 #[cfg(feature = "s3")]
 mod s3;
+mod sealed;
 mod server;
 mod state_server;
 mod tls;

@@ -33,11 +33,23 @@ fn a_creation_sends_what_it_takes_in_the_services_words() {
     let body = create_body(kind("vm"), &sent).unwrap();
     let wanted = json!({"name": "web", "template_id": "t-1", "pricing_id": 2,
         "ssh_key_ids": ["k1", "k2"], "user_data": "#!/bin/sh"});
-    assert_eq!(body, wanted);
+    assert_eq!(body.json, wanted);
+    assert!(body.secrets.are_repeated_in(b"#!/bin/sh: not found"));
     let schedule =
         values(&[("vm", "v".into()), ("frequency", "weekly".into()), ("day_of_week", "monday".into())]);
     let body = create_body(kind("backup_schedule"), &schedule).unwrap();
-    assert_eq!(body, json!({"vm_id": "v", "frequency": "weekly", "day_of_week": 1}));
+    assert_eq!(body.json, json!({"vm_id": "v", "frequency": "weekly", "day_of_week": 1}));
+}
+
+#[test]
+fn a_body_notes_the_texts_that_no_answer_may_repeat() {
+    let map = [("MODE".into(), Value::text("of-somebody-else"))].into();
+    let app = values(&[("name", "web-of-the-shop".into()), ("env_vars", Value::Map(map))]);
+    let body = create_body(kind("app"), &app).unwrap();
+    assert!(body.secrets.are_repeated_in(b"of-somebody-else"));
+    assert!(!body.secrets.are_repeated_in(b"web-of-the-shop"), "its name is no secret");
+    let script = values(&[("user_data", "#!/bin/sh written as it is".into())]);
+    assert!(create_body(kind("vm"), &script).unwrap().secrets.are_repeated_in(b"written as it is"));
 }
 
 #[test]
@@ -62,16 +74,16 @@ fn a_call_sends_what_changes_what_it_always_carries_and_defaults_for_null() {
         ("disconnect-vpc", values(&[("vpc", Value::Null)]), json!({})),
     ] {
         let body = call_body(database, database.call(call).unwrap(), &targets, standing).unwrap();
-        assert_eq!(body, wanted, "{call}");
+        assert_eq!(body.json, wanted, "{call}");
     }
     let query = kind("saved_query");
     let named = |name: &str| (name == "name").then(|| "top".into());
     let body =
         call_body(query, query.call("put").unwrap(), &values(&[("query", "SELECT 2".into())]), named);
-    assert_eq!(body.unwrap(), json!({"name": "top", "query": "SELECT 2"}));
+    assert_eq!(body.unwrap().json, json!({"name": "top", "query": "SELECT 2"}));
     let vm = kind("vm");
     let body = call_body(vm, vm.call("stop").unwrap(), &values(&[("power", "off".into())]), |_| None);
-    assert_eq!(body.unwrap(), json!({}));
+    assert_eq!(body.unwrap().json, json!({}));
 }
 
 #[test]

@@ -5,14 +5,16 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::known::Deed;
-use super::kubeconfig;
+use super::kubeconfig::Connection;
 use super::scene::Scene;
+use super::target::Ground;
 use super::wait::{self, Over};
 use crate::cli::args::Do;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::session::Session;
+use crate::cli::shield::shielded;
 use crate::cloud::decode;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::nearest;
@@ -76,7 +78,11 @@ impl Answered<'_> {
     /// Returns the answer as it may be shown.
     pub(in crate::cli) fn view(&self) -> View {
         let reveal = self.scene.args.show || self.goes_to(STDOUT);
-        View::new(self.scene.deed.action.answer, &self.payload(), self.is_secret(), reveal)
+        let mut payload = self.payload();
+        if !(reveal && self.is_secret()) {
+            self.scene.ground.client().redact_json(&mut payload);
+        }
+        View::new(self.scene.deed.action.answer, &payload, self.is_secret(), reveal)
             .wide(self.scene.session.ui.verbose)
     }
 
@@ -91,9 +97,10 @@ impl Answered<'_> {
     /// Hands the answer over, and says how the action ended.
     ///
     /// # Errors
-    /// When what is secret cannot be written where it was asked for.
-    pub(in crate::cli) fn tell(&self) -> Result<Exit, Failure> {
-        let written = self.hand_over()?;
+    /// When what is secret cannot be written where it was asked for, or could do harm there.
+    pub(in crate::cli) async fn tell(&self) -> Result<Exit, Failure> {
+        let connection = self.connection()?;
+        let written = self.hand_over(connection.as_ref()).await?;
         let (ui, view) = (&self.scene.session.ui, self.view());
         if ui.json {
             ui.out(&documents::pretty(&self.document(&view)));
@@ -111,41 +118,93 @@ impl Answered<'_> {
         Ok(self.over.exit.unwrap_or(Exit::Done))
     }
 
+    /// Reads the answer where it is a kubeconfig: one that does more than connect is handed to nobody.
+    fn connection(&self) -> Result<Option<Connection>, Failure> {
+        if !matches!(self.scene.deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })
+        {
+            return Ok(None);
+        }
+        Connection::parse(&self.plain()?).map(Some).map_err(|why| {
+            Failure::new(Exit::Failed, format!("the service's kubeconfig is refused: {why}")).help(
+                "kubectl runs programs and reads files that a kubeconfig names. Nothing was written; ask the service's support.",
+            )
+        })
+    }
+
     /// Writes what is secret where it was asked for; tells whether that was all that was wanted.
-    fn hand_over(&self) -> Result<bool, Failure> {
-        let session = self.scene.session;
-        let text = || self.plain();
-        if let Some(path) = &self.scene.args.merge {
+    async fn hand_over(&self, connection: Option<&Connection>) -> Result<bool, Failure> {
+        let (session, args) = (self.scene.session, self.scene.args);
+        if let (Some(path), Some(connection)) = (&args.merge, connection) {
             let path = path.clone().or_else(|| session.settings.kubeconfig.clone()).ok_or_else(|| {
                 Failure::new(Exit::Usage, "there is no default file to merge into")
                     .help("Say it: --merge=FILE")
             })?;
-            let old = files::read_optional(&path)?.unwrap_or_default();
-            let new = match self.scene.deed.action.answer {
-                Answer::Document { merge: Some(Merge::Kubeconfig), .. } => {
-                    kubeconfig::merged(&old, &text()?)
-                }
-                _ => text().map_err(|failure| failure.message),
-            };
-            let new = new.map_err(|reason| {
-                Failure::new(Exit::Failed, format!("{}: {reason}", files::shown(&path)))
-                    .help("It was left as it is.")
-            })?;
-            return written(session, &path, &new);
+            return self.merge(connection, &path).await;
         }
+        let text = || match connection {
+            Some(connection) => {
+                connection.alone(&self.context_name()).map_err(|why| Failure::new(Exit::Failed, why))
+            }
+            None => self.plain(),
+        };
         let is_document = matches!(self.scene.deed.action.answer, Answer::Document { .. });
-        match &self.scene.args.to {
+        match &args.to {
             Some(path) if path != Path::new(STDOUT) => written(session, path, &text()?),
             Some(_) if !session.ui.json && !session.ui.ndjson => {
                 session.ui.out(&text()?);
                 Ok(true)
             }
-            None if is_document && self.scene.args.show => {
+            None if is_document && args.show => {
                 session.ui.out(&laid_out(&text()?));
                 Ok(true)
             }
             Some(_) | None => Ok(false),
         }
+    }
+
+    /// Puts a connection into a kubeconfig that may be there, and asks before it takes the place of another.
+    async fn merge(&self, connection: &Connection, path: &Path) -> Result<bool, Failure> {
+        let (session, args, name) = (self.scene.session, self.scene.args, self.context_name());
+        let left = |why: String| {
+            Failure::new(Exit::Failed, format!("{}: {why}", files::shown(path)))
+                .help("It was left as it is.")
+        };
+        let old = files::read_optional(path)?;
+        let is_new = old.is_none();
+        let new = connection.merged(&old.unwrap_or_default(), &name, args.use_context).map_err(left)?;
+        let question = format!("Replace {name} in {}?", files::shown(path));
+        if new.replaces && !session.sure(args.yes, &question).await? {
+            return Ok(true);
+        }
+        if is_new {
+            written(session, path, &new.text)?;
+        } else {
+            files::rewrite_private(path, new.text.as_bytes()).map_err(|error| {
+                left(error.to_string()).help("Name the file itself, not a link to it: --merge=FILE")
+            })?;
+            session.ui.say(&format!("Written to {}, readable by you only.", files::shown(path)));
+        }
+        if !args.use_context {
+            session.ui.hint(&format!("Use it with: kubectl --context {name}"));
+        }
+        Ok(true)
+    }
+
+    /// Returns what the entries of a kubeconfig are called: a name that no other stack or environment has.
+    fn context_name(&self) -> String {
+        let Scene { target, ground, .. } = &self.scene;
+        let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
+        let name = match (ground, &target.address) {
+            (Ground::Stack(stack), Some(address)) => {
+                let of = &stack.project.stack;
+                format!("{}/{}/{address}", of.name, of.environment.name)
+            }
+            _ => format!("stead-{}", id()),
+        };
+        // It stands in a command line that is shown for copying.
+        name.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_./".contains(c) { c } else { '-' })
+            .collect()
     }
 
     /// Returns what a file gets: the document, the one field that was asked for or that is secret, or the
@@ -203,7 +262,7 @@ impl Answered<'_> {
                     self.scene.target.shown(),
                     status.unwrap_or_default()
                 );
-                laid_out(&text)
+                laid_out(&self.scene.ground.client().redact(&text))
             }
             (Answer::Object, Some(object)) => {
                 let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
@@ -214,7 +273,7 @@ impl Answered<'_> {
                     "{} {}: {}\n",
                     self.scene.deed.action.name,
                     self.scene.target.shown(),
-                    words.join("  ")
+                    self.scene.ground.client().redact(&words.join("  "))
                 ))
             }
             _ => view.text(style),
@@ -226,7 +285,7 @@ impl Answered<'_> {
         let key = self.scene.target.key.as_ref();
         let answer = match self.scene.deed.action.answer {
             Answer::Nothing => Json::Null,
-            Answer::Object => object.map_or(Json::Null, shown),
+            Answer::Object => object.map_or(Json::Null, |object| self.described(object)),
             Answer::Record(_)
             | Answer::Rows(_)
             | Answer::Feed { .. }
@@ -241,11 +300,25 @@ impl Answered<'_> {
             "kind": self.scene.target.kind.name,
             "id": key.map(|key| &key.id),
             "waited": !self.scene.args.no_wait && self.scene.deed.waits(),
-            "status": object.and_then(status),
+            "status": object.and_then(status).map(|text| self.scene.ground.client().redact(&text)),
             "run": self.over.record,
             "answer": answer,
             "hidden": view.hidden(),
         })
+    }
+
+    /// Returns an object as programs see it: without attributes that hold a secret.
+    fn described(&self, object: &Object) -> Json {
+        let ledger = match self.scene.ground {
+            Ground::Stack(stack) => Some(&stack.ledger),
+            Ground::Bare(_) => None,
+        };
+        let (_, live) = shielded(ledger, object);
+        let attributes: serde_json::Map<String, Json> =
+            live.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_wire()?))).collect();
+        let mut attributes = Json::Object(attributes);
+        self.scene.ground.client().redact_json(&mut attributes);
+        json!({"kind": object.kind, "id": object.id, "attributes": attributes})
     }
 
     /// Says what else is worth knowing, to people.
@@ -280,15 +353,4 @@ fn written(session: &Session, path: &Path, text: &str) -> Result<bool, Failure> 
 fn status(object: &Object) -> Option<String> {
     let ready = REGISTRY.kind(&object.kind)?.api.ready?;
     object.status(ready.attribute).map(str::to_owned)
-}
-
-/// Returns an object as programs see it. Its decoded attributes hold no secret in the open.
-fn shown(object: &Object) -> Json {
-    let attributes: serde_json::Map<String, Json> = object
-        .attributes
-        .iter()
-        .filter(|(_, value)| !value.is_secret())
-        .filter_map(|(name, value)| Some((name.to_string(), value.to_wire()?)))
-        .collect();
-    json!({"kind": object.kind, "id": object.id, "attributes": attributes})
 }

@@ -1,40 +1,201 @@
-//! Merging a kubeconfig into another: by name, and everything that is not named stays as it was. Pure.
+//! Kubeconfigs of the service. Pure.
+//!
+//! In: what the service sent, and the file that it is merged into. Out: a kubeconfig that holds one cluster, one
+//! user and one context, built from the few fields that are known to do nothing but connect. `kubectl` runs
+//! programs and reads files that a kubeconfig names, so every other field is refused, not left out.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_yaml::{Mapping, Value};
 
-/// Lists whose entries have names.
-const LISTS: [&str; 3] = ["clusters", "contexts", "users"];
+use crate::report::escape;
 
-/// Returns `old` with the clusters, users and contexts of `new` in it; its current context is that of
-/// `new`. Entries of the same name are replaced.
-///
-/// # Errors
-/// When one of them is no kubeconfig.
-pub(in crate::cli) fn merged(old: &str, new: &str) -> Result<String, String> {
-    let new = parse(new).map_err(|reason| format!("the service's kubeconfig {reason}"))?;
-    if old.trim().is_empty() {
-        return write(new);
-    }
-    let mut old = parse(old).map_err(|reason| format!("the file that is there {reason}"))?;
-    for list in LISTS {
-        let added = entries(&new, list)?;
-        let mut kept = entries(&old, list)?;
-        let names: Vec<&Value> = added.iter().filter_map(|entry| entry.get("name")).collect();
-        kept.retain(|entry| entry.get("name").is_none_or(|name| !names.contains(&name)));
-        kept.extend(added);
-        old.insert(list.into(), Value::Sequence(kept));
-    }
-    if let Some(context) = new.get("current-context") {
-        old.insert("current-context".into(), context.clone());
-    }
-    write(old)
+/// Lists whose entries have names.
+const CLUSTERS: &str = "clusters";
+const USERS: &str = "users";
+const CONTEXTS: &str = "contexts";
+
+/// What a cluster and a user may say.
+const CLUSTER: &[&str] = &["server", "certificate-authority-data", "tls-server-name"];
+const USER: &[&str] = &["token", "client-certificate-data", "client-key-data"];
+/// What a context may say besides which cluster and user it joins.
+const NAMESPACE: &str = "namespace";
+
+/// Fields of the document. Preferences and extensions do nothing when they are empty.
+const DOCUMENT: &[&str] =
+    &["apiVersion", "kind", CLUSTERS, USERS, CONTEXTS, "current-context", "preferences"];
+
+/// Fields whose values are base64.
+const ENCODED: &[&str] = &["certificate-authority-data", "client-certificate-data", "client-key-data"];
+
+/// The connection that the service sent, without its names.
+#[derive(Clone, PartialEq)]
+pub(in crate::cli) struct Connection {
+    cluster: Mapping,
+    user: Mapping,
+    namespace: Option<Value>,
 }
 
-fn parse(text: &str) -> Result<Mapping, String> {
+/// A file with a connection merged into it.
+pub(in crate::cli) struct Merged {
+    /// The whole text.
+    pub(in crate::cli) text: String,
+    /// An entry of the same name held something else.
+    pub(in crate::cli) replaces: bool,
+}
+
+impl Connection {
+    /// Reads what the service sent.
+    ///
+    /// # Errors
+    /// When it is no kubeconfig, or has a field that does more than connect. The error quotes no value.
+    pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
+        let config = document(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
+        only(&config, DOCUMENT, "the document")?;
+        if !matches!(config.get("preferences"), None | Some(Value::Null))
+            && config.get("preferences").and_then(Value::as_mapping).is_none_or(|map| !map.is_empty())
+        {
+            return Err("it sets `preferences`".to_owned());
+        }
+        let contexts = entries(&config, CONTEXTS)?;
+        let context = match (config.get("current-context").and_then(Value::as_str), &*contexts) {
+            (Some(name), _) if !name.is_empty() => named(&config, CONTEXTS, name)?,
+            (_, [only]) => body(only, CONTEXTS)?,
+            _ => return Err("it does not say which of its contexts is meant".to_owned()),
+        };
+        only(&context, &[word(CLUSTERS), word(USERS), NAMESPACE], "the context")?;
+        let of = |field: &str| {
+            context
+                .get(field)
+                .and_then(Value::as_str)
+                .ok_or_else(|| format!("its context names no {field}"))
+        };
+        let cluster = named(&config, CLUSTERS, of(word(CLUSTERS))?)?;
+        let user = named(&config, USERS, of(word(USERS))?)?;
+        only(&cluster, CLUSTER, "the cluster")?;
+        only(&user, USER, "the user")?;
+        for (field, value) in cluster.iter().chain(&user).chain(&context) {
+            check_text(field, value)?;
+        }
+        check_server(cluster.get("server").and_then(Value::as_str).unwrap_or_default())?;
+        if !cluster.contains_key("certificate-authority-data") {
+            return Err("it has no certificate of the cluster's authority".to_owned());
+        }
+        let namespace = context.get(NAMESPACE).cloned();
+        Ok(Self { cluster, user, namespace })
+    }
+
+    /// Returns a kubeconfig of its own, in which everything has this name.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(in crate::cli) fn alone(&self, name: &str) -> Result<String, String> {
+        let mut config = Mapping::new();
+        config.insert("apiVersion".into(), "v1".into());
+        config.insert("kind".into(), "Config".into());
+        for (list, entry) in self.entries(name) {
+            config.insert(list.into(), Value::Sequence(vec![entry]));
+        }
+        config.insert("current-context".into(), name.into());
+        write(config)
+    }
+
+    /// Returns a kubeconfig with this connection in it, in which everything of it has this name. The current
+    /// context stays, unless it is to be this one.
+    ///
+    /// # Errors
+    /// When the file that is there is no kubeconfig.
+    pub(in crate::cli) fn merged(&self, old: &str, name: &str, is_current: bool) -> Result<Merged, String> {
+        let mut config = if old.trim().is_empty() {
+            let mut config = Mapping::new();
+            config.insert("apiVersion".into(), "v1".into());
+            config.insert("kind".into(), "Config".into());
+            config
+        } else {
+            document(old).map_err(|()| "the file that is there is no kubeconfig".to_owned())?
+        };
+        let mut replaces = false;
+        for (list, entry) in self.entries(name) {
+            let mut all = entries(&config, list)?;
+            let is_named = |known: &Value| known.get("name").and_then(Value::as_str) == Some(name);
+            replaces |= all.iter().any(|known| is_named(known) && *known != entry);
+            all.retain(|known| !is_named(known));
+            all.push(entry);
+            config.insert(list.into(), Value::Sequence(all));
+        }
+        if is_current {
+            config.insert("current-context".into(), name.into());
+        }
+        Ok(Merged { text: write(config)?, replaces })
+    }
+
+    fn entries(&self, name: &str) -> [(&'static str, Value); 3] {
+        let mut context = Mapping::new();
+        context.insert(word(CLUSTERS).into(), name.into());
+        context.insert(word(USERS).into(), name.into());
+        if let Some(namespace) = &self.namespace {
+            context.insert(NAMESPACE.into(), namespace.clone());
+        }
+        let entry = |list: &'static str, body: &Mapping| {
+            let mut entry = Mapping::new();
+            entry.insert("name".into(), name.into());
+            entry.insert(word(list).into(), Value::Mapping(body.clone()));
+            (list, Value::Mapping(entry))
+        };
+        [entry(CLUSTERS, &self.cluster), entry(USERS, &self.user), entry(CONTEXTS, &context)]
+    }
+}
+
+/// Returns the word for what an entry of a list holds.
+fn word(list: &str) -> &str {
+    list.strip_suffix('s').unwrap_or(list)
+}
+
+/// Refuses fields that are not known to do nothing but connect.
+fn only(map: &Mapping, known: &[&str], what: &str) -> Result<(), String> {
+    match map.keys().find(|key| !key.as_str().is_some_and(|key| known.contains(&key))) {
+        None => Ok(()),
+        Some(key) => {
+            let key = key.as_str().unwrap_or("a key that is no text");
+            let shown: String = key.chars().take(40).collect();
+            Err(format!("{what} sets `{}`, which could do more than connect", escape::line(&shown)))
+        }
+    }
+}
+
+fn check_text(field: &Value, value: &Value) -> Result<(), String> {
+    // The known ones only: what else there is was refused.
+    let field = field.as_str().unwrap_or_default();
+    let wrong = || format!("its `{field}` is no plain text");
+    let text = value.as_str().ok_or_else(wrong)?;
+    let is_plain = if ENCODED.contains(&field) {
+        STANDARD.decode(text).is_ok_and(|bytes| bytes.starts_with(b"-----BEGIN "))
+    } else {
+        text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    if is_plain && !text.is_empty() { Ok(()) } else { Err(wrong()) }
+}
+
+fn check_server(server: &str) -> Result<(), String> {
+    let url = reqwest::Url::parse(server).ok();
+    let is_safe = |url: &reqwest::Url| {
+        url.scheme() == "https"
+            && url.host_str().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+    };
+    if url.as_ref().is_some_and(is_safe) {
+        Ok(())
+    } else {
+        Err("its server is no https address".to_owned())
+    }
+}
+
+/// Reads a document. The parser's own words could quote what it read.
+fn document(text: &str) -> Result<Mapping, ()> {
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(map)) => Ok(map),
-        // The parser's words could quote what it read.
-        Ok(_) | Err(_) => Err("is no kubeconfig".to_owned()),
+        Ok(_) | Err(_) => Err(()),
     }
 }
 
@@ -42,8 +203,26 @@ fn entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     match config.get(list) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Sequence(entries)) => Ok(entries.clone()),
-        Some(_) => Err(format!("{list} of a kubeconfig is no list")),
+        Some(_) => Err(format!("`{list}` of a kubeconfig is no list")),
     }
+}
+
+/// Returns what the one entry of a name holds.
+fn named(config: &Mapping, list: &str, name: &str) -> Result<Mapping, String> {
+    let all = entries(config, list)?;
+    let mut found = all.iter().filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
+    match (found.next(), found.next()) {
+        (Some(entry), None) => body(entry, list),
+        _ => Err(format!("it has no {} of the name that is meant, or several", word(list))),
+    }
+}
+
+fn body(entry: &Value, list: &str) -> Result<Mapping, String> {
+    let word = word(list);
+    let map = entry.as_mapping().ok_or_else(|| format!("a {word} is no map"))?;
+    only(map, &["name", word], &format!("the entry of a {word}"))?;
+    let body = map.get(word).and_then(Value::as_mapping);
+    body.cloned().ok_or_else(|| format!("a {word} is no map"))
 }
 
 fn write(config: Mapping) -> Result<String, String> {
@@ -54,12 +233,22 @@ fn write(config: Mapping) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    const NEW: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: jobs, cluster: {server: new}}]\nusers: [{name: jobs, user: {token: canary}}]\ncontexts: [{name: jobs, context: {cluster: jobs, user: jobs}}]\ncurrent-context: jobs\n";
+    // `-----BEGIN X-----`
+    const CA: &str = "LS0tLS1CRUdJTiBYLS0tLS0=";
+
+    fn sent() -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'https://h:6443', certificate-authority-data: {CA}}}}}]\nusers: [{{name: u, user: {{token: canary}}}}]\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n"
+        )
+    }
 
     #[test]
-    fn names_are_replaced_and_others_stay() {
-        let old = "apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: home, cluster: {server: a}}, {name: jobs, cluster: {server: old}}]\nusers: []\ncontexts: null\ncurrent-context: home\n";
-        insta::assert_snapshot!(merged(old, NEW).unwrap(), @r"
+    fn a_connection_is_added_under_its_name_and_others_stay() {
+        let new = Connection::parse(&sent()).unwrap();
+        let old = "apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: home, cluster: {server: a}}]\nusers: []\ncontexts: null\ncurrent-context: home\n";
+        let merged = new.merged(old, "shop/prod/jobs", false).unwrap();
+        assert!(!merged.replaces);
+        insta::assert_snapshot!(merged.text, @"
         apiVersion: v1
         kind: Config
         preferences:
@@ -68,28 +257,71 @@ mod tests {
         - name: home
           cluster:
             server: a
-        - name: jobs
+        - name: shop/prod/jobs
           cluster:
-            server: new
+            server: https://h:6443
+            certificate-authority-data: LS0tLS1CRUdJTiBYLS0tLS0=
         users:
-        - name: jobs
+        - name: shop/prod/jobs
           user:
             token: canary
         contexts:
-        - name: jobs
+        - name: shop/prod/jobs
           context:
-            cluster: jobs
-            user: jobs
-        current-context: jobs
+            cluster: shop/prod/jobs
+            user: shop/prod/jobs
+        current-context: home
         ");
-        let once = merged("", NEW).unwrap();
-        assert_eq!(merged(&once, NEW).unwrap(), once, "a second time changes nothing");
+        let again = new.merged(&merged.text, "shop/prod/jobs", false).unwrap();
+        assert_eq!((again.text.as_str(), again.replaces), (merged.text.as_str(), false));
+        let other = Connection::parse(&sent().replace("canary", "other")).unwrap();
+        assert!(other.merged(&merged.text, "shop/prod/jobs", false).unwrap().replaces);
+        assert!(new.merged(&merged.text, "n", true).unwrap().text.contains("current-context: n\n"));
+        assert!(!new.merged("", "n", false).unwrap().text.contains("current-context"));
+        let alone = new.alone("n").unwrap();
+        assert!(Connection::parse(&alone).is_ok_and(|again| again == new));
     }
 
     #[test]
-    fn what_is_no_kubeconfig_is_left_alone_and_not_quoted() {
-        for (old, new) in [("[1]", NEW), ("a: [", NEW), ("a: b", "canary: ["), ("clusters: {a: 1}", NEW)] {
-            let error = merged(old, new).unwrap_err();
+    fn what_does_more_than_connect_is_refused_and_no_value_is_quoted() {
+        let token = "{token: canary}";
+        let server = "{server: 'https://h:6443', ";
+        for (from, to) in [
+            (token, "{exec: {command: canary}}"),
+            (token, "{auth-provider: {name: gcp, config: {cmd-path: canary}}}"),
+            (token, "{token: canary, tokenFile: /canary}"),
+            (token, "{client-certificate: /canary, client-key: /canary}"),
+            (token, "{token: canary, as: canary}"),
+            (token, "{token: \"canary\\n\"}"),
+            (token, "{client-certificate-data: canary, client-key-data: canary}"),
+            (token, "{'to\u{1b}[31m': canary}"),
+            (server, "{certificate-authority: /canary, server: 'https://h:6443', "),
+            (server, "{insecure-skip-tls-verify: true, server: 'https://h:6443', "),
+            (server, "{proxy-url: 'http://canary', server: 'https://h:6443', "),
+            (server, "{server: 'http://canary:6443', "),
+            (server, "{server: 'https://canary@h:6443', "),
+            (server, "{server: /canary, "),
+            (server, "{"),
+            ("certificate-authority-data", "certificate-authority-date"),
+            ("name: u, ", "name: u, extensions: [canary], "),
+            ("kind: Config", "kind: Config\npreferences: {canary: x}"),
+            ("kind: Config", "kind: Config\nextensions: [{name: canary}]"),
+            ("current-context: x", "current-context: canary"),
+            ("apiVersion: v1", "[canary"),
+            ("users: [", "users: [{name: u, user: {exec: canary}}, "),
+        ] {
+            let sent = sent();
+            assert!(sent.contains(from), "{from}");
+            let Err(error) = Connection::parse(&sent.replacen(from, to, 1)) else { panic!("{to} passed") };
+            assert!(!error.contains("canary") && !error.contains('\u{1b}'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
+        let new = Connection::parse(&sent()).unwrap();
+        for old in ["[1]", "canary: [", "clusters: {a: canary}"] {
+            let Err(error) = new.merged(old, "n", false) else { panic!("{old} passed") };
             assert!(!error.contains("canary"), "{error}");
         }
     }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::known::Deed;
 use super::scene::Scene;
 use super::target::{Ground, Stack, Target};
-use crate::cli::books::{self, Book};
+use crate::cli::books::{self, Book, Expected};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cloud::ask::Acted;
@@ -33,7 +33,9 @@ pub(in crate::cli) async fn send(scene: &Scene<'_>) -> Result<Option<Json>, Fail
         return Ok(Some(look(scene).await?));
     }
     if let (Ground::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
-        let journal = books::open_journal(&stack.project, &stack.connection, &scene.session.who).await?;
+        let journal =
+            books::open_journal(&stack.project, &stack.connection, &scene.session.who, Expected::Newest)
+                .await?;
         let done = under_lock(scene, stack, &journal, address).await;
         return books::close_after(journal, done).await;
     }

@@ -231,10 +231,14 @@ impl Wait<'_> {
     }
 
     async fn rows(&self, ask: &Ask, enough: impl Fn(&[Json]) -> bool) -> Result<Vec<Json>, Failure> {
-        let rows = self.scene.ground.client().ask_rows(ask, enough).await?;
-        rows.ok_or_else(|| {
+        let client = self.scene.ground.client();
+        let mut rows = client.ask_rows(ask, enough).await?.ok_or_else(|| {
             Failure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
-        })
+        })?;
+        for row in &mut rows {
+            client.redact_json(row);
+        }
+        Ok(rows)
     }
 
     fn elapsed(&self) -> Duration {

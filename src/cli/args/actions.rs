@@ -46,6 +46,8 @@ pub struct Do {
     pub field: Option<String>,
     /// Into which file the document is merged.
     pub merge: Option<Option<PathBuf>>,
+    /// The merged context becomes the current one.
+    pub use_context: bool,
     /// As CSV.
     pub csv: bool,
     /// Go on with what comes.
@@ -101,6 +103,7 @@ impl FromArgMatches for Do {
             to: path("to"),
             field: texts("field").and_then(|mut texts| texts.pop()),
             merge: merged.then(|| path("merge")),
+            use_context: has("use"),
             csv: has("csv"),
             follow: has("follow"),
         })
@@ -175,7 +178,9 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     // Every action takes it: a script need not know which of them ask.
-    let asks = any(|deed| deed.can_disrupt(REGISTRY));
+    let merges =
+        |deed: &Deed| matches!(deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. });
+    let asks = any(|deed| deed.can_disrupt(REGISTRY)) || deeds.iter().any(merges);
     let yes = switch("yes", if asks { "Do not ask" } else { "Do not ask; this one never does" });
     command = command.arg(yes.hide(!asks));
     if any(|deed| deed.waits()) {
@@ -205,7 +210,7 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
                 .help("Only this field, as user or private.uri"),
         );
     }
-    if any(|deed| matches!(deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })) {
+    if deeds.iter().any(merges) {
         command = command.arg(
             Arg::new("merge")
                 .long("merge")
@@ -214,8 +219,9 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
                 .require_equals(true)
                 .value_parser(value_parser!(PathBuf))
                 .conflicts_with_all(["to", "show"])
-                .help("Merge it into this file [default: $KUBECONFIG or ~/.kube/config]"),
+                .help("Merge it into this file, as a context of its own [default: $KUBECONFIG or ~/.kube/config]"),
         );
+        command = command.arg(switch("use", "Make the merged context the current one").requires("merge"));
     }
     if any(|deed| matches!(deed.action.answer, Answer::Grid | Answer::Rows(_) | Answer::Feed { .. })) {
         command = command.arg(switch("csv", "Write a table as CSV"));

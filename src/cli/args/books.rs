@@ -62,7 +62,7 @@ pub enum HistoryShow {
 /// `state`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state verify"
+    after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state seal\n  stead state verify"
 )]
 pub struct State {
     /// What to do with it
@@ -82,6 +82,8 @@ pub enum StateAction {
     Push(Push),
     /// Keep it elsewhere from now on
     Migrate(Migrate),
+    /// Add MACs to one that has none, or replace their key
+    Seal(Seal),
     /// Check every record, digest and summary that is kept
     #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
@@ -126,6 +128,20 @@ pub struct Migrate {
     /// Also over an older copy of this ledger that was never used
     #[arg(long)]
     pub force: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `state seal`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state pull -o ledger-backup.json && stead state seal\n  STEAD_LEDGER_KEY=new.key stead state seal --previous-key old.key\n\nThe key is in the file that STEAD_LEDGER_KEY names. From then on the ledger is not read with that key unless MACs\nof it cover every record, and not written without it. It can be repeated after any interruption."
+)]
+pub struct Seal {
+    /// The key of the MACs that it has; those of STEAD_LEDGER_KEY take their place
+    #[arg(long, value_name = "FILE")]
+    pub previous_key: Option<PathBuf>,
     /// Do not ask
     #[arg(long)]
     pub yes: bool,

@@ -73,11 +73,15 @@ pub enum System {
 /// `ci comment`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Example:\n  stead plan -e prod --report md=plan.md; stead ci comment plan.md\n\nIn a job of GitHub Actions it needs GITHUB_TOKEN and `permissions: { pull-requests: write }`; in GitLab CI a GITLAB_TOKEN with the scope `api`."
+    after_help = "Example:\n  stead plan -e prod --report md=plan.md && stead ci comment plan.md || stead ci comment -e prod --failed\n\nIn a job of GitHub Actions it needs GITHUB_TOKEN and `permissions: { pull-requests: write }`; in GitLab CI a GITLAB_TOKEN with the scope `api`."
 )]
 pub struct CiComment {
     /// The report: what `--report md=FILE` wrote
-    pub file: PathBuf,
+    #[arg(required_unless_present = "failed")]
+    pub file: Option<PathBuf>,
+    /// Say that the plan failed, in place of the plan of an earlier commit
+    #[arg(long, conflicts_with = "file")]
+    pub failed: bool,
     /// Which pull or merge request.
     #[command(flatten)]
     pub number: CiNumber,
@@ -92,6 +96,10 @@ pub struct CiNumber {
     /// The pull or merge request [default: the job's, or the one that its commit came from]
     #[arg(long, value_name = "N")]
     pub number: Option<u64>,
+    /// The number of the account whose comments count [default: the token's; github-actions[bot] for a token
+    /// that may not ask]
+    #[arg(long, value_name = "ID")]
+    pub author: Option<u64>,
 }
 
 /// `ci hook`.

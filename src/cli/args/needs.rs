@@ -1,6 +1,6 @@
 //! Which commands have a use for a stack's secrets.
 
-use super::Command;
+use super::{Command, SecretAction};
 
 impl Command {
     /// Tells whether the stack's secrets enter what the command does: what it sends, compares with what it sends, or
@@ -9,6 +9,7 @@ impl Command {
     pub const fn needs_secrets(&self) -> bool {
         match self {
             Self::Plan(args) => !args.destroy,
+            Self::Secret(args) => matches!(args.action, SecretAction::Rotate(_)),
             Self::Validate(_)
             | Self::Apply(_)
             | Self::Import(_)

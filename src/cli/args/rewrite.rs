@@ -22,6 +22,9 @@ pub struct Validate {
     /// as given
     #[arg(long, conflicts_with = "fix")]
     pub untrusted: bool,
+    /// Refuse a stack without stead.lock
+    #[arg(long)]
+    pub locked: bool,
     /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: ProblemReports,

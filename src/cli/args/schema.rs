@@ -48,4 +48,6 @@ pub enum Document {
     Lock,
     /// What `recover` prints.
     Recover,
+    /// What `secret get` prints.
+    Secret,
 }

@@ -51,6 +51,7 @@ impl Command {
             | Self::History(_)
             | Self::Lock(_)
             | Self::State(_)
+            | Self::Secret(_)
             | Self::Ci(_)
             | Self::Emulator(_)
             | Self::Version => Tells::Document,

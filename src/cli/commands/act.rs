@@ -51,7 +51,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     }
     let over = over(scene, before.as_ref(), answer.as_ref()).await?;
     let answered = Answered { scene, answer: answer.as_ref(), over: &over };
-    let exit = answered.tell()?;
+    let exit = answered.tell().await?;
     match deed.action.answer {
         Answer::Feed { id, .. } if args.follow => Err(follow(&answered, id).await),
         _ => Ok(exit),
@@ -186,8 +186,10 @@ async fn over(scene: Scene<'_>, before: Option<&Object>, answer: Option<&Json>) 
         let action = scene.deed.action.name;
         json!({"schema_version": SCHEMA_VERSION, "event": kind, "action": action, "on": shown, name: value})
     };
-    let status =
-        |status: &str| tell(&event("status", "status", json!(status)), &format!("{shown}: {status}"));
+    let redact = |text: &str| scene.ground.client().redact(text);
+    let status = |status: &str| {
+        tell(&event("status", "status", json!(redact(status))), &redact(&format!("{shown}: {status}")));
+    };
     let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
     let wait = Wait { scene, before, status: &status, news: &news };
     // The first signal ends the wait: what was asked for goes on without us.

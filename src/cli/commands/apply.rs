@@ -1,6 +1,5 @@
 //! `stead apply`: plans, asks, runs; or runs a saved plan.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,21 +8,24 @@ use std::time::Duration;
 use crate::apply::event::Event;
 use crate::apply::run::{self, Bounds, Context};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
-use crate::cli::awaited::{self, Secrets};
-use crate::cli::books::{Book, Shelf};
+use crate::cli::awaited::{self, Known};
+use crate::cli::books::{Book, Expected, Shelf};
 use crate::cli::commands::plan as planning;
 use crate::cli::connect::{Chance, Connection, Http, Time};
+use crate::cli::delivery::Sinks;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
+use crate::cli::kept_secrets::{self, Keyring};
 use crate::cli::project::Project;
 use crate::cli::reports::{self, About};
 use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
-use crate::cli::waterline::Waterline;
-use crate::cli::{books, consent, delivery, elsewhere, origin, questions, reading, vouching};
+use crate::cli::{books, consent, delivery, origin, questions, reading, vouching};
+use crate::cloud::system::SystemClock;
+use crate::config::lock;
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::history::Origin;
@@ -32,9 +34,10 @@ use crate::ledger::salvage::salvaged;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::diagnostic::nearest;
-use crate::plan::change::{Action, Plan};
-use crate::plan::generated;
-use crate::plan::saved::{Facts, SavedPlan};
+use crate::model::secret::Secret;
+use crate::plan::change::{Action, Block, Bookkeeping, Plan};
+use crate::plan::recheck;
+use crate::plan::saved::{Facts, Origin as PlanOrigin, SavedPlan, Stale};
 use crate::report::outcome::{self, Ending};
 use crate::report::ran::Ran;
 use crate::report::review::Told;
@@ -42,6 +45,10 @@ use crate::report::{ndjson, words};
 
 /// Time to give the ledger back in, when someone wants the process to end at once.
 const LEAVES_WITHIN: Duration = Duration::from_secs(2);
+
+/// What `--expect` does not bind before there is a ledger: no key makes a fingerprint of any value.
+const UNBORN: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
+                      their values. A saved plan binds these, too.";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -130,8 +137,9 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     confirmed(session, order, &project)?;
     order.overriding.check(&project)?;
     let connection = session.connect(&project)?;
-    let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply::new(session, &project, &connection, &journal, order.running);
+    let journal = opened(session, &project, &connection, order.running).await?;
+    let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
+    let apply = Apply::new(session, &project, &connection, &journal, order.running, &overwrite);
     let done = Apply { overriding: Some(&order.overriding), ..apply }.planned(order).await;
     books::close_after(journal, done).await
 }
@@ -141,14 +149,34 @@ async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit,
     if vouched.is_signed() {
         session.ui.hint(&format!("The plan is {}.", vouched.told()));
     }
+    let saved = &vouched.saved;
+    saved.check_time(SystemClock.now(), vouching::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
+    if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
+        let found = &saved.plan.fingerprint;
+        let what = format!("the saved plan has the fingerprint {found}, not {expected}");
+        return Err(Failure::new(Exit::OutOfDate, what)
+            .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
+    }
     let project = reports::opened(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.check(&project)?;
     let connection = session.connect(&project)?;
-    let journal = books::open_journal(&project, &connection, &session.who).await?;
-    let apply = Apply::new(session, &project, &connection, &journal, &args.running);
-    let done = Apply { overriding: Some(&overriding), ..apply }.saved(&vouched.saved).await;
+    let journal = opened(session, &project, &connection, &args.running).await?;
+    let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
+    let apply = Apply::new(session, &project, &connection, &journal, &args.running, &overwrite);
+    let done = Apply { overriding: Some(&overriding), ..apply }.saved(saved).await;
     books::close_after(journal, done).await
+}
+
+/// Opens the ledger; one that is older than the last one seen here only if the user accepts that.
+async fn opened(
+    session: &Session,
+    project: &Project,
+    connection: &Connection,
+    running: &Running,
+) -> Result<Book, Failure> {
+    let expected = if running.accept_older_ledger { Expected::Any } else { Expected::NewestOfAll };
+    books::open_journal(project, connection, &session.who, expected).await
 }
 
 /// Says how a destruction is agreed to without a question.
@@ -173,8 +201,12 @@ fn confirmed(session: &Session, order: &Order<'_>, project: &Project) -> Result<
     }
 }
 
-fn expected(order: &Order<'_>, plan: &Plan) -> Result<(), Failure> {
-    match &order.expected {
+fn plan_again(stale: &Stale) -> Failure {
+    Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+}
+
+fn expected(expected: Option<&Name>, plan: &Plan) -> Result<(), Failure> {
+    match expected {
         Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(Failure::new(
             Exit::OutOfDate,
             format!("nothing is left to do: the plan {expected} is not the plan any more"),
@@ -237,6 +269,7 @@ struct Apply<'a> {
     journal: &'a Book,
     running: &'a Running,
     overriding: Option<&'a Overriding>,
+    overwrite: &'a BTreeSet<Name>,
     rescue: Rescue,
 }
 
@@ -249,12 +282,13 @@ impl<'a> Apply<'a> {
         connection: &'a Connection,
         journal: &'a Book,
         running: &'a Running,
+        overwrite: &'a BTreeSet<Name>,
     ) -> Self {
         if let Some(bound) = running.listing_bound {
             connection.client.expect_lag(bound);
         }
         let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
-        Self { session, project, connection, journal, running, overriding: None, rescue }
+        Self { session, project, connection, journal, running, overriding: None, overwrite, rescue }
     }
 
     /// Plans, shows, asks and runs, under the open ledger.
@@ -269,6 +303,9 @@ impl<'a> Apply<'a> {
         let ledger = journal.ledger().clone().for_plans();
         let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
         let (plan, world) = books::while_kept(journal, reading).await?;
+        let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
+        let terms = (order.scope.locked, !ledger.entries.is_empty());
+        books::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
         let facts = planning::facts(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
         reports::plan(session, &self.running.reports.wanted, &plan, About::stack(&project.stack))?;
@@ -279,9 +316,13 @@ impl<'a> Apply<'a> {
         if blocked {
             return Ok(Exit::Blocked);
         }
-        expected(order, &plan)?;
+        expected(order.expected.as_ref(), &plan)?;
+        if order.expected.is_some() && ledger.identity.key.is_none() {
+            session.ui.hint(UNBORN);
+        }
         let asking = agreed(session, project, &plan, order);
-        if !plan.changes.is_empty() && !books::while_kept(journal, asking).await? {
+        let pins = plan.bookkeeping.iter().any(|one| matches!(one, Bookkeeping::PinRecipients(_)));
+        if (pins || !plan.changes.is_empty()) && !books::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
@@ -294,59 +335,63 @@ impl<'a> Apply<'a> {
         Ok(exit)
     }
 
-    /// Checks a saved plan against the live world and runs it, under the open ledger.
+    /// Computes a saved plan again and runs it if nothing differs, under the open ledger. What runs is what was
+    /// computed: the file is only what it has to be equal to.
     async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
-        let about = About::stack(&self.project.stack);
-        reports::plan(self.session, &self.running.reports.wanted, &saved.plan, about)?;
-        self.recover().await?;
-        let ledger = self.journal.ledger().clone().for_plans();
-        let stack = &self.project.stack;
-        let mut wanted = saved.wanted(REGISTRY);
-        generated::look_for(&mut wanted, REGISTRY, &ledger);
-        let reads = !saved.plan.base.reads.is_empty();
-        let looked_up = stack.data.values().filter(|_| reads).map(|lookup| Name::new(lookup.kind.name));
-        for kind in looked_up {
-            wanted.everywhere.insert(kind.clone());
-            wanted.kinds.insert(kind);
-        }
-        let snapshot = books::kept(self.journal, self.connection.client.refresh(&wanted)).await??;
-        let settled = if reads {
-            elsewhere::settle(self.project, &ledger, &snapshot).await?
-        } else {
-            Cow::Borrowed(stack)
-        };
-        let facts = Facts {
-            registry: REGISTRY,
+        let Self { session, project, connection, journal, .. } = self;
+        let stack = &project.stack;
+        let ledger = journal.ledger().clone().for_plans();
+        let recipients = planning::recipients(stack);
+        let origin = PlanOrigin {
             stack: &stack.name,
             environment: &stack.environment.name,
             config: &stack.digest,
-            reads: &settled.reads,
             ledger: &ledger,
-            snapshot: &snapshot,
+            recipients: &recipients,
         };
-        saved.check(&facts).map_err(|stale| {
-            Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
-        })?;
+        saved.check_origin(&origin).map_err(|stale| plan_again(&stale))?;
+        self.recover().await?;
+        let ledger = journal.ledger().clone().for_plans();
+        let mut options = saved.binding.options(saved.plan.base.destroy);
+        options.project = session.settings.project.clone().or(options.project);
+        options.overwrite_secrets.clone_from(self.overwrite);
+        let pinned = reading::pinned(&connection.lock_file)?;
+        let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let (mut plan, world) = books::while_kept(journal, reading).await?;
+        let facts = Facts {
+            registry: REGISTRY,
+            reads: &plan.base.reads,
+            ledger: &ledger,
+            snapshot: &world.snapshot,
+        };
+        let is_new = |block: &&Block| !saved.plan.blocks.contains(block);
+        if let Some(block) = plan.blocks.iter().find(is_new) {
+            return Err(Failure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
+                .help(block.help.clone()));
+        }
+        let checked = saved.check(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
+        checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
+        plan.base.nonce = saved.plan.base.nonce;
+        reports::plan(session, &self.running.reports.wanted, &plan, About::stack(stack))?;
         let overrides = self.overriding.map(Overriding::names).unwrap_or_default();
-        if saved.plan.is_blocked(&overrides) {
+        if plan.is_blocked(&overrides) {
             return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE tells what blocks it."));
         }
-        let known = if saved.plan.base.destroy || self.project.stack.awaited.is_empty() {
-            Secrets::new()
-        } else {
-            awaited::known(self.project, &ledger, &snapshot)?
-        };
-        self.run_whole(&saved.plan, known).await
+        self.run_whole(&plan, world.known).await
     }
 
     /// Runs a plan with every secret that it needs.
-    async fn run_whole(&self, plan: &Plan, known: Secrets) -> Result<Exit, Failure> {
+    async fn run_whole(&self, plan: &Plan, known: Known) -> Result<Exit, Failure> {
         if !plan.base.destroy {
             awaited::check_sinks(self.project)?;
         }
         let random = self.connection.client.random();
-        let whole = awaited::complete(self.project, plan, self.journal, known, random).await?;
+        if !plan.base.destroy {
+            kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
+        }
+        let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
+        let whole = awaited::complete(sinks, plan, known, random).await?;
         match &whole {
             Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
             None => self.run(plan).await,
@@ -355,7 +400,6 @@ impl<'a> Apply<'a> {
 
     /// Settles what an earlier run left open.
     async fn recover(&self) -> Result<(), Failure> {
-        self.check_waterline()?;
         self.put_in_what_was_kept().await?;
         questions::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
@@ -368,19 +412,6 @@ impl<'a> Apply<'a> {
         {
             Ended::Finished(result) => result.map_err(Failure::from),
             Ended::Abandoned => Err(self.leave().await),
-        }
-    }
-
-    /// Refuses a ledger that is older than the last one seen here.
-    fn check_waterline(&self) -> Result<(), Failure> {
-        let ledger = self.journal.ledger();
-        let line = Waterline::read(self.session.settings.state.as_deref(), ledger.identity.lineage)?;
-        match line.and_then(|line| line.objection(&ledger)) {
-            Some(objection) if !self.running.accept_older_ledger => {
-                let what = format!("{}: {}", objection.what, objection.means);
-                Err(Failure::new(Exit::OutOfDate, what).help(objection.remedy))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -436,8 +467,11 @@ impl<'a> Apply<'a> {
             self.report(plan, &Ran::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };
-        self.remember_waterline();
         let exit = Exit::of_outcome(&outcome);
+        if exit == Exit::Done && !plan.base.destroy {
+            kept_secrets::finish_rotations(self.session, self.journal).await?;
+        }
+        self.remember_waterline();
         if exit == Exit::Done {
             // Adopting and forgetting need no step: the ledger took them before the first one.
             let without = plan.changes.iter().filter(|change| change.steps.is_empty());
@@ -470,10 +504,12 @@ impl<'a> Apply<'a> {
     }
 
     fn remember_waterline(&self) {
-        let ledger = self.journal.ledger();
-        let state = self.session.settings.state.as_deref();
-        if let Err(error) = Waterline::of(&ledger).write(state, ledger.identity.lineage) {
-            self.session.ui.say(&format!("An older ledger would not be noticed here: {error:#}"));
+        match books::marks(self.project, &self.connection.place) {
+            Ok(marks) => books::remember(&marks, self.journal),
+            Err(failure) => self
+                .session
+                .ui
+                .say(&format!("An older ledger would not be noticed here: {}", failure.message)),
         }
     }
 
@@ -489,8 +525,19 @@ impl<'a> Apply<'a> {
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
-        let deliver = delivery::to_sinks(self.project, &self.rescue);
-        let kept = delivery::kept(self.project, &self.rescue);
+        let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
+        let deliver = delivery::to_sinks(sinks, &self.rescue);
+        let delivers = delivery::records(self.project, self.connection.client.random());
+        let rescued = delivery::kept(self.project, &self.rescue);
+        let keyring = Keyring::new(&self.session.settings);
+        let kept = |address: &Address, id: &str| {
+            let in_ledger = || kept_secrets::of_object(&keyring, &self.journal.ledger(), address, id);
+            rescued(address, id).or_else(in_ledger)
+        };
+        // What cannot be encrypted is delivered as if the ledger kept nothing.
+        let keep = |address: &Address, id: &str, secret: &Secret| {
+            kept_secrets::record(&self.journal.ledger(), address.as_str(), Some(id), secret).ok().flatten()
+        };
         let waits = Waits::of(&self.connection.client);
         let told = || waits.heard().iter().for_each(|wait| telling.tell(wait));
         let sources = Sources::of(self.project);
@@ -503,7 +550,9 @@ impl<'a> Apply<'a> {
             secrets: &secrets,
             sources: &sources,
             deliver: &deliver,
+            delivers: &delivers,
             kept: &kept,
+            keep: &keep,
             rescue: &|records| self.keep(records),
             tell: &|event: Event| {
                 told();

@@ -45,53 +45,78 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Fa
 pub(in crate::cli) async fn issue(title: &str, report: &str, open: bool) -> Result<Written, Failure> {
     let body = format!("<!-- stead-drift:{} -->\n{report}", review::marked(title));
     let title = format!("stead drift: {title}");
-    let desk = desk()?;
+    let desk = desk(None)?;
     desk.put(Thread::Issues, Text { title: &title, body: &body, open }).await
 }
 
-fn desk() -> Result<Desk, Failure> {
+fn desk(author: Option<u64>) -> Result<Desk, Failure> {
     let no_job = |why: NoJob| Failure::new(Exit::Usage, why.to_string()).help(why.help());
-    Desk::new(Job::of(&Terminal::look().variables).map_err(no_job)?)
+    Desk::new(Job::of(&Terminal::look().variables).map_err(no_job)?, author)
 }
 
 async fn comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
-    let bytes = files::read_text(&args.file)?;
-    let text = String::from_utf8(bytes).unwrap_or_default();
-    if review::marker_of(&text).is_none() {
-        let name = files::shown(&args.file);
-        return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
-            .help("stead plan --report md=FILE writes one."));
-    }
-    let desk = desk()?;
+    let text = match &args.file {
+        Some(path) => report(path)?,
+        None => review::plan_failed(&title(&session.settings)?),
+    };
+    let desk = desk(args.number.author)?;
     let number = numbered(&desk, &args.number).await?;
-    let written = desk.put(Thread::Review(number), Text { title: "", body: &text, open: true }).await?;
+    let body = review::with_head(&text, desk.head(number).await?.as_deref());
+    let written = desk.put(Thread::Review(number), Text { title: "", body: &body, open: true }).await?;
     told(session, "comment", &written);
     Ok(Exit::Done)
 }
 
-async fn reviewed(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
-    let (name, environments) = names(&session.settings)?;
-    let environment = match (&session.settings.env, environments.as_slice()) {
+/// Reads the report that is to be a comment.
+fn report(path: &Path) -> Result<String, Failure> {
+    let text = String::from_utf8(files::read_output(path)?).unwrap_or_default();
+    if review::marker_of(&text).is_none() {
+        let name = files::shown(path);
+        return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
+            .help("stead plan --report md=FILE writes one."));
+    }
+    Ok(text)
+}
+
+/// Returns what a report of the stack is called: its name, and the chosen environment's.
+fn title(settings: &Settings) -> Result<String, Failure> {
+    let (name, environments) = names(settings)?;
+    let environment = match (&settings.env, environments.as_slice()) {
         (Some(environment), _) => environment.clone(),
         (None, [only]) => only.clone(),
         (None, [first, ..]) if !first.is_empty() => first.clone(),
         _ => return Err(Failure::new(Exit::Usage, "no environment is chosen").help("Name one with -e.")),
     };
-    let title = if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") };
-    let desk = desk()?;
+    Ok(if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") })
+}
+
+async fn reviewed(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
+    let title = title(&session.settings)?;
+    let desk = desk(args.author)?;
     let number = numbered(&desk, args).await?;
+    let request = desk.request(number).await?;
+    if !request.is_merged {
+        return Err(Failure::new(Exit::Failed, format!("request {number} is not merged"))
+            .help("What is not merged can still change: its plan is not the one that was agreed to."));
+    }
     let marker = format!("<!-- stead:{} -->", review::marked(&title));
     let found = desk.find(Thread::Review(number), &marker).await?;
+    let planned = found.as_ref().and_then(|note| review::head_of(&note.body));
     let fingerprint = found.as_ref().and_then(|note| review::fingerprint_of(&note.body));
     let Some(fingerprint) = fingerprint else {
         return Err(Failure::new(
             Exit::Failed,
-            format!("request {number} has no comment with a plan of {title}"),
+            format!("request {number} has no comment with a plan of {title} by this token's account"),
         )
-        .help(
-            "stead ci comment writes it, with the token of the same account; plan again, and review that.",
-        ));
+        .help("stead ci comment writes it, with the token of the same account; --author ID names another account."));
     };
+    if planned.is_none() || planned != request.head.as_deref() {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("the plan of {title} in request {number} is not of the commit that was merged"),
+        )
+        .help("Make the pipeline of its last commit write its plan, or plan again and review that."));
+    }
     if session.ui.json {
         session.ui.out(&json::pretty(&json!({
             "schema_version": json::SCHEMA_VERSION, "number": number, "fingerprint": fingerprint,
@@ -136,6 +161,10 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
         install: args.install.clone(),
         image: args.image.clone(),
     };
+    if let Some(why) = recipes::refused(&facts) {
+        return Err(Failure::new(Exit::Usage, format!("no pipeline is written: {why}"))
+            .help("Give it a name of letters, digits, `-`, `_` and `.`."));
+    }
     let (file, text) = recipes::pipeline(args.system, &facts);
     write(session, &shared.root.join(&file), &text, (args.force, false))?;
     if args.install.is_none() && args.image.is_none() {

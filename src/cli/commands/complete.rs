@@ -16,6 +16,7 @@ use crate::cli::settings::Settings;
 use crate::config::syntax;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
+use crate::ledger::kept_secrets::VARS;
 use crate::model::address::{Address, Name};
 use crate::report::escape;
 
@@ -109,11 +110,14 @@ fn addresses(settings: &Settings, place: &Place) -> BTreeSet<String> {
         Project::open(&Settings { env, ..settings.clone() })
     });
     if let Ok(project) = opened {
+        let secrets = place.path.first().is_some_and(|first| first == "secret");
         let resources = project.stack.resources.values();
-        return resources
-            .filter(|resource| fits(resource.kind.name))
-            .map(|resource| Address::as_str(&resource.address).to_owned())
-            .collect();
+        let resources = resources
+            .filter(|resource| fits(resource.kind.name) && (!secrets || resource.kind.shown_once.is_some()))
+            .map(|resource| Address::as_str(&resource.address).to_owned());
+        let variables =
+            project.stack.awaited.keys().filter(|_| secrets).map(|name| format!("{VARS}{name}"));
+        return resources.chain(variables).collect();
     }
     let kinds = REGISTRY.top_level().filter(|kind| fits(kind.name));
     kinds

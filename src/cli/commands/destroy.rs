@@ -15,6 +15,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         targets: args.targets.clone(),
         exclude: args.exclude.clone(),
         adopt: Vec::new(),
+        overwrite_secrets: Vec::new(),
+        locked: false,
         replace: Vec::new(),
         allow_deletes: true,
     };

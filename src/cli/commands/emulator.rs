@@ -39,13 +39,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
         ..server::Options::default()
     };
     let folder = args.data.clone().unwrap_or_else(|| session.settings.dir.join(".stead"));
-    let running = local::start(&options, &folder)?;
-    local::leave_note(&folder, &running)?;
+    let state = session.settings.state.as_deref();
+    let running = local::start(&options, &folder, state)?;
+    if let Err(why) = local::leave_note(&folder, state, &running) {
+        session.ui.say(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
+    }
     tell(session, &running, &folder);
     // It ends by a signal only; the first one is enough.
     let stop = Cell::new(true);
     let watched = interrupt::watch(std::future::pending::<()>(), &stop, || {}, || {}).await;
-    local::take_note(&folder);
+    local::take_note(&folder, state);
     running.stop();
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }

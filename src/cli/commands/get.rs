@@ -7,13 +7,8 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::kinds::REGISTRY;
-use crate::ledger::entry::{Entry, Ledger};
-use crate::model::address::Name;
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
-use crate::plan::compare::shielded;
+use crate::cli::shield::shielded;
+use crate::model::value::redacted;
 use crate::plan::cost::Prices;
 use crate::report::{json, list};
 
@@ -45,7 +40,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
         Ground::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
         Ground::Bare(link) => (&link.lock_file, None),
     };
-    let (applied, live) = veiled(ledger, &object);
+    let (applied, live) = shielded(ledger, &object);
+    let redact = |text: &str| ground.client().redact(text);
+    let (object, live) = (object.redacted(&redact), redacted(&live, &redact));
     let catalog = reading::pinned(lock_file)?.unwrap_or_default();
     let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
     session.ui.out(&if session.ui.json {
@@ -56,24 +53,4 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
         head + &list::attributes(&applied, &live).text("", session.ui.style)
     });
     Ok(Exit::Done)
-}
-
-/// Returns what was last applied to an object, and what is live, with a seal wherever a secret was applied or
-/// somebody else may have one: the service shows it as any other text.
-fn veiled(ledger: Option<&Ledger>, object: &Object) -> (Attributes, Attributes) {
-    let owns = |entry: &&Entry| {
-        let mut owned = entry.current.iter().chain(&entry.deposed);
-        entry.kind == object.kind && owned.any(|owned| owned.key(&entry.kind) == object.key())
-    };
-    let entry = ledger.and_then(|ledger| ledger.entries.values().find(owns));
-    let applied = entry.map(|entry| entry.applied.clone()).unwrap_or_default();
-    let key = ledger.map_or(&FingerprintKey::NONE, |ledger| &ledger.identity.key);
-    let kind = REGISTRY.kind(&object.kind);
-    let seal = |(name, live): (&Name, &Value)| {
-        let attribute = kind.and_then(|kind| kind.attribute(name));
-        let seal = |attribute| shielded(attribute, [applied.get(name), None], live, key);
-        (name.clone(), attribute.map_or_else(|| live.clone(), seal))
-    };
-    let live = object.attributes.iter().map(seal).collect();
-    (applied, live)
 }

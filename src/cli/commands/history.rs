@@ -81,6 +81,7 @@ fn happened(incident: &Incident) -> Happened {
         Happening::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
         Happening::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
         Happening::Pushed { serial } => format!("a copy at record {serial} took its place"),
+        Happening::Sealed { key } => format!("MACs of the key {key} were asked for"),
         Happening::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.word()),
     };
     Happened { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }

@@ -9,7 +9,7 @@ use self::secrets::Secrets;
 use super::recover::look;
 use crate::cli::args::{Format, Import};
 use crate::cli::asking;
-use crate::cli::books::{self, Book};
+use crate::cli::books::{self, Book, Expected};
 use crate::cli::connect::Connection;
 use crate::cli::edits::Edits;
 use crate::cli::exit::Exit;
@@ -61,7 +61,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
             .run(args)
             .await;
     }
-    let journal = books::open_journal(&begun.project, &connection, &session.who).await?;
+    let journal = books::open_journal(&begun.project, &connection, &session.who, Expected::Newest).await?;
     let ledger = journal.ledger().clone();
     let importing =
         Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
@@ -208,7 +208,7 @@ impl Importing<'_> {
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
         // What is written already is planned with the secrets that it has.
-        let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?;
+        let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?.secrets;
         let request = Request { at_hand, ..self.begun.request.clone() };
         let order = Order {
             inputs: self.order(options, world),

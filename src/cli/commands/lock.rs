@@ -68,7 +68,8 @@ async fn broken(
     let effect = Bounds::default().effect;
     let identity = books::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
-    books::close(books::open_at(&session.settings, &session.who, place, &terms).await?).await?;
+    let key = books::key_as_found(project, place).await?;
+    books::close(books::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)

@@ -56,6 +56,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         let of = (!args.all_projects).then_some(&reach);
         widen(session, &connection, of, &args.kinds, &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
+        redact(&connection, &mut world);
         let claimed = everything::claimed(&connection, &world.snapshot).await?;
         let mut found = unmanaged(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
@@ -69,6 +70,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         strangers = rows.len();
         ("unmanaged", list::unmanaged(&rows), "Everything in the project is managed.")
     } else {
+        redact(&connection, &mut world);
         let mut rows = managed(&ledger, &world);
         rows.retain(of_kind);
         let wide = session.ui.json || args.columns == Columns::Wide;
@@ -87,6 +89,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         session.next("plan --adopt KIND.NAME=ID", "takes one over that the configuration describes");
     }
     Ok(Exit::Done)
+}
+
+/// Redacts the secrets that this run knows in what the service shows: from here on it is only displayed.
+fn redact(connection: &Connection, world: &mut World) {
+    for object in world.snapshot.objects.values_mut() {
+        *object = object.redacted(&|text| connection.client.redact(text));
+    }
 }
 
 fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! `stead state migrate`: keeps the ledger elsewhere from now on. Every step can be repeated: until the
 //! old place says where the ledger went, it is the ledger.
 
-use super::state::{is_empty, put, same_content};
+use super::state::{put, same_content};
 use crate::apply::run::Bounds;
 use crate::cli::args::Migrate;
 use crate::cli::backend;
@@ -53,7 +53,10 @@ pub(super) async fn run(
         return Ok(Exit::Failed);
     }
     let old = open(session, from, None, project).await?;
-    let done = Box::pin(under_both(session, args, project, &old, &to)).await;
+    let done = match books::check_unrolled(project, from, &old) {
+        Ok(()) => Box::pin(under_both(session, args, project, &old, (from, &to))).await,
+        Err(failure) => Err(failure),
+    };
     books::close_after(old, done).await?;
     session.ui.done(&format!("The ledger is at {to} now."));
     tell_next(session, &to);
@@ -93,7 +96,7 @@ async fn under_both(
     args: &Migrate,
     project: &Project,
     old: &Book,
-    to: &Place,
+    (from, to): (&Place, &Place),
 ) -> Result<(), Failure> {
     let ledger = old.ledger().clone();
     let new = open(session, to, Some(&ledger), project).await?;
@@ -110,6 +113,11 @@ async fn under_both(
         old.commit(&[Record::MovedAway { to: to.to_string() }]).await.map_err(Failure::from)
     };
     let done = books::while_kept(&new, Box::pin(books::while_kept(old, Box::pin(moved)))).await;
+    if done.is_ok() {
+        // What comes back to the old place is older than the record of the move.
+        books::remember(&books::marks(project, from)?, old);
+        books::remember(&books::marks(project, to)?, &new);
+    }
     books::close_after(new, done).await
 }
 
@@ -129,7 +137,7 @@ async fn copy(
     if same_content(&there, ledger) {
         return Ok(());
     }
-    if !is_empty(&there) && !args.force {
+    if !books::is_empty(&there) && !args.force {
         return Err(Failure::new(
             Exit::Failed,
             format!("{to} holds a copy of this ledger that says something else"),

@@ -35,6 +35,8 @@ pub(super) mod repair;
 pub(super) mod resolve;
 pub(super) mod rm;
 pub(super) mod schema;
+mod seal;
+pub(super) mod secret;
 pub(super) mod show;
 pub(super) mod state;
 pub(super) mod test;

@@ -8,18 +8,24 @@ use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::kept_secrets;
 use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::cli::vouching;
-use crate::cli::waterline::Waterline;
+use crate::cli::waterline::Objection;
 use crate::cloud::system::SystemClock;
+use crate::config::lock;
+use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
 use crate::model::clock::Clock;
+use crate::plan::binding::{self, Binding, Requested, Unborn};
 use crate::plan::change::Plan;
 use crate::plan::contest;
+use crate::plan::make::Options;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
 
@@ -33,20 +39,39 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         Some(_) => vouching::signing_key(session, args.sign_key.as_deref())?,
         None => None,
     };
-    let options = session.options(&args.scope, args.destroy);
+    let mut options = session.options(&args.scope, args.destroy);
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    warn_of_older(session, &ledger)?;
+    let (ledger, objection) = books::read_for_plan(&project, &connection).await?;
+    if args.out.is_some() && ledger.identity.key.is_none() {
+        // The ledger does not exist yet: the file's own key proves what was read and which secrets were used.
+        options.image_key = Some(books::fresh(&project).key);
+    }
+    if let Some(Objection { what, means, .. }) = objection {
+        // An apply refuses it.
+        session.ui.say(&format!("warning: {what}: {means}"));
+    }
     questions::remind(session, &ledger);
+    kept_secrets::warn_unauthenticated(&session.settings, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
+    let terms = (args.scope.locked, !ledger.entries.is_empty());
+    books::check_lock(session, &connection, &used, pinned.as_ref(), terms)?;
     let facts = facts(&ledger, clock, start, &world);
     let exit = Exit::of_plan(&plan, args.exit_code);
     // What is printed says that all is well: whatever is to be written is written before.
     if let Some(path) = &args.out {
-        vouching::save(path, plan.clone(), key.as_ref())?;
+        let binding = bind(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
+        let holds_key = binding.unborn.is_some();
+        vouching::save(path, plan.clone(), binding, key.as_ref())?;
+        if holds_key {
+            session.ui.hint(&format!(
+                "The ledger does not exist yet, so {} holds a key of its own: keep the file as private as the ledger.",
+                files::shown(path)
+            ));
+        }
         if let Some(key) = &key {
             session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
         }
@@ -67,13 +92,25 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     Ok(exit)
 }
 
-/// Says that a ledger is older than the last one seen here: an apply refuses it.
-fn warn_of_older(session: &Session, ledger: &Ledger) -> Result<(), Failure> {
-    let line = Waterline::read(session.settings.state.as_deref(), ledger.identity.lineage)?;
-    if let Some(objection) = line.and_then(|line| line.objection(ledger)) {
-        session.ui.say(&format!("warning: {}: {}", objection.what, objection.means));
-    }
-    Ok(())
+/// Returns the recipients that a stack's kept secrets are encrypted to, as a saved plan binds them.
+pub(in crate::cli) fn recipients(stack: &Stack) -> Vec<Name> {
+    stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
+}
+
+/// Returns what a saved plan is bound to.
+fn bind(
+    args: &PlanArgs,
+    (stack, options): (&Stack, &Options),
+    ledger: &Ledger,
+    plan: &Plan,
+    secrets: Option<String>,
+) -> Result<Binding, Failure> {
+    let lifetime = args.expires.unwrap_or(binding::LIFETIME);
+    let expires = plan.base.made_at.checked_add(lifetime).map_err(anyhow::Error::from)?;
+    let ledger = binding::ledger_digest(ledger).map_err(anyhow::Error::from)?;
+    let unborn = options.image_key.clone().zip(secrets).map(|(key, secrets)| Unborn { key, secrets });
+    let requested = Requested::of(options);
+    Ok(Binding { expires, ledger, requested, recipients: recipients(stack), unborn })
 }
 
 /// Says what differs again although the last applies put it back.

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::is_empty;
 use crate::cli::args::Recover;
-use crate::cli::books::{self, Book};
+use crate::cli::books::{self, Book, Expected};
 use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -31,14 +30,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &Recover) -> Result<Exi
     if let Some(ledger) = books::find_ledger(&project, &connection.place).await? {
         refuse_unless_empty(&ledger)?;
     }
-    let journal = books::open_journal(&project, &connection, &session.who).await?;
+    let journal = books::open_journal(&project, &connection, &session.who, Expected::Lost).await?;
     let recovering = Recovering { session, project: &project, connection: &connection, journal: &journal };
     let done = Box::pin(books::while_kept(&journal, recovering.run(args))).await;
     books::close_after(journal, done).await
 }
 
 fn refuse_unless_empty(ledger: &Ledger) -> Result<(), Failure> {
-    if is_empty(ledger) {
+    if books::is_empty(ledger) {
         return Ok(());
     }
     Err(Failure::new(Exit::Failed, format!("the ledger is there, with {} resources", ledger.entries.len()))
@@ -124,7 +123,9 @@ impl Recovering<'_> {
         records.extend(account.map(|account| Record::Account { account }));
         let adopted = recovery.found.into_iter();
         records.extend(adopted.map(|found| Record::Adopted { address: found.address, entry: found.entry }));
-        Ok(self.journal.commit(&records).await?)
+        self.journal.commit(&records).await?;
+        books::remember(&books::marks(self.project, &self.connection.place)?, self.journal);
+        Ok(())
     }
 }
 

@@ -1,16 +1,18 @@
 //! `stead state verify` and `stead state repair`.
 
 use crate::cli::args::Repair as Args;
-use crate::cli::books::{self, Looked};
+use crate::cli::books::{self, Looked, Shelf};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
+use crate::cli::waterline::Objection;
 use crate::cloud::system::SystemClock;
-
 use crate::ledger::place::Place;
 use crate::ledger::repair::{Repair, Repairing};
+use crate::ledger::seal::SealError;
 use crate::ledger::soundness;
+use crate::ledger::store::StoreError;
 use crate::ledger::verify::{self, Report};
 use crate::model::clock::Clock;
 use crate::report::check::{self as page, Checked, Flaw, Loss};
@@ -21,7 +23,11 @@ use crate::report::json;
 /// # Errors
 /// When it cannot be read at all.
 pub(super) async fn verify(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let checked = told(checked(project, place).await?);
+    let mut checked = told(checked(project, place).await?);
+    let objection = if checked.flaws.is_empty() { unlike_last_time(project, place).await? } else { None };
+    if let Some(Objection { what, .. }) = objection {
+        checked.flaws.push(Flaw { place: place.to_string(), reason: what.to_owned() });
+    }
     session.ui.out(&if session.ui.json {
         json::checked(&checked)
     } else {
@@ -30,8 +36,19 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
     if checked.flaws.is_empty() {
         return Ok(Exit::Done);
     }
-    session.next("state repair", "shows what can be got back");
+    match objection {
+        Some(objection) => session.ui.say(objection.remedy),
+        None => session.next("state repair", "shows what can be got back"),
+    }
     Ok(Exit::Failed)
+}
+
+/// Tells what is wrong with a ledger that is whole, where this machine saw it with MACs.
+async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Objection>, Failure> {
+    if !books::marks(project, place)?.saw_macs(None)? {
+        return Ok(None);
+    }
+    books::objection(project, place).await
 }
 
 /// Checks everything that is kept of a ledger.
@@ -42,6 +59,11 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<C
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
         let key = books::seal_key(&project.settings)?;
+        let read = Shelf::read(place, &project.stack.name, environment, key.as_ref()).await;
+        if let Err(error @ StoreError::Sealed(SealError::Unsealed)) = read {
+            // That is no damage: there is nothing to repair.
+            return Err(error.into());
+        }
         let report = verify::check(directory, environment, key.as_ref())?;
         return Ok(Looked { unproven: report.unproven, found: shown(report, place) });
     }

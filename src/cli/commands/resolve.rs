@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::cli::addresses;
 use crate::cli::args::{Answer, Resolve};
-use crate::cli::books::{self, Book};
+use crate::cli::books::{self, Book, Expected};
 use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -43,7 +43,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         });
         return Ok(Exit::Done);
     };
-    let journal = books::open_journal(&project, &connection, &session.who).await?;
+    let journal = books::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
     let done = record(&connection, &journal, op, &answer).await;
     let address = books::close_after(journal, done).await?;
     if session.ui.json || session.ui.ndjson {

@@ -36,6 +36,7 @@ const fn of_what_is_printed(document: Document) -> &'static str {
         Document::History => include_str!("../../../schemas/history.schema.json"),
         Document::Lock => include_str!("../../../schemas/lock.schema.json"),
         Document::Recover => include_str!("../../../schemas/recover.schema.json"),
+        Document::Secret => include_str!("../../../schemas/secret.schema.json"),
     }
 }
 

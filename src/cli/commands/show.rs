@@ -23,7 +23,8 @@ pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failur
     let about = About { stack: None, command: Some(&command), told: Told::Plan };
     reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
-    let signed = format!("SIGNATURE  {}", vouched.told());
+    let expires = saved.binding.expires.strftime("%-d %b %Y %H:%M UTC");
+    let signed = format!("EXPIRES    {expires}\nSIGNATURE  {}", vouched.told());
     if session.ui.json || session.ui.ndjson {
         session.ui.say(&signed);
     } else {

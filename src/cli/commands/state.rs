@@ -1,20 +1,24 @@
 //! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
 
-use super::{migrate, repair};
+use super::{migrate, repair, seal};
 use crate::apply::run::Bounds;
 use crate::cli::args::{Pull, Push, State, StateAction};
-use crate::cli::books::{self, Book, Terms};
+use crate::cli::books::{self, Book, Shelf, Terms};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
+use crate::cli::ui::Ui;
+use crate::cli::waterline::{Marks, Objection};
 use crate::cloud::system::SystemClock;
 use crate::ledger::document;
 use crate::ledger::entry::Ledger;
 use crate::ledger::place::Place;
 use crate::ledger::record::Record;
 use crate::ledger::replay::same_owner;
+use crate::ledger::seal::SealKey;
+use crate::ledger::trail::Trail;
 use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::list::{self, Listed};
@@ -31,6 +35,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit,
         StateAction::Pull(args) => pull(session, args, &project, &place).await,
         StateAction::Push(args) => push(session, args, &project, &place).await,
         StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &project, &place)).await,
+        StateAction::Seal(args) => Box::pin(seal::run(session, args, &project, &place)).await,
         StateAction::Verify => repair::verify(session, &project, &place).await,
         StateAction::Repair(args) => repair::run(session, args, &project, &place).await,
     }
@@ -63,8 +68,20 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
 }
 
 async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let ledger = existing(project, place).await?;
-    let bytes = document::write(&ledger, books::seal_key(&session.settings)?.as_ref())?;
+    let key = books::seal_key(&session.settings)?;
+    // One without MACs is copied, too: to look at it, or to keep it before it gets them.
+    let lenient = key.as_ref().map(SealKey::accepting_unsealed);
+    let stack = &project.stack;
+    let ledger = Shelf::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
+    let ledger = ledger.ok_or_else(|| missing(place))?;
+    match (&key, &ledger.sealed) {
+        (None, Some(_)) => Ui::complain(&format!("warning: {}", books::UNPROVEN)),
+        (Some(_), None) if !ledger.is_blank() => {
+            Ui::complain("warning: ledger not authenticated: it has no MACs");
+        }
+        _ => {}
+    }
+    let bytes = document::write(&ledger, key.as_ref())?;
     match &args.out {
         None => session.ui.out(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
@@ -77,15 +94,10 @@ async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) 
     Ok(Exit::Done)
 }
 
-/// Reads the ledger, which must be there.
-///
-/// # Errors
-/// When there is none, or it cannot be read.
-pub(super) async fn existing(project: &Project, place: &Place) -> Result<Ledger, Failure> {
-    books::find_ledger(project, place).await?.ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
-            .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
-    })
+/// Says that there is no ledger where one must be.
+pub(super) fn missing(place: &Place) -> Failure {
+    Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
+        .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
 }
 
 async fn push(session: &Session, args: &Push, project: &Project, place: &Place) -> Result<Exit, Failure> {
@@ -93,19 +105,34 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
     let bytes = files::read_whole(&args.file)?
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
     let key = books::seal_key(&session.settings)?;
-    let copy = document::parse(&bytes, &shown, key.as_ref())?;
+    let lenient = key.as_ref().map(SealKey::accepting_unsealed);
+    let copy = document::parse(&bytes, &shown, lenient.as_ref())?;
     if key.is_some() && copy.sealed.is_none() {
+        if !args.force {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("{shown} has no MAC, so nothing proves that nobody changed it, and `STEAD_LEDGER_KEY` is set"),
+            )
+            .help("Push a copy that was pulled with the key. If there is none and you know who wrote this one: --force."));
+        }
         session.ui.say(&format!("warning: {shown} bears no MAC: nothing proves that nobody changed it"));
     }
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
     let journal = books::open_at(&session.settings, &session.who, place, &terms).await?;
-    let done = replace(session, args, &journal, copy.clone()).await;
+    let marks = books::marks(project, place)?;
+    let done = replace(session, args, &journal, copy.clone(), &marks).await;
     books::close_after(journal, done).await
 }
 
-async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -> Result<Exit, Failure> {
+async fn replace(
+    session: &Session,
+    args: &Push,
+    journal: &Book,
+    copy: Ledger,
+    marks: &Marks,
+) -> Result<Exit, Failure> {
     let (here, lineage) = (journal.ledger().clone(), copy.identity.lineage);
     if here.identity.lineage != lineage {
         return Err(Failure::new(
@@ -118,7 +145,7 @@ async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -
         session.ui.done("The ledger says the same already: nothing was written.");
         return Ok(Exit::Done);
     }
-    let began = is_empty(&here);
+    let began = books::is_empty(&here);
     if !began && here.serial > copy.serial && !args.force {
         return Err(Failure::new(
             Exit::Failed,
@@ -129,12 +156,21 @@ async fn replace(session: &Session, args: &Push, journal: &Book, copy: Ledger) -
         )
         .help("What was recorded since would be forgotten, objects included. If that is meant: --force."));
     }
+    if !args.force && marks.saw_macs(Some(&copy))? {
+        // What was removed here may be newer than the copy.
+        let objection = marks.objection(Some((&copy, &Trail::default())))?;
+        if let Some(Objection { what, means, .. }) = objection {
+            return Err(Failure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))
+                .help("Push a newer copy. If this one is meant: --force."));
+        }
+    }
     let (from, to) = (here.entries.len(), copy.entries.len());
     session.ui.say(&format!("The ledger has {from} resources, the copy {to}."));
     if !began && !books::while_kept(journal, session.sure(args.yes, "Put the copy in its place?")).await? {
         return Ok(Exit::Failed);
     }
     put(session, journal, copy).await?;
+    books::remember(marks, journal);
     session.ui.done("The copy is the ledger now.");
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
@@ -149,21 +185,13 @@ pub(super) async fn put(session: &Session, journal: &Book, copy: Ledger) -> Resu
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }
 
-/// Tells whether a ledger remembers nothing yet.
-pub(super) fn is_empty(ledger: &Ledger) -> bool {
-    ledger.entries.is_empty()
-        && ledger.intents.is_empty()
-        && ledger.watched.is_empty()
-        && ledger.questions.is_empty()
-        && ledger.history.is_empty()
-}
-
 /// Tells whether two ledgers of one lineage say the same of the world, wherever they are kept.
 pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
     one.identity == other.identity
         && one.entries == other.entries
         && one.intents == other.intents
         && one.watched == other.watched
+        && one.secrets == other.secrets
         && one.questions == other.questions
         && one.applied_plans == other.applied_plans
         && one.history == other.history

@@ -34,6 +34,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     if args.fix {
         fix(session, args).await?;
     }
+    if args.locked && !files::exists(&session.settings.dir.join("stead.lock")) {
+        return Err(Failure::new(Exit::Failed, "stead.lock is missing")
+            .help("Pin the names with `stead catalog update`, and commit the file."));
+    }
     let opened = whole(session, session.open());
     if let Some(found) = found(&opened) {
         reports::problems(session, &args.reports.wanted, found)?;

@@ -63,10 +63,10 @@ pub(in crate::cli) struct Note {
 /// Who wrote something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct Author {
+    /// The account's number, which no other account ever has; a name can be given away.
+    pub(in crate::cli) id: Option<u64>,
     /// The name of the account.
     pub(in crate::cli) name: String,
-    /// It is an app's account, which nobody logs in to.
-    pub(in crate::cli) is_app: bool,
 }
 
 /// One row of either API: where they have two names for one thing, both are read.
@@ -90,16 +90,18 @@ struct Row {
 
 #[derive(Debug, Deserialize)]
 struct Account {
+    id: Option<u64>,
     login: Option<String>,
     username: Option<String>,
-    #[serde(rename = "type")]
-    sort: Option<String>,
 }
 
-impl Account {
-    fn name(self) -> Option<String> {
-        self.login.or(self.username)
-    }
+/// A pull or merge request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Review {
+    /// The newest commit of its branch; of one that is merged, the last that was.
+    pub(in crate::cli) head: Option<String>,
+    /// It is merged.
+    pub(in crate::cli) is_merged: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,10 +112,23 @@ struct Change {
     squash_commit_sha: Option<String>,
     /// The newest commit of the request, on GitLab: where nothing was made to merge it, that one came.
     sha: Option<String>,
+    /// The newest commit of the branch, on GitHub.
+    head: Option<Commit>,
     /// When, on GitHub.
     merged_at: Option<String>,
     /// `merged`, on GitLab.
     state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Commit {
+    sha: String,
+}
+
+impl Change {
+    fn is_merged(&self) -> bool {
+        self.merged_at.is_some() || self.state.as_deref() == Some("merged")
+    }
 }
 
 impl Forge {
@@ -191,6 +206,14 @@ impl Forge {
         })
     }
 
+    /// Asks about a pull or merge request.
+    pub(in crate::cli) fn one_review(self, project: &str, number: u64) -> Ask {
+        get(match self {
+            Self::GitHub => format!("/repos/{project}/pulls/{number}"),
+            Self::GitLab => format!("/projects/{project}/merge_requests/{number}"),
+        })
+    }
+
     fn thread(self, project: &str, thread: Thread) -> String {
         match (self, thread) {
             (Self::GitHub, Thread::Review(number)) => format!("/repos/{project}/issues/{number}/comments"),
@@ -230,12 +253,22 @@ pub(in crate::cli) fn read_note(thread: Thread, answer: &[u8]) -> Result<Note, s
     serde_json::from_slice(answer).map(|row| note(row, thread))
 }
 
-/// Reads whose a token is.
+/// Reads the number of the account that a token is of.
 ///
 /// # Errors
 /// When the answer is of another form.
-pub(in crate::cli) fn read_name(answer: &[u8]) -> Result<Option<String>, serde_json::Error> {
-    serde_json::from_slice::<Account>(answer).map(Account::name)
+pub(in crate::cli) fn read_account(answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
+    serde_json::from_slice::<Account>(answer).map(|account| account.id)
+}
+
+/// Reads a pull or merge request.
+///
+/// # Errors
+/// When the answer is of another form.
+pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<Review, serde_json::Error> {
+    let change: Change = serde_json::from_slice(answer)?;
+    let is_merged = change.is_merged();
+    Ok(Review { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
 }
 
 /// Reads the number of the request for review that made a commit, of those that are merged: the one whose merge it is,
@@ -245,7 +278,7 @@ pub(in crate::cli) fn read_name(answer: &[u8]) -> Result<Option<String>, serde_j
 /// When the answer is no list of them.
 pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
     let mut all: Vec<Change> = serde_json::from_slice(answer)?;
-    all.retain(|change| change.merged_at.is_some() || change.state.as_deref() == Some("merged"));
+    all.retain(Change::is_merged);
     let is_merge = |change: &&Change| {
         let made = [&change.merge_commit_sha, &change.squash_commit_sha, &change.sha];
         made.into_iter().flatten().any(|sha| sha == commit)
@@ -261,8 +294,10 @@ fn get(path: String) -> Ask {
 
 fn note(row: Row, thread: Thread) -> Note {
     let account = row.user.or(row.author);
-    let is_app = account.as_ref().is_some_and(|account| account.sort.as_deref() == Some("Bot"));
-    let name = account.and_then(Account::name).unwrap_or_default();
+    let author = account.map_or(Author { id: None, name: String::new() }, |account| Author {
+        id: account.id,
+        name: account.login.or(account.username).unwrap_or_default(),
+    });
     // Issues go by their number within the project, comments by their own.
     let id = match thread {
         Thread::Issues => row.number.or(row.iid).unwrap_or(row.id),
@@ -271,7 +306,7 @@ fn note(row: Row, thread: Thread) -> Note {
     Note {
         id,
         body: row.body.or(row.description).unwrap_or_default(),
-        author: Author { name, is_app },
+        author,
         url: row.html_url.or(row.web_url),
     }
 }
@@ -301,6 +336,7 @@ mod tests {
                 forge.write(project, Thread::Issues, None, TEXT),
                 forge.write(project, Thread::Issues, Some(3), closed),
                 forge.reviews_of(project, "c0ffee"),
+                forge.one_review(project, 7),
             ]
             .map(|ask| line(&ask))
             .join("\n")
@@ -314,6 +350,7 @@ mod tests {
         POST /repos/acme/infra/issues {"body":"b","title":"t"}
         PATCH /repos/acme/infra/issues/3 {"body":"b","state":"closed","state_reason":"completed","title":"t"}
         GET /repos/acme/infra/commits/c0ffee/pulls
+        GET /repos/acme/infra/pulls/7
         "#);
         insta::assert_snapshot!(all(Forge::GitLab, "42"), @r#"
         GET /user
@@ -324,6 +361,7 @@ mod tests {
         POST /projects/42/issues {"description":"b","title":"t"}
         PUT /projects/42/issues/3 {"description":"b","state_event":"close","title":"t"}
         GET /projects/42/repository/commits/c0ffee/merge_requests
+        GET /projects/42/merge_requests/7
         "#);
     }
 
@@ -331,19 +369,29 @@ mod tests {
     fn notes_are_read_and_what_is_none_is_left_out() {
         let page = br#"[
             {"id": 1, "body": null, "user": {"login": "ada", "type": "User"}, "html_url": "https://h/1"},
-            {"id": 2, "body": "x", "user": {"login": "github-actions[bot]", "type": "Bot"}},
+            {"id": 2, "body": "x", "user": {"login": "github-actions[bot]", "id": 41898282}},
             {"id": 3, "body": "x", "user": null},
             {"id": 4, "number": 9, "body": "x", "pull_request": {}}]"#;
         let (notes, rows) = read_notes(Thread::Review(1), page).unwrap();
         assert_eq!((notes.len(), rows), (3, 4));
-        assert_eq!((notes[0].body.as_str(), notes[0].author.is_app), ("", false));
-        assert!(notes[1].author.is_app);
+        assert_eq!((notes[0].body.as_str(), notes[0].author.id), ("", None));
+        assert_eq!(notes[1].author.id, Some(41_898_282));
         let page = br#"[
             {"id": 80, "iid": 5, "description": "x", "author": {"username": "ada"}, "web_url": "https://g/5"},
             {"id": 81, "iid": 6, "body": "closed it", "system": true}]"#;
         let (notes, rows) = read_notes(Thread::Issues, page).unwrap();
         assert_eq!((notes.len(), rows, notes[0].id), (1, 2, 5));
         assert!(read_notes(Thread::Issues, b"{}").is_err());
+    }
+
+    #[test]
+    fn the_newest_commit_of_a_request_is_read() {
+        let of = |answer: &str| read_one_review(answer.as_bytes()).unwrap();
+        let hub = of(r#"{"number": 7, "head": {"sha": "abc"}, "merged_at": "t", "state": "closed"}"#);
+        assert_eq!((hub.head.as_deref(), hub.is_merged), (Some("abc"), true));
+        let lab = of(r#"{"iid": 7, "sha": "abc", "state": "opened"}"#);
+        assert_eq!((lab.head.as_deref(), lab.is_merged), (Some("abc"), false));
+        assert_eq!(read_account(br#"{"id": 7, "username": "ada"}"#).unwrap(), Some(7));
     }
 
     #[test]

@@ -8,14 +8,15 @@ use http_body_util::BodyExt as _;
 use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Method, StatusCode, Url};
 
-use super::api::{self, Ask, Forge, Note, PAGE, Text, Thread};
-use super::job::{Job, of_event};
+use super::api::{self, Ask, Forge, Note, PAGE, Review, Text, Thread};
+use super::job::{Job, head_of_event, of_event};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cloud::system::SystemClock;
 use crate::ledger::https::{Way, address, client, innermost, shown};
 use crate::model::clock::Clock as _;
+use crate::model::redact::{SentSecrets, redact_address};
 
 /// Pages that are looked through, at most: ten thousand notes.
 const MOST_PAGES: usize = 100;
@@ -29,9 +30,14 @@ const TRIES: u32 = 4;
 /// The longest wait that an answer can ask for.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
+/// The account of `github-actions[bot]` on github.com: a job's token writes as it, and may not ask who it is.
+const ACTIONS_BOT: u64 = 41_898_282;
+
 /// Where notes are written.
 pub(in crate::cli) struct Desk {
     job: Job,
+    /// The account whose notes count, if that was said.
+    author: Option<u64>,
     base: Url,
     client: Client,
     headers: HeaderMap,
@@ -81,10 +87,11 @@ impl Desk {
     ///
     /// # Errors
     /// When the API's address is unsafe, the token cannot be sent, or TLS cannot start.
-    pub(in crate::cli) fn new(job: Job) -> Result<Self, Failure> {
+    pub(in crate::cli) fn new(job: Job, author: Option<u64>) -> Result<Self, Failure> {
         let failure = |why: String| Failure::new(Exit::Usage, why);
-        let base = address(&job.api)
-            .map_err(|why| failure(format!("`{}` cannot be the API's address: {why}", shown(&job.api))))?;
+        let base = address(&job.api).map_err(|why| {
+            failure(format!("`{}` cannot be the API's address: {why}", shown(&redact_address(&job.api))))
+        })?;
         let (name, before) = job.forge.header();
         let mut token = job
             .token
@@ -96,7 +103,7 @@ impl Desk {
         headers.insert(name, token);
         headers.insert("accept", HeaderValue::from_static("application/json"));
         let client = client(Way::to(&base)).map_err(failure)?;
-        Ok(Self { job, base, client, headers })
+        Ok(Self { job, author, base, client, headers })
     }
 
     /// Returns the number of the pull or merge request that the job is about: told by the job itself, or the one that
@@ -129,28 +136,58 @@ impl Desk {
         found.ok_or_else(|| none(format!("commit {commit} came with no {kind}, or with several")))
     }
 
-    /// Returns the note of a thread that begins with a marker, if this token's account wrote one; for an app's token, whose
-    /// name is not told, if an app did.
+    /// Returns a pull or merge request.
     ///
     /// # Errors
     /// When the API says no.
+    pub(in crate::cli) async fn request(&self, number: u64) -> Result<Review, Failure> {
+        let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
+        let answer = answer.map_err(|trouble| self.failure(trouble))?;
+        api::read_one_review(&answer).map_err(|_| self.unreadable())
+    }
+
+    /// Returns the commit that a report of this job is of: the newest of the request that it runs for, or of the
+    /// merged one that its commit came from.
+    ///
+    /// # Errors
+    /// When the API says no.
+    pub(in crate::cli) async fn head(&self, number: u64) -> Result<Option<String>, Failure> {
+        let told = || head_of_event(&files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
+        if let Some(head) = self.job.head.clone().or_else(told) {
+            return Ok(Some(head));
+        }
+        // Before the merge it could be newer than what was planned.
+        let request = self.request(number).await?;
+        Ok(request.head.filter(|_| request.is_merged))
+    }
+
+    /// Returns the note of a thread that begins with a marker and that this token's account wrote.
+    ///
+    /// # Errors
+    /// When the API says no, or there are several: nobody knows which one was reviewed.
     pub(in crate::cli) async fn find(&self, thread: Thread, marker: &str) -> Result<Option<Note>, Failure> {
+        // Whoever may write comments could write one that begins like ours, and say in it what they like. Other
+        // apps are others, too, and a name can be taken once its account is gone: numbers never are.
         let me = self.me().await?;
-        // Whoever may write comments could write one that begins like ours, and say in it what they like.
-        let is_own = |note: &Note| match &me {
-            Some(me) => note.author.name == *me,
-            None => note.author.is_app,
-        };
+        let is_own = |note: &Note| note.author.id == Some(me);
+        let mut found: Vec<Note> = Vec::new();
         for page in 1..=MOST_PAGES {
             let answer = self.send(&self.job.forge.list(&self.job.project, thread, page)).await;
             let answer = answer.map_err(|trouble| self.failure(trouble))?;
             let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable())?;
-            let found = notes.into_iter().find(|note| first_line(&note.body) == marker && is_own(note));
-            if found.is_some() || rows < PAGE {
-                return Ok(found);
+            found.extend(notes.into_iter().filter(|note| first_line(&note.body) == marker && is_own(note)));
+            if rows < PAGE {
+                break;
             }
         }
-        Ok(None)
+        if found.len() > 1 {
+            let ids: Vec<String> = found.iter().map(|note| note.id.to_string()).collect();
+            let why =
+                format!("{} notes of this account begin with {marker}: {}", ids.len(), ids.join(", "));
+            return Err(Failure::new(Exit::Failed, why)
+                .help("Delete all but the one that counts, or all of them, and run the step again."));
+        }
+        Ok(found.pop())
     }
 
     /// Writes a note that begins with a marker: over the one that is there, or a new one. One that is to be closed
@@ -172,6 +209,7 @@ impl Desk {
         match self.send(&self.job.forge.write(&self.job.project, thread, before, text)).await {
             Ok(answer) => {
                 let note = api::read_note(thread, &answer).map_err(|_| self.unreadable())?;
+                self.check_author(&note).await?;
                 Ok(self.written(how, thread, &note))
             }
             Err(Trouble::Silence(why)) => match self.find(thread, marker).await? {
@@ -179,6 +217,18 @@ impl Desk {
                 _ => Err(self.failure(Trouble::Silence(why))),
             },
             Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
+    /// Says whose a new note is, if that is not the account whose notes count: the next run would not find it.
+    async fn check_author(&self, note: &Note) -> Result<(), Failure> {
+        match note.author.id {
+            Some(id) if id != self.me().await? => {
+                let name = shown(&note.author.name);
+                Err(Failure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
+                    .help(format!("The note is there. Say whose notes count: --author {id}")))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -190,14 +240,19 @@ impl Desk {
         Written { how, url }
     }
 
-    /// Returns whose the token is; `None` for an app's token, which may not ask.
-    async fn me(&self) -> Result<Option<String>, Failure> {
+    /// Returns the account whose notes count: the one that was said, or the token's.
+    async fn me(&self) -> Result<u64, Failure> {
+        if let Some(author) = self.author {
+            return Ok(author);
+        }
         match self.send(&api::whoami()).await {
-            Ok(answer) => match api::read_name(&answer) {
-                Ok(Some(name)) => Ok(Some(name)),
+            Ok(answer) => match api::read_account(&answer) {
+                Ok(Some(id)) => Ok(id),
                 Ok(None) | Err(_) => Err(self.unreadable()),
             },
-            Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => Ok(None),
+            Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => {
+                Ok(ACTIONS_BOT)
+            }
             Err(trouble) => Err(self.failure(trouble)),
         }
     }
@@ -247,7 +302,11 @@ impl Desk {
         // GitHub says so of too many requests, too.
         let limited = status == StatusCode::FORBIDDEN && is_limited;
         let status = if limited { StatusCode::TOO_MANY_REQUESTS } else { status };
-        Err((Trouble::No(status, said(&bytes)), wait.map(Duration::from_secs)))
+        // A forge that repeats the token is not quoted.
+        let mut sent = SentSecrets::default();
+        sent.push(self.job.token.expose().unwrap_or_default());
+        let words = sent.screen(said(&bytes));
+        Err((Trouble::No(status, words), wait.map(Duration::from_secs)))
     }
 
     fn unreadable(&self) -> Failure {
@@ -255,7 +314,7 @@ impl Desk {
             Exit::Failed,
             format!("{} answered with something else than its API does", self.host()),
         )
-        .help(format!("Is {} the address of its API?", shown(&self.job.api)))
+        .help(format!("Is {} the address of its API?", shown(&redact_address(&self.job.api))))
     }
 
     fn host(&self) -> String {

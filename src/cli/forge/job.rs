@@ -21,6 +21,8 @@ pub(in crate::cli) struct Job {
     pub(in crate::cli) event: Option<String>,
     /// The commit that the job is about.
     pub(in crate::cli) commit: Option<String>,
+    /// The newest commit of the request that the job runs for, where the forge says it besides.
+    pub(in crate::cli) head: Option<String>,
     /// What lets it write.
     pub(in crate::cli) token: Secret,
 }
@@ -79,6 +81,7 @@ impl Job {
                 review: set("GITHUB_REF").and_then(|reference| pull_request(&reference)),
                 event: set("GITHUB_EVENT_PATH"),
                 commit: set("GITHUB_SHA"),
+                head: None,
                 token: token("GITHUB_TOKEN")?,
             });
         }
@@ -94,6 +97,9 @@ impl Job {
             home: set("CI_PROJECT_URL"),
             review: set("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             event: None,
+            // What is checked out may be a trial merge; the source's own commit is named besides then.
+            head: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
+                .or_else(|| set("CI_MERGE_REQUEST_IID").and_then(|_| set("CI_COMMIT_SHA"))),
             commit: set("CI_COMMIT_SHA"),
             token: token("GITLAB_TOKEN")?,
         })
@@ -122,6 +128,12 @@ fn pull_request(reference: &str) -> Option<u64> {
 pub(in crate::cli) fn of_event(text: &str) -> Option<u64> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/number").or_else(|| event.pointer("/issue/number"))?.as_u64()
+}
+
+/// Reads the newest commit of the pull request out of what GitHub tells of an event.
+pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
+    let event: serde_json::Value = serde_json::from_str(text).ok()?;
+    event.pointer("/pull_request/head/sha")?.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -179,5 +191,7 @@ mod tests {
         assert_eq!(of_event(r#"{"pull_request": {"number": 12}}"#), Some(12));
         assert_eq!(of_event(r#"{"issue": {"number": 13}}"#), Some(13));
         assert_eq!(of_event("no JSON"), None);
+        let head = head_of_event(r#"{"pull_request": {"number": 12, "head": {"sha": "abc"}}}"#);
+        assert_eq!(head.as_deref(), Some("abc"));
     }
 }

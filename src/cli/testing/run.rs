@@ -227,6 +227,8 @@ impl Stage {
             // What is shown once is of no use to anyone here.
             deliver: &|_, _, _| Ok(()),
             kept: &|_, _| None,
+            delivers: &|_, _| None,
+            keep: &|_, _, _| None,
             rescue: &|_| {},
             tell: &|_| {},
             stop: &Cell::new(false),

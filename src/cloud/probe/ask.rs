@@ -15,6 +15,7 @@ use crate::cloud::path::fill;
 use crate::cloud::refresh;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::redact::SentSecrets;
 use crate::model::schema::{Action, Attribute, Endpoint, Kind, Method, Need, Presence};
 
 /// Pages that are tried where a service refuses the usual one.
@@ -113,6 +114,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             query: plan.query,
             project: plan.project,
             body: None,
+            secrets: SentSecrets::default(),
             deadline: DEADLINE,
         };
         let reply = self.observe(&request).await.map(|answer| Reply {

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::model::redact::SentSecrets;
 
 /// What the server sends, and whether it then closes the connection.
 type Reply = (Vec<u8>, bool);
@@ -70,6 +71,7 @@ fn request(method: Method, path: &str) -> Request {
         query: vec![],
         project: Some("p1".into()),
         body,
+        secrets: SentSecrets::default(),
         deadline: Duration::from_secs(5),
     }
 }

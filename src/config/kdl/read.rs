@@ -3,7 +3,7 @@
 use super::shape::{Block, Raw, Root, Word};
 use super::slips;
 use super::tokens::{Kind, Stop, Token, Tokens};
-use crate::config::budget::Budget;
+use crate::config::budget::Values;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
 use crate::config::syntax::{
     MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate, too_deep, too_many_values,
@@ -39,7 +39,7 @@ pub(super) fn words(
         tokens: Tokens::new(id, text),
         root: Root::new(is_kind),
         open: Vec::new(),
-        budget: Budget::new(text.len()),
+        values: Values::new(text.len()),
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
@@ -50,7 +50,7 @@ struct Reader<'a> {
     tokens: Tokens<'a>,
     root: Root<'a>,
     open: Vec<Open>,
-    budget: Budget,
+    values: Values,
 }
 
 /// A node whose block is being read.
@@ -278,7 +278,7 @@ impl Reader<'_> {
             let help = "Put a space before it; quotes go around the whole text.";
             return Err(self.tokens.fatal(slips::unexpected(at, "Values are separated by spaces.", help)));
         }
-        if !self.budget.spend(1) {
+        if !self.values.spend(1) {
             return Err(self.tokens.fatal(too_many_values(at)));
         }
         match token.kind {
@@ -411,7 +411,7 @@ impl Reader<'_> {
 
     /// Puts a whole node where it belongs.
     fn finish(&mut self, node: Raw) -> Result<(), Stop> {
-        if !self.budget.spend(1) {
+        if !self.values.spend(1) {
             return Err(self.tokens.fatal(too_many_values(node.name_span)));
         }
         if node.dropped || self.silent() {

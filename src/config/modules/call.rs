@@ -15,8 +15,9 @@ use crate::config::language;
 use crate::config::locals::Step;
 use crate::config::merge::{Merged, named_entries, not_a_block};
 use crate::config::problems::Instance;
-use crate::config::resolver::{Frame, Local, LocalValue, Nothing, Resolver, Scope};
+use crate::config::resolver::{Frame, Local, LocalValue, Resolver, Scope};
 use crate::model::address::Name;
+use crate::model::budget::Cost;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
 use crate::model::source::Span;
@@ -36,6 +37,8 @@ struct Instantiated<'d> {
     front: Name,
     spoken: Vec<Name>,
     inputs: BTreeMap<Name, Input>,
+    /// What the inputs were charged.
+    cost: Cost,
     call: &'d Entry,
 }
 
@@ -73,7 +76,7 @@ impl<'d> Resolver<'d> {
 
     fn call(&mut self, entry: &'d Entry) {
         let value = if let Some(outputs) = self.called(entry) {
-            let known = outputs.evaluate(&Nothing).unwrap_or_default();
+            let known = self.known_now(&outputs, entry.key_span).unwrap_or_default();
             self.scope.use_values.insert(entry.key.clone(), known);
             LocalValue::Ready(outputs)
         } else {
@@ -115,11 +118,13 @@ impl<'d> Resolver<'d> {
             let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
             let instance = Instance { address: &place, key: key.as_ref() };
             let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
+            let before = self.budget.mark();
             let inputs = self.inputs(module, with, &entry.key, frame);
+            let cost = self.budget.since(before);
             let front = self.front_of(entry, body, key.as_ref(), frame)?;
             let prefix = self.prefix_of(&entry.key, key.as_ref());
             let spoken = self.overrides.spoken(&self.scope.spoken, &entry.key, key.as_ref());
-            let instance = Instantiated { module, prefix, front, spoken, inputs, call: entry };
+            let instance = Instantiated { module, prefix, front, spoken, inputs, cost, call: entry };
             let outputs = self.instantiate(instance)?;
             match key {
                 Some(key) => drop(found.insert(key, outputs)),
@@ -223,9 +228,9 @@ impl<'d> Resolver<'d> {
 
     /// Resolves one instance. Returns its outputs.
     fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
-        let Instantiated { module, prefix, front, spoken, inputs, call } = instance;
+        let Instantiated { module, prefix, front, spoken, inputs, cost, call } = instance;
         let depth = self.scope.depth + 1;
-        if self.exhausted {
+        if self.exhausted || self.problems.are_closed() {
             return None;
         }
         self.instances += 1;
@@ -240,7 +245,7 @@ impl<'d> Resolver<'d> {
         let place = self.places.get(module).cloned().unwrap_or_default();
         let files = self.read.below(&place.path());
         let scope =
-            Scope { prefix: prefix.clone(), front, spoken, files, place, depth, ..Scope::default() };
+            Scope { prefix: prefix.clone(), front, spoken, files, place, depth, cost, ..Scope::default() };
         let caller = std::mem::replace(&mut self.scope, scope);
         let names = self.index.enter(prefix.clone());
         self.problems.enter(prefix, call.key_span);
@@ -255,6 +260,7 @@ impl<'d> Resolver<'d> {
         }
         self.problems.leave();
         self.index.leave(names);
+        self.budget.refund(self.scope.cost);
         self.scope = caller;
         Some(Expression::Map(outputs))
     }

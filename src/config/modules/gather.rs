@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::include::Includes;
+use crate::config::budget;
 use crate::config::codes;
 use crate::config::discover::is_stack_file;
 use crate::config::document::{Document, Entry, Node};
@@ -13,6 +14,7 @@ use crate::config::merge::named_entries;
 use crate::config::place::{Away, Place};
 use crate::config::text;
 use crate::config::trees::Trees;
+use crate::model::budget::Budget;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::schema::Registry;
@@ -43,6 +45,8 @@ pub(in crate::config) struct Gathered {
     pub(in crate::config) units: Vec<Unit>,
     /// The modules that are used, by the place of their `source`.
     pub(in crate::config) calls: BTreeMap<Span, usize>,
+    /// What all values of the stack may take; what aliases repeat was charged.
+    pub(in crate::config) budget: Budget,
 }
 
 /// Reads what a stack is made of.
@@ -63,6 +67,8 @@ pub(in crate::config) struct Gatherer<'g> {
     uses: Vec<(usize, usize, Span)>,
     read: usize,
     full: bool,
+    /// The stack's budget does not suffice.
+    is_over: bool,
 }
 
 /// Parses the stack's own files and reads what they include and use.
@@ -110,6 +116,7 @@ impl<'g> Gatherer<'g> {
             uses: Vec::new(),
             read: 0,
             full: false,
+            is_over: false,
         }
     }
 
@@ -124,7 +131,11 @@ impl<'g> Gatherer<'g> {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
             match load::document(&self.registry, id, &source, self.trees) {
-                Ok(document) => includes.add(&mut unit, place, document),
+                Ok(document) => {
+                    if self.fits(&source, &document) {
+                        includes.add(&mut unit, place, document);
+                    }
+                }
                 Err(problems) => self.problems.extend(problems),
             }
         }
@@ -139,6 +150,9 @@ impl<'g> Gatherer<'g> {
 
     /// Reads and parses a file. `None` when that is a problem, which is told.
     pub(in crate::config) fn open(&mut self, place: &Place, span: Span) -> Option<Document> {
+        if self.is_over {
+            return None;
+        }
         if self.read >= MOST_FILES {
             if !std::mem::replace(&mut self.full, true) {
                 self.problems.push(
@@ -169,7 +183,11 @@ impl<'g> Gatherer<'g> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                load::document(&self.registry, id, &source, self.trees)
+                let document = load::document(&self.registry, id, &source, self.trees);
+                if document.as_ref().is_ok_and(|document| !self.fits(&source, document)) {
+                    return None;
+                }
+                document
             }
             Err(unreadable) => {
                 self.sources.add(Source::new(shown, unreadable.shown));
@@ -183,6 +201,17 @@ impl<'g> Gatherer<'g> {
                 None
             }
         }
+    }
+
+    /// Charges what the aliases of a file repeat. False when that is too much, which is told once.
+    fn fits(&mut self, source: &Source, document: &Document) -> bool {
+        let charged = budget::charge_repeated(&self.gathered.budget, source, document);
+        if let Err(problem) = charged
+            && !std::mem::replace(&mut self.is_over, true)
+        {
+            self.problems.push(*problem);
+        }
+        !self.is_over
     }
 
     /// Returns a place as the user would type it.

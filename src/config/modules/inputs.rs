@@ -6,7 +6,7 @@ use crate::config::attributes::mismatch;
 use crate::config::codes;
 use crate::config::document::{Entry, Node, NodeValue};
 use crate::config::merge::{Entries, named_entries};
-use crate::config::resolver::{Frame, Nothing, Resolved, Resolver};
+use crate::config::resolver::{Frame, Resolved, Resolver};
 use crate::config::scalar::Mismatch;
 use crate::config::variable_type::VariableType;
 use crate::config::variables::Declaration;
@@ -81,7 +81,9 @@ impl<'d> Resolver<'d> {
                     None
                 }
             };
-            let known = value.as_ref().and_then(|value| value.evaluate(&Nothing).ok());
+            let before = self.budget.mark();
+            let known = value.as_ref().and_then(|value| self.known_now(value, entry.key_span));
+            self.scope.cost = self.scope.cost + self.budget.since(before);
             self.scope.var_values.insert(name.clone(), known.unwrap_or_default());
             self.scope.vars.insert(name.clone(), value);
         }
@@ -130,6 +132,7 @@ impl<'d> Resolver<'d> {
     /// Resolves a node by a variable's type: what is written as it is by its text, expressions by what
     /// they give.
     fn given_to(&self, ty: &VariableType, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
         match (&node.value, ty) {
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
                 let resolved = self.text(&scalar.text, node.span, frame)?;

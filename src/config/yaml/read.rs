@@ -4,7 +4,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options
 
 use super::anchors::{Anchored, Anchors, entries_through, through};
 use super::{messages, slips};
-use crate::config::budget::Budget;
+use crate::config::budget::Values;
 use crate::config::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
 use crate::config::syntax::{
     MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values,
@@ -27,7 +27,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         root: None,
         anchors: Anchors::new(),
         names: Vec::new(),
-        budget: Budget::new(source.text.len()),
+        values: Values::new(source.text.len()),
         documents: 0,
         problems: Vec::new(),
     };
@@ -67,7 +67,7 @@ struct Reader<'a> {
     anchors: Anchors,
     /// Names of the anchors so far, for suggestions.
     names: Vec<Name>,
-    budget: Budget,
+    values: Values,
     documents: usize,
     problems: Vec<Diagnostic>,
 }
@@ -298,7 +298,7 @@ impl Reader<'_> {
         if self.open.len() + height > MAX_DEPTH {
             return Err(Box::new(too_deep(at)));
         }
-        if !self.budget.spend(size) {
+        if !self.values.spend(size) {
             return Err(Box::new(messages::expansion(at)));
         }
         let mut node = anchored.node.clone();
@@ -308,11 +308,11 @@ impl Reader<'_> {
 
     /// Places a node that stands in the text, and keeps it for aliases.
     fn place(&mut self, node: Node, anchor: usize, size: usize, height: usize) -> Result<(), Stop> {
-        if !self.budget.spend(1) {
+        if !self.values.spend(1) {
             return Err(Box::new(too_many_values(node.span)));
         }
         if anchor > 0 {
-            if !self.budget.spend(size) {
+            if !self.values.spend(size) {
                 return Err(Box::new(messages::expansion(node.span)));
             }
             self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });

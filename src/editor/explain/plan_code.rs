@@ -68,6 +68,11 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "If that is meant: --replace ADDRESS. Else undo the change that forces it.",
     ),
     (
+        "identity_missing",
+        "The text of a kept secret is needed, and no identity here opens it.",
+        "Set STEAD_AGE_IDENTITY to the file of an identity that is pinned.",
+    ),
+    (
         "late_effect",
         "A request that was given up may have had its effect after all.",
         "stead resolve lists it with its answers.",
@@ -99,6 +104,16 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "stead resolve lists the question with its answers.",
     ),
     (
+        "recipient_refused",
+        "The stack names a recipient of kept secrets that your settings do not allow.",
+        "Remove it from the stack, or add it to `allowed_recipients` if it is meant.",
+    ),
+    (
+        "recipients_changed",
+        "The stack names other recipients of kept secrets than those that the ledger has pinned.",
+        "Undo the change; or, with a pinned identity: stead secret rekey.",
+    ),
+    (
         "replace_never",
         "A replacement is needed, and `lifecycle.replace` says never.",
         "Undo the change that forces it, or change the word.",
@@ -107,6 +122,21 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "rule",
         "A rule of the service is broken by what is live.",
         "stead explain CODE tells the rule; the message names it.",
+    ),
+    (
+        "secret_lost",
+        "A secret is neither in the ledger nor in its sink, or another one is in its place.",
+        "Restore the sink, or: stead secret set ADDRESS, or: stead secret rotate ADDRESS.",
+    ),
+    (
+        "sink_occupied",
+        "A secret would replace content of its sink that stead did not deliver there.",
+        "Move the content elsewhere; or let it be replaced: --overwrite-secret ADDRESS.",
+    ),
+    (
+        "sink_on_runner",
+        "A secret would be delivered to a file of a CI runner, which is gone when its job ends.",
+        "Add `secrets: { recipients: [age1…] }` to the stack, so that the ledger keeps a copy.",
     ),
     ("target", "What the plan is limited to is not there.", "stead graph shows what there is."),
     (

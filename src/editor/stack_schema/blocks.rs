@@ -27,6 +27,7 @@ fn plain() -> Map<String, Value> {
         ("stead", json!({"enum": [1, "1"], "description": says(TOP, "stead")})),
         ("stack", described(json!({"type": ["string", "integer"], "pattern": NAME}), says(TOP, "stack"))),
         ("backend", json!({"const": "required", "description": says(TOP, "backend")})),
+        ("secrets", kept_secrets()),
         ("vars", named(&definition("variable"), says(TOP, "vars"))),
         ("environments", named(&definition("environment"), says(TOP, "environments"))),
         ("locals", named(&json!(true), says(TOP, "locals"))),
@@ -53,6 +54,15 @@ pub(super) fn properties(known: Known<'_>) -> Map<String, Value> {
 
 fn list(name: &str, text: &str) -> Value {
     json!({"type": ["array", "null"], "items": definition(name), "description": text})
+}
+
+fn kept_secrets() -> Value {
+    let one = json!({"type": "string", "pattern": "^(age1|\\$)"});
+    let list = json!({"anyOf": [{"type": "array", "items": one, "minItems": 1}, one]});
+    let recipients = described(list, says(language::SECRETS, "recipients"));
+    let mut block = closed(entries([("recipients", recipients)]), &[]);
+    block["type"] = json!(["object", "null"]);
+    described(block, says(TOP, "secrets"))
 }
 
 fn include() -> Value {

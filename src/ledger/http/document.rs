@@ -13,6 +13,7 @@ use crate::ledger::line::{self, Head};
 use crate::ledger::record::Record;
 use crate::ledger::seal::{SealKey, Seals};
 use crate::ledger::summary;
+use crate::ledger::trail::Trail;
 use crate::model::hex::hex;
 
 /// The form of what stands under the key.
@@ -40,6 +41,7 @@ pub(super) struct Document {
 pub(super) struct Content {
     pub(super) document: Document,
     pub(super) records: Vec<Record>,
+    pub(super) trail: Trail,
 }
 
 #[derive(Deserialize)]
@@ -69,13 +71,16 @@ impl Default for Document {
 /// Reads a document; the error says what does not fit. One that is not there yet gets a lineage.
 pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
     let Some(body) = body else {
-        return Ok(Content { document: Document { lineage, ..Document::default() }, records: Vec::new() });
+        let document = Document { lineage, ..Document::default() };
+        return Ok(Content { document, records: Vec::new(), trail: Trail::new(0, line::first_head()) });
     };
     let document = envelope(body)?;
     let (mut records, mut head, mut seals) = (Vec::new(), line::first_head(), Seals::new(key));
+    let mut trail = Trail::new(0, head);
     if let Some(text) = &document.summary {
         let (ledger, after) = summary::parse(text.as_bytes(), &mut seals)
             .map_err(|reason| format!("the summary: {reason}"))?;
+        trail = Trail::new(ledger.serial, after);
         records.push(Record::Condensed(Box::new(ledger)));
         head = after;
     }
@@ -85,13 +90,14 @@ pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -
         if lines.whole != text.len() {
             return Err(at("its end is missing"));
         }
+        trail.follow(&lines);
         records.extend(lines.records);
         head = lines.head;
     }
     if head != document.head {
         return Err("it does not end where it says".to_owned());
     }
-    Ok(Content { document, records })
+    Ok(Content { document, records, trail })
 }
 
 /// Reads a document without what its lines say.
@@ -107,6 +113,11 @@ fn envelope(body: &[u8]) -> Result<Document, String> {
 }
 
 impl Document {
+    /// Returns the digest of all its lines.
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
     /// Returns the same with the next serial.
     pub(super) fn next(&self) -> Self {
         Self { serial: self.serial + 1, ..self.clone() }

@@ -19,6 +19,7 @@ use crate::ledger::https::{self, Way, innermost, shown};
 use crate::ledger::lease::Holder;
 use crate::ledger::place::without_password;
 use crate::ledger::store::StoreError;
+use crate::model::redact::SentSecrets;
 
 /// Time allowed for a small request.
 const ALLOWED: Duration = Duration::from_mins(1);
@@ -231,7 +232,9 @@ impl Server {
             200..=299 => Ok(LockAnswer::Taken),
             409 | 423 => {
                 let body = self.body(&mut answer, LARGEST_LOCK).await.unwrap_or_default();
-                Ok(LockAnswer::Held(serde_json::from_slice(&body).unwrap_or_default()))
+                // A description that repeats the password is none.
+                let text = self.screened(String::from_utf8_lossy(&body).into_owned());
+                Ok(LockAnswer::Held(serde_json::from_str(&text).unwrap_or_default()))
             }
             status => Ok(LockAnswer::Unknown(status)),
         }
@@ -243,6 +246,15 @@ impl Server {
         let answer = self.send(method, url, Some(self.described(lock)?)).await;
         let answer = answer.map_err(|reason| self.failed("unlock", &reason))?;
         Ok(Answer(answer.status().as_u16()))
+    }
+
+    /// Returns what the server says, unless it repeats a part of the password.
+    fn screened(&self, text: String) -> String {
+        let mut sent = SentSecrets::default();
+        if let Some(password) = &self.password {
+            sent.push(password.expose_secret());
+        }
+        sent.screen(text)
     }
 
     fn described(&self, lock: &LockInfo) -> Result<Vec<u8>, StoreError> {

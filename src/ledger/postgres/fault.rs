@@ -3,6 +3,8 @@
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
+use crate::model::redact::SentSecrets;
+
 /// Why a statement did not end well.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -37,6 +39,15 @@ impl Fault {
     /// Returns the fault of a connection that did not come about.
     pub(super) fn connecting(error: &Error) -> Self {
         Self::Unreached(error.as_db_error().map_or_else(|| cause(error), in_words))
+    }
+
+    /// Returns the fault without the server's words, where they repeat a part of the password.
+    pub(super) fn screened(self, password: &SentSecrets) -> Self {
+        match self {
+            Self::Unreached(reason) => Self::Unreached(password.screen(reason)),
+            Self::Refused(code, reason) => Self::Refused(code, password.screen(reason)),
+            Self::Lost(reason) => Self::Lost(password.screen(reason)),
+        }
     }
 
     /// Tells whether the statement is known to have had no effect and may do better the next time: it met

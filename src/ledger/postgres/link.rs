@@ -24,6 +24,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Address, Host};
 use super::fault::Fault;
+use crate::model::redact::SentSecrets;
 
 /// Time allowed for the first answer, and between two rows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -39,6 +40,8 @@ pub(super) struct Link {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     connect_timeout: Duration,
+    /// The password, which the server may repeat in what it says.
+    password: SentSecrets,
     /// Held by the statement that is under way. A statement that does not end well takes the wire with it.
     wire: Mutex<Option<Wire>>,
 }
@@ -62,7 +65,9 @@ impl Link {
         if let Some(user) = &address.user {
             config.user(user);
         }
+        let mut sent = SentSecrets::default();
         if let Some(password) = password {
+            sent.push(password.expose_secret());
             config.password(password.expose_secret());
         }
         config.ssl_mode(if address.tls { SslMode::Require } else { SslMode::Disable });
@@ -70,7 +75,13 @@ impl Link {
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(4).tcp_user_timeout(ANSWER_WITHIN);
         let tls = address.tls.then(|| tls(address)).transpose()?;
-        Ok(Self { config, tls, connect_timeout: address.connect_timeout, wire: Mutex::new(None) })
+        Ok(Self {
+            config,
+            tls,
+            connect_timeout: address.connect_timeout,
+            password: sent,
+            wire: Mutex::new(None),
+        })
     }
 
     /// Runs one statement that changes something, or nothing at all. Returns its rows.
@@ -82,7 +93,7 @@ impl Link {
     ) -> Result<Vec<Row>, Fault> {
         let mut slot = self.wire.lock().await;
         let mut wire = self.live(slot.take()).await?;
-        let rows = wire.rows(sql, params, size).await?;
+        let rows = wire.rows(sql, params, size).await.map_err(|fault| fault.screened(&self.password))?;
         *slot = Some(wire);
         Ok(rows)
     }
@@ -105,7 +116,8 @@ impl Link {
         let mut slot = self.wire.lock().await;
         let mut wire = self.live(slot.take()).await?;
         let Wire { client, pump } = &mut wire;
-        drive(pump, client.batch_execute(sql), ANSWER_WITHIN).await?;
+        let done = drive(pump, client.batch_execute(sql), ANSWER_WITHIN).await;
+        done.map_err(|fault| fault.screened(&self.password))?;
         *slot = Some(wire);
         Ok(())
     }
@@ -130,7 +142,7 @@ impl Link {
         };
         match timeout(self.connect_timeout, connecting).await {
             Ok(Ok(wire)) => Ok(wire),
-            Ok(Err(error)) => Err(Fault::connecting(&error)),
+            Ok(Err(error)) => Err(Fault::connecting(&error).screened(&self.password)),
             Err(_) => Err(Fault::Unreached("the server does not answer in time".to_owned())),
         }
     }

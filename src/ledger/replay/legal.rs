@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::super::entry::{Intent, IntentAction, Ledger, Owned};
+use super::super::kept_secrets::KeptSecrets;
 use super::super::record::{Answer, ClosedOutcome, Record};
 use super::owns;
 use crate::model::address::Address;
@@ -58,6 +59,10 @@ impl Ledger {
             | Record::Pushed { .. }
             | Record::Noted(_)
             | Record::Generated { .. }
+            | Record::Delivered { .. }
+            | Record::SecretRecipients { .. }
+            | Record::SecretKept { .. }
+            | Record::SecretRotation { .. }
             | Record::MovedAway { .. }
             | Record::Ended { .. } => self.check_of_itself(record),
         }
@@ -83,6 +88,11 @@ impl Ledger {
                 allow(same, "the copy is another ledger's")?;
                 allow(ledger.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
             }
+            Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
+            Record::SecretKept { address, value, pending } => {
+                self.secrets.check_value(address, value, *pending)
+            }
+            Record::SecretRotation { address, step } => self.secrets.check_rotation(address, *step),
             _ => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use super::super::seal::{SealKey, Seals};
 use super::super::shelf::{Shelf, ShelfError};
 use super::super::store::StoreError;
 use super::super::summary;
+use super::super::trail::Trail;
 use super::failed;
 
 /// Summaries that are kept, with their lines.
@@ -22,6 +23,7 @@ pub(super) struct Content {
     /// Lines after the newest summary.
     pub lines: u64,
     pub head: Head,
+    pub trail: Trail,
 }
 
 impl Content {
@@ -44,13 +46,20 @@ impl Content {
         };
         let mut seals = Seals::new(key);
         let newest = shelf.summaries().await.map_err(read)?.last().copied();
-        let mut content = Self { records: Vec::new(), number: 0, lines: 0, head: line::first_head() };
+        let mut content = Self {
+            records: Vec::new(),
+            number: 0,
+            lines: 0,
+            head: line::first_head(),
+            trail: Trail::new(0, line::first_head()),
+        };
         if let Some(number) = newest {
             let at = || format!("summary {number}");
             let bytes = shelf.summary(number).await.map_err(read)?;
             let bytes = bytes.ok_or_else(|| corrupt(at(), "it is gone"))?;
             let (ledger, head) =
                 summary::parse(&bytes, &mut seals).map_err(|reason| corrupt(at(), reason))?;
+            content.trail = Trail::new(ledger.serial, head);
             content.records.push(Record::Condensed(Box::new(ledger)));
             (content.number, content.head) = (number, head);
         }
@@ -64,6 +73,7 @@ impl Content {
             if lines.whole != text.len() {
                 return Err(corrupt(at(), "its end is missing"));
             }
+            content.trail.follow(&lines);
             content.records.extend(lines.records);
             (content.number, content.head) = (number, lines.head);
             content.lines += 1;
@@ -79,11 +89,26 @@ pub(super) async fn summarise<H: Shelf>(shelf: &H, number: u64, summary: &[u8]) 
         Ok(()) | Err(ShelfError::Conflict) => {}
         Err(error) => return Err(error),
     }
-    // What is not removed costs space only: the next one tries again, or a role may not remove at all.
+    prune(shelf).await;
+    Ok(())
+}
+
+/// Writes a summary that says more than the lines up to its number: it is there afterwards, or there is an error.
+pub(super) async fn replace<H: Shelf>(shelf: &H, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    match shelf.put_summary(number, summary).await {
+        // The answer to an earlier try may have been lost.
+        Err(ShelfError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
+        done => done?,
+    }
+    prune(shelf).await;
+    Ok(())
+}
+
+/// What is not removed costs space only: the next summary tries again, or a role may not remove at all.
+async fn prune<H: Shelf>(shelf: &H) {
     if let Ok(summaries) = shelf.summaries().await
         && let Some(at) = summaries.len().checked_sub(KEPT)
     {
         let _ = shelf.prune(summaries[at]).await;
     }
-    Ok(())
 }

@@ -72,13 +72,11 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
         ("size", [item]) => size(walk, item),
         ("get", [map, key, default]) => get(walk, map, key, default),
         ("keys", [map]) => {
-            let entries = entries(map)?;
-            walk.charge(entries.len())?;
-            Ok(Item::list(entries.into_iter().map(|(key, _)| Item::text(key)).collect()))
+            let entries = entries(walk, map)?;
+            Ok(Item::list(entries.into_iter().map(|(key, _)| Item::Scalar(Value::Text(key))).collect()))
         }
         ("values", [map]) => {
-            let entries = entries(map)?;
-            walk.charge(entries.len())?;
+            let entries = entries(walk, map)?;
             Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
         }
         ("string", [item]) => string(walk, item),
@@ -101,18 +99,21 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
         ("startsWith", [text, part]) => test(walk, text, part, |text, part| text.starts_with(part)),
         ("endsWith", [text, part]) => test(walk, text, part, |text, part| text.ends_with(part)),
         ("matches", [text, pattern]) => matches(walk, text, pattern),
-        ("lowerAscii", [text]) => Ok(Item::text(walk.text(text)?.to_ascii_lowercase())),
-        ("upperAscii", [text]) => Ok(Item::text(walk.text(text)?.to_ascii_uppercase())),
-        ("trim", [text]) => Ok(Item::text(walk.text(text)?.trim())),
+        ("lowerAscii", [text]) => Ok(Item::text(copied(walk, text)?.to_ascii_lowercase())),
+        ("upperAscii", [text]) => Ok(Item::text(copied(walk, text)?.to_ascii_uppercase())),
+        ("trim", [text]) => Ok(Item::text(copied(walk, text)?.trim())),
         ("replace", [text, old, new]) => {
             let (text, old, new) = (walk.text(text)?, walk.text(old)?, walk.text(new)?);
-            let longest = text.len().saturating_add(text.len().saturating_add(1).saturating_mul(new.len()));
-            walk.charge(longest / 8)?;
+            let found = text.matches(old.as_str()).count();
+            let longest = text.len().saturating_add(found.saturating_mul(new.len()));
+            walk.charge_text(longest)?;
             bounded(text.replace(old.as_str(), &new))
         }
         ("split", [text, separator]) => {
             let (text, separator) = (walk.text(text)?, walk.text(separator)?);
             walk.charge(text.len())?;
+            walk.charge_items(text.split(separator.as_str()).count())?;
+            walk.charge_text(text.len())?;
             Ok(Item::list(text.split(separator.as_str()).map(Item::text).collect()))
         }
         ("join", [list]) => join(walk, list, ""),
@@ -129,7 +130,7 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
         }
         ("base64", [text]) => {
             let text = walk.text(text)?;
-            walk.charge(text.len() / 8)?;
+            walk.charge_text(text.len().div_ceil(3).saturating_mul(4))?;
             Ok(Item::text(base64(text.as_bytes())))
         }
         ("cidr_subnet", [network, bits, number]) => subnet(walk, network, bits, number),
@@ -138,7 +139,7 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
     }
 }
 
-fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::EvaluationError {
+pub(super) fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::EvaluationError {
     if NAMES.contains(&name) {
         let types: Vec<_> = args.iter().map(Item::type_name).collect();
         let on = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
@@ -157,13 +158,16 @@ fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::Evaluatio
     failed(format!("there is no function `{name}`{hint}"))
 }
 
-fn entries<'a>(map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
+fn entries<'a>(
+    walk: &mut Walk<'_, 'a>,
+    map: &Item<'a>,
+) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
     if let Item::Object(object, _) = map
         && !object.complete
     {
         return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
     }
-    map.entries().ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
+    walk.entries(map)?.ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
 }
 
 fn bounded<'a>(text: String) -> Outcome<'a> {
@@ -192,7 +196,7 @@ fn get<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>, key: &Item<'a>, default: &It
         (Item::Object(object, _), None) if !object.complete => {
             Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
-        (_, None) => entries(map).map(|_| default.clone()),
+        (_, None) => entries(walk, map).map(|_| default.clone()),
     }
 }
 
@@ -201,8 +205,18 @@ fn string<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
         Item::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
             Ok(Item::text(value.to_string()))
         }
-        other => walk.text(other).map(Item::text),
+        other => walk.text(other).map(|text| Item::Scalar(Value::Text(text))),
     }
+}
+
+/// Returns the text of an item of which a copy is about to be made.
+fn copied<'a>(
+    walk: &mut Walk<'_, 'a>,
+    item: &Item<'a>,
+) -> Result<Name, crate::model::expression::EvaluationError> {
+    let text = walk.text(item)?;
+    walk.charge_text(text.len())?;
+    Ok(text)
 }
 
 fn int<'a>(value: &Value) -> Outcome<'a> {
@@ -259,8 +273,9 @@ fn matches<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<'a>) -> 
 }
 
 fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
-    let items =
-        list.elements().ok_or_else(|| failed(format!("a list was expected, not {}", list.type_name())))?;
+    let items = walk
+        .elements(list)?
+        .ok_or_else(|| failed(format!("a list was expected, not {}", list.type_name())))?;
     if let Some(unknown) = together(&items) {
         return Ok(unknown);
     }
@@ -270,8 +285,9 @@ fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcom
             text.push_str(separator);
         }
         let item = string(walk, item)?;
-        text.push_str(&walk.text(&item)?);
-        walk.charge(1 + separator.len() / 8)?;
+        let item = walk.text(&item)?;
+        walk.charge_text(item.len() + separator.len())?;
+        text.push_str(&item);
         if text.len() > MOST_TEXT {
             break;
         }
@@ -282,11 +298,12 @@ fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcom
 /// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
 fn format<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) -> Outcome<'a> {
     let pattern = walk.text(pattern)?;
-    let values = values.elements().ok_or_else(|| failed("`format` takes a list of values"))?;
+    let values = walk.elements(values)?.ok_or_else(|| failed("`format` takes a list of values"))?;
     if let Some(unknown) = together(&values) {
         return Ok(unknown);
     }
     walk.charge(pattern.len())?;
+    walk.charge_text(pattern.len())?;
     let mut values = values.iter();
     let mut text = String::new();
     let mut rest = pattern.as_str();
@@ -321,7 +338,7 @@ fn padded<'a>(
     let text = match (verb, value) {
         ('s', item) => {
             let item = string(walk, item)?;
-            walk.text(&item)?.to_string()
+            copied(walk, &item)?.to_string()
         }
         ('d', Item::Scalar(Value::Integer(n))) => n.to_string(),
         ('x', Item::Scalar(Value::Integer(n))) => format!("{n:x}"),
@@ -379,7 +396,7 @@ fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
     let text = read(&path).map_err(|error| {
         failed(if walk.hides() { "the file that a secret names cannot be read".to_owned() } else { error })
     })?;
-    walk.charge(text.len() / 64)?;
+    walk.charge_text(text.len())?;
     Ok(Item::text(text))
 }
 

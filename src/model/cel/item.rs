@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, Exceeded};
 use crate::model::secret::Secret;
 use crate::model::value::{Attributes, Value};
 
@@ -44,6 +45,17 @@ impl<'a> Item<'a> {
             Value::List(items) => Self::ListRef(items),
             Value::Map(map) => Self::MapRef(map),
             scalar => Self::Scalar(scalar.clone()),
+        }
+    }
+
+    /// Returns the item of a value that was made on the way.
+    pub(super) fn from_value(value: Value) -> Self {
+        match value {
+            Value::List(items) => Self::List(Rc::new(items.into_iter().map(Self::from_value).collect())),
+            Value::Map(map) => Self::Map(Rc::new(
+                map.into_iter().map(|(key, part)| (key, Self::from_value(part))).collect(),
+            )),
+            scalar => Self::Scalar(scalar),
         }
     }
 
@@ -174,6 +186,57 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Charges what `into_value` builds.
+    pub(super) fn charge(&self, budget: &Budget) -> Result<(), Exceeded> {
+        match self {
+            Self::Scalar(value) => budget.charge_value(value),
+            Self::ListRef(items) => {
+                budget.charge_nodes(1)?;
+                items.iter().try_for_each(|item| budget.charge_value(item))
+            }
+            Self::MapRef(map) => {
+                budget.charge_map(map.len())?;
+                map.values().try_for_each(|value| budget.charge_value(value))
+            }
+            Self::List(items) => {
+                budget.charge_nodes(1)?;
+                items.iter().try_for_each(|item| item.charge(budget))
+            }
+            Self::Map(map) => {
+                budget.charge_map(map.len())?;
+                map.iter().try_for_each(|(key, item)| {
+                    budget.charge_text(key.len())?;
+                    item.charge(budget)
+                })
+            }
+            Self::Object(..) => budget.charge_nodes(1),
+        }
+    }
+
+    /// Charges what a copy of this item takes besides the item itself: what is neither shared nor borrowed.
+    pub(super) fn charge_copy(&self, budget: &Budget) -> Result<(), Exceeded> {
+        match self {
+            Self::Scalar(value @ (Value::Secret(_) | Value::Unknown(_))) => budget.charge_value(value),
+            _ => Ok(()),
+        }
+    }
+
+    /// Charges the same for copies of all elements or entries.
+    pub(super) fn charge_copies(&self, budget: &Budget) -> Result<(), Exceeded> {
+        let copy = |value: &Value| match value {
+            Value::Secret(_) | Value::Unknown(_) => budget.charge_value(value),
+            _ => Ok(()),
+        };
+        match self {
+            Self::ListRef(items) => items.iter().try_for_each(copy),
+            Self::MapRef(map) => map.values().try_for_each(copy),
+            Self::List(items) => items.iter().try_for_each(|item| item.charge_copy(budget)),
+            Self::Map(map) => map.values().try_for_each(|item| item.charge_copy(budget)),
+            Self::Object(object, _) => object.attributes.values().try_for_each(copy),
+            Self::Scalar(_) => Ok(()),
+        }
+    }
+
     /// Returns the value; an object is its id.
     pub(super) fn into_value(self) -> Value {
         match self {
@@ -200,17 +263,5 @@ impl<'a> Item<'a> {
             Self::MapRef(_) | Self::Map(_) => "a map",
             Self::Object(..) => "a resource",
         }
-    }
-}
-
-/// Hides every leaf of a value that a secret had a part in, perhaps one that is not at hand yet.
-pub(super) fn seal(value: Value, awaited: bool) -> Value {
-    match value {
-        Value::Null | Value::Secret(_) | Value::Unknown(_) => value,
-        Value::List(items) => Value::List(items.into_iter().map(|item| seal(item, awaited)).collect()),
-        Value::Map(map) => {
-            Value::Map(map.into_iter().map(|(key, value)| (key, seal(value, awaited))).collect())
-        }
-        leaf => Value::Secret(Secret::made(leaf.to_string(), awaited)),
     }
 }

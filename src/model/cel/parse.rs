@@ -122,7 +122,7 @@ fn first(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
 }
 
 /// Returns the parts of a node.
-fn parts(expr: &Expr) -> Vec<&Expr> {
+pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Call(call) => call
             .target
@@ -184,7 +184,7 @@ fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
 }
 
 /// Returns the path that a node spells, when it spells one.
-fn path_of(expr: &Expr) -> Option<Path> {
+pub(super) fn path_of(expr: &Expr) -> Option<Path> {
     match expr {
         Expr::Ident(name) => Some(Path { root: Name::new(name), segments: Vec::new(), tested: false }),
         Expr::Select(select) => {

@@ -9,9 +9,12 @@ use cel::common::ast::{
 };
 
 use super::arithmetic::{arithmetic, number};
-use super::item::{Item, seal};
-use super::{MOST_STEPS, Scope, functions};
+use super::derivation::{Missing, derive, missing_function};
+use super::item::Item;
+use super::{Scope, functions};
 use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
+use crate::model::derived::Derived;
 use crate::model::diagnostic::nearest;
 use crate::model::expression::EvaluationError;
 use crate::model::secret::Secret;
@@ -21,24 +24,42 @@ use crate::model::value::{Value, decimal};
 pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
 
 /// Computes the value of a tree.
-pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+///
+/// Where a secret is looked into, the whole value is one secret: what it holds, how many, and whether it is there at
+/// all could tell something of it. A secret that is only passed on stays a part of the list or map that is written.
+pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>, budget: &Budget) -> Result<Value, EvaluationError> {
     let mut walk = Walk {
         scope,
+        budget,
         locals: Vec::new(),
         steps: 0,
         taint: Taint::default(),
-        args: Taint::default(),
         fails_on_withheld: false,
     };
-    let value = match walk.item(&tree.expr) {
-        Ok(item) => item.into_value(),
-        // It fails on what stands in for a secret; on the secret it may not.
-        Err(EvaluationError::Failed(_)) if walk.fails_on_withheld => {
-            return Ok(Value::Secret(Secret::undecided()));
+    let outcome = walk.result(&tree.expr).map(Item::into_value);
+    if !walk.taint.secret {
+        return outcome;
+    }
+    if let Some(failure) = missing_function(&tree.expr) {
+        return Err(failure);
+    }
+    let derivation = match derive(tree, scope) {
+        Ok(derivation) => derivation,
+        Err(Missing::Waits(mut addresses)) => {
+            addresses.sort();
+            addresses.dedup();
+            return Ok(Value::Unknown(addresses));
         }
-        Err(error) => return Err(error),
+        Err(Missing::Unreadable) => return Err(EvaluationError::Sensitive),
     };
-    Ok(if walk.taint.secret { seal(value, walk.taint.awaited) } else { value })
+    let derived = match outcome {
+        Ok(value) if value.is_unknown() => return Ok(Value::Unknown(value.waits_for())),
+        Ok(value) => Derived::new(derivation, value),
+        // It fails on what stands in for a secret; on the secret it may not.
+        Err(_) if walk.fails_on_withheld => Derived::unavailable(derivation),
+        Err(_) => return Err(EvaluationError::Sensitive),
+    };
+    Ok(Value::Secret(Secret::Derived(Box::new(derived))))
 }
 
 /// Returns a failure in words.
@@ -49,51 +70,55 @@ pub(super) fn failed(text: impl Into<String>) -> EvaluationError {
 /// What secrets had to do with something.
 #[derive(Clone, Copy, Default)]
 struct Taint {
-    /// A secret was read.
+    /// A secret was looked into.
     secret: bool,
-    /// One was read that is not at hand yet.
-    awaited: bool,
-    /// One was read that is kept from this run.
+    /// One was looked into that is kept from this run.
     withheld: bool,
-}
-
-impl Taint {
-    fn add(&mut self, other: Self) {
-        self.secret |= other.secret;
-        self.awaited |= other.awaited;
-        self.withheld |= other.withheld;
-    }
 }
 
 /// One evaluation.
 pub(super) struct Walk<'s, 'a> {
     pub(super) scope: &'s Scope<'a>,
-    /// Variables of the comprehensions around, innermost last, and what secrets had to do with each.
-    locals: Vec<(&'s str, Item<'a>, Taint)>,
-    steps: usize,
+    /// What is built is charged to it first.
+    pub(super) budget: &'s Budget,
+    /// Variables of the comprehensions around, innermost last.
+    locals: Vec<(&'s str, Item<'a>)>,
+    pub(super) steps: usize,
     taint: Taint,
-    /// What secrets had to do with the arguments of the call that is under way.
-    args: Taint,
-    /// A call failed that was given what comes of a secret that is kept from this run.
+    /// A call failed after a secret was looked into that is kept from this run.
     fails_on_withheld: bool,
 }
 
 impl<'s, 'a> Walk<'s, 'a> {
-    /// Counts work; copying and comparing count by size.
-    pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
-        self.steps = self.steps.saturating_add(steps);
-        if self.steps > MOST_STEPS { Err(EvaluationError::TooLong(MOST_STEPS)) } else { Ok(()) }
+    /// Computes the whole expression; the value that is to be made of it is charged.
+    fn result(&mut self, expr: &'s Expr) -> Outcome<'a> {
+        let item = self.pass(expr)?;
+        item.charge(self.budget)?;
+        Ok(item)
     }
 
+    /// Computes a part whose value is looked into.
     fn item(&mut self, expr: &'s Expr) -> Outcome<'a> {
+        let item = self.pass(expr)?;
+        self.open(item)
+    }
+
+    /// Computes a part whose value is passed on as it is: a secret stays one.
+    fn pass(&mut self, expr: &'s Expr) -> Outcome<'a> {
         self.charge(1)?;
         let item = match expr {
             Expr::Literal(literal) => literal_item(literal)?,
             Expr::Ident(name) => self.named(name)?,
             Expr::Select(select) => self.select(select)?,
-            Expr::List(list) => Item::list(
-                list.elements.iter().map(|element| self.item(&element.expr)).collect::<Result<_, _>>()?,
-            ),
+            Expr::List(list) => {
+                self.charge_items(list.elements.len())?;
+                Item::list(
+                    list.elements
+                        .iter()
+                        .map(|element| self.pass(&element.expr))
+                        .collect::<Result<_, _>>()?,
+                )
+            }
             Expr::Map(map) => self.map(map)?,
             Expr::Call(call) => self.call(call)?,
             Expr::Comprehension(comprehension) => self.comprehension(comprehension)?,
@@ -101,24 +126,31 @@ impl<'s, 'a> Walk<'s, 'a> {
                 return Err(failed("messages are not part of the language"));
             }
         };
-        if let Some(secret) = item.secret() {
-            self.taint(secret);
-        }
+        item.charge_copy(self.budget)?;
         Ok(item)
     }
 
-    fn taint(&mut self, secret: &Secret) {
-        let (awaited, withheld) = (secret.is_awaited(), secret.is_withheld());
-        self.taint.add(Taint { secret: true, awaited, withheld });
+    /// Looks into an item: from here on everything depends on a secret that it is.
+    pub(super) fn open(&mut self, item: Item<'a>) -> Outcome<'a> {
+        let Item::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
+        self.taint.secret = true;
+        self.taint.withheld |= secret.is_withheld();
+        let opened = match secret {
+            Secret::Derived(derived) => match derived.computed() {
+                Some(value) => {
+                    self.budget.charge_value(&value)?;
+                    Some(Item::from_value(value))
+                }
+                None => None,
+            },
+            secret => secret.computed().map(Item::text),
+        };
+        opened.ok_or_else(|| failed("the secret's text is not at hand"))
     }
 
-    /// Computes a part, and tells what secrets had to do with that part alone.
-    fn apart<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> (T, Taint) {
-        let before = std::mem::take(&mut self.taint);
-        let result = part(self);
-        let taint = self.taint;
-        self.taint.add(before);
-        (result, taint)
+    /// Tells whether a message must not name what it is about.
+    pub(super) const fn hides(&self) -> bool {
+        self.taint.secret
     }
 
     /// Returns how a message names one of the arguments of the call that is under way.
@@ -126,16 +158,9 @@ impl<'s, 'a> Walk<'s, 'a> {
         if self.hides() { "(secret)".to_owned() } else { argument.to_string() }
     }
 
-    /// Tells whether a message must not name the arguments of the call that is under way.
-    pub(super) const fn hides(&self) -> bool {
-        self.args.secret
-    }
-
     fn named(&mut self, name: &str) -> Outcome<'a> {
-        if let Some((_, item, taint)) = self.locals.iter().rev().find(|(local, ..)| *local == name) {
-            let (item, taint) = (item.clone(), *taint);
-            self.taint.add(taint);
-            return Ok(item);
+        if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
+            return Ok(item.clone());
         }
         self.scope.roots.get(name).cloned().ok_or_else(|| {
             let known = self.scope.roots.keys().map(Name::as_str);
@@ -163,22 +188,18 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn map(&mut self, map: &'s MapExpr) -> Outcome<'a> {
+        self.budget.charge_map(map.entries.len())?;
         let mut made = BTreeMap::new();
         for entry in &map.entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
                 return Err(failed("messages are not part of the language"));
             };
-            let (key, taint) = self.apart(|walk| walk.item(&entry.key.expr));
-            let key = key?;
+            let key = self.item(&entry.key.expr)?;
             if key.unknown().is_some() {
                 return Ok(key);
             }
-            // Plans, ledgers and messages name the keys of a map.
-            if taint.secret {
-                return Err(failed("the keys of a map are shown: a secret can be a value only"));
-            }
             let key = self.key_text(&key)?;
-            if made.insert(key.clone(), self.item(&entry.value.expr)?).is_some() {
+            if made.insert(key.clone(), self.pass(&entry.value.expr)?).is_some() {
                 return Err(failed(format!("the key `{key}` stands twice in a map")));
             }
         }
@@ -196,22 +217,24 @@ impl<'s, 'a> Walk<'s, 'a> {
                     return Ok(condition);
                 }
                 let chosen = if truth(&condition)? { yes } else { no };
-                self.item(&chosen.expr)
+                self.pass(&chosen.expr)
             }
             (operators::ADD, [left, right]) => self.add(&left.expr, &right.expr),
             (name, _) => {
                 let all =
                     call.target.iter().map(|target| &target.expr).chain(args.iter().map(|arg| &arg.expr));
-                let (items, taint) =
-                    self.apart(|walk| all.map(|arg| walk.item(arg)).collect::<Result<Vec<_>, _>>());
+                // Only a call that is given what comes of a withheld secret may succeed with the secret.
+                let before = std::mem::take(&mut self.taint.withheld);
+                let items = all.map(|arg| self.item(arg)).collect::<Result<Vec<_>, _>>();
+                let is_given = std::mem::replace(&mut self.taint.withheld, before);
+                self.taint.withheld |= is_given;
                 let items = items?;
                 if let Some(unknown) = together(&items) {
                     return Ok(unknown);
                 }
-                self.args = taint;
                 let result = self.apply(name, &items);
-                let is_withheld = || taint.withheld || items.iter().any(Item::is_withheld);
-                self.fails_on_withheld |= result.is_err() && is_withheld();
+                self.fails_on_withheld |=
+                    result.is_err() && (is_given || items.iter().any(Item::is_withheld));
                 result
             }
         }
@@ -250,11 +273,12 @@ impl<'s, 'a> Walk<'s, 'a> {
         let decides =
             |item: &Outcome<'a>| matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive);
         let left = self.item(left);
-        if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_))) {
+        if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_) | EvaluationError::TooLarge)) {
             return left;
         }
         let right = self.item(right);
-        if decides(&right) || matches!(right, Err(EvaluationError::TooLong(_))) {
+        if decides(&right) || matches!(right, Err(EvaluationError::TooLong(_) | EvaluationError::TooLarge))
+        {
             return right;
         }
         let both = [left?, right?];
@@ -274,8 +298,8 @@ impl<'s, 'a> Walk<'s, 'a> {
                 .locals
                 .iter_mut()
                 .rev()
-                .find(|(local, ..)| local == name)
-                .map(|(_, item, _)| std::mem::replace(item, Item::Scalar(Value::Null))),
+                .find(|(local, _)| local == name)
+                .map(|(_, item)| std::mem::replace(item, Item::Scalar(Value::Null))),
             _ => None,
         };
         let left = match taken {
@@ -284,24 +308,27 @@ impl<'s, 'a> Walk<'s, 'a> {
         };
         let right = self.item(right)?;
         if let (Item::List(_), Item::List(_)) = (&left, &right) {
-            self.charge(right.len().unwrap_or(0))?;
+            self.charge_items(right.len().unwrap_or(0))?;
             let (Item::List(mut left), Item::List(right)) = (left, right) else {
                 return Err(failed("two lists were expected"));
             };
+            // A list that something else names as well is copied.
+            if Rc::strong_count(&left) > 1 {
+                self.charge_items(left.len())?;
+            }
             Rc::make_mut(&mut left).extend(right.iter().cloned());
             return Ok(Item::List(left));
         }
         if let Some(unknown) = together(&[left.clone(), right.clone()]) {
             return Ok(unknown);
         }
-        if let (Some(a), Some(b)) = (left.elements(), right.elements()) {
-            self.charge(a.len() + b.len())?;
+        if let (Some(a), Some(b)) = (self.elements(&left)?, self.elements(&right)?) {
             return Ok(Item::list(a.into_iter().chain(b).collect()));
         }
         if is_text(&left) && is_text(&right) {
-            let text = format!("{}{}", self.text(&left)?, self.text(&right)?);
-            self.charge(text.len() / 8)?;
-            return Ok(Item::text(text));
+            let (left, right) = (self.text(&left)?, self.text(&right)?);
+            self.charge_text(left.len() + right.len())?;
+            return Ok(Item::text(format!("{left}{right}")));
         }
         arithmetic(operators::ADD, &left, &right)
     }
@@ -316,7 +343,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
         }
         let key = self.key_text(key)?;
-        member(operand, &key, self.args.secret)
+        member(operand, &key, self.hides())
     }
 
     fn is_in(&mut self, wanted: &Item<'a>, all: &Item<'a>) -> Outcome<'a> {
@@ -344,25 +371,23 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn comprehension(&mut self, c: &'s ComprehensionExpr) -> Outcome<'a> {
-        let (range, taint) = self.apart(|walk| walk.item(&c.iter_range.expr));
-        let range = range?;
+        let range = self.item(&c.iter_range.expr)?;
         if range.unknown().is_some() {
             return Ok(range);
         }
-        let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = range.elements() {
+        let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = self.elements(&range)? {
             items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
-        } else if let Some(entries) = range.entries() {
-            entries.into_iter().map(|(key, item)| (Item::text(key), item)).collect()
+        } else if let Some(entries) = self.entries(&range)? {
+            entries.into_iter().map(|(key, item)| (Item::Scalar(Value::Text(key)), item)).collect()
         } else if let Item::Object(object, _) = range {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
         } else {
             return Err(failed(format!("{} has no elements to go through", range.type_name())));
         };
-        self.charge(pairs.len())?;
         let is_list = range.element(0).is_some();
         let init = self.item(&c.accu_init.expr)?;
         let depth = self.locals.len();
-        self.locals.push((&c.accu_var, init, taint));
+        self.locals.push((&c.accu_var, init));
         let result = self.iterate(c, pairs, is_list, depth);
         self.locals.truncate(depth);
         result
@@ -377,14 +402,13 @@ impl<'s, 'a> Walk<'s, 'a> {
     ) -> Outcome<'a> {
         // `all` and `exists` go on after a failing element: a later one may decide.
         let mut failure = None;
-        let taint = self.locals[depth].2;
         for (key, item) in pairs {
             self.locals.truncate(depth + 1);
             if c.iter_var2.is_some() {
-                self.locals.push((&c.iter_var, key, taint));
-                self.locals.extend(c.iter_var2.as_deref().map(|name| (name, item, taint)));
+                self.locals.push((&c.iter_var, key));
+                self.locals.extend(c.iter_var2.as_deref().map(|name| (name, item)));
             } else {
-                self.locals.push((&c.iter_var, if is_list { item } else { key }, taint));
+                self.locals.push((&c.iter_var, if is_list { item } else { key }));
             }
             if let Item::Scalar(Value::Bool(false)) = self.item(&c.loop_cond.expr)? {
                 break;
@@ -401,7 +425,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let decided = matches!(self.item(&c.loop_cond.expr)?, Item::Scalar(Value::Bool(false)));
         match failure {
             Some(error) if !decided => Err(error),
-            _ => self.item(&c.result.expr),
+            _ => self.pass(&c.result.expr),
         }
     }
 
@@ -413,6 +437,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         right: &Item<'a>,
     ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
         self.charge(1)?;
+        let (left, right) = (&self.open(left.clone())?, &self.open(right.clone())?);
         if let Some(Item::Scalar(Value::Unknown(waits))) = together(&[left.clone(), right.clone()]) {
             return Ok(Err(waits));
         }
@@ -468,14 +493,10 @@ impl<'s, 'a> Walk<'s, 'a> {
         Err(failed(format!("{} and {} have no order", left.type_name(), right.type_name())))
     }
 
-    /// Returns the text of a text or a secret; a secret taints the result.
+    /// Returns the text of a text or a secret; a secret makes the result one.
     pub(super) fn text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
-        match item {
-            Item::Scalar(Value::Text(text)) => Ok(text.clone()),
-            Item::Scalar(Value::Secret(secret)) => {
-                self.taint(secret);
-                secret.computed().map(Name::new).ok_or_else(|| failed("the secret's text is not at hand"))
-            }
+        match self.open(item.clone())? {
+            Item::Scalar(Value::Text(text)) => Ok(text),
             other => Err(failed(format!("a text was expected, not {}", other.type_name()))),
         }
     }

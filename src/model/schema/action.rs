@@ -134,7 +134,7 @@ pub enum Answer {
 /// How a document is merged into a file that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
-    /// Clusters, users and contexts by name; the current context is the new one.
+    /// One cluster, user and context, by a name that the client chooses.
     Kubeconfig,
 }
 

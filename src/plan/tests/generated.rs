@@ -43,6 +43,32 @@ fn it_is_found_by_its_fingerprint_only() {
 }
 
 #[test]
+fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
+    for short_in_entry in [false, true] {
+        let mut world = world();
+        let shorten = |print: &mut crate::model::address::Name| *print = print[..16].into();
+        if short_in_entry {
+            let applied = &mut world.ledger.entries.get_mut("volume.media").unwrap().applied;
+            let Some(Value::Map(labels)) = applied.get_mut("labels") else { panic!("no labels") };
+            let Some(Value::Secret(Secret::Sealed(Some(print)))) = labels.get_mut("KEY") else {
+                panic!("no key")
+            };
+            shorten(print);
+        } else {
+            shorten(&mut world.ledger.generated.get_mut("session").unwrap().fingerprint);
+        }
+        world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
+        let shown = found(&world.ledger, &world.snapshot());
+        assert_eq!(shown.get("session").and_then(Secret::expose), Some(TEXT));
+        let mut wanted = Wanted::default();
+        look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
+        assert_eq!(wanted.details.len(), 1);
+        world.ledger.generated.get_mut("session").unwrap().fingerprint = "0123456789abcdef".into();
+        assert!(found(&world.ledger, &world.snapshot()).is_empty(), "the short one of another secret");
+    }
+}
+
+#[test]
 fn what_shows_it_is_read_whole() {
     let mut world = world();
     let mut wanted = Wanted::default();

@@ -6,6 +6,7 @@ mod declared;
 mod diff;
 mod files;
 mod finals;
+mod forged;
 mod generated;
 mod guards;
 mod invented;

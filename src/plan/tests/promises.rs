@@ -189,7 +189,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
 }
 
 #[test]
-fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
+fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_blocks() {
     let user = "database.main.users.reporting";
     let mut world = shop();
     world.settle();
@@ -210,8 +210,13 @@ fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_made_anew() {
     world.ledger.entries.get_mut("axle.a").unwrap().secret_lost = true;
     world.stack.resources["axle.a"].deliver_secret = sink();
     let plan = world.plan();
-    assert_eq!(plan.changes[0].action, Action::Replace, "{}", show(&plan));
-    assert!(plan.changes[0].reason.as_deref().unwrap().starts_with("its secret was shown once"));
+    assert!(plan.changes.is_empty(), "{}", show(&plan));
+    assert_eq!((plan.blocks[0].code.as_str(), plan.steps.len()), ("secret_lost", 0));
+    world.ledger.secrets.rotating.insert("axle.a".into());
+    let plan = world.plan();
+    assert_eq!((plan.changes[0].action, plan.blocks.len()), (Action::Replace, 0), "{}", show(&plan));
+    assert!(plan.changes[0].reason.as_deref().unwrap().starts_with("its secret is rotated"));
+    world.ledger.secrets.rotating.clear();
     // Where it is kept, nothing is made anew.
     world.options.undelivered.insert(Address::new("axle", "a"));
     assert_eq!(world.plan().changes[0].action, Action::Update);

@@ -5,6 +5,8 @@ use serde_json::{Value as Json, json};
 use super::invented::INVENTED;
 use super::world::World;
 use super::{changes, show};
+use crate::model::secret::Secret;
+use crate::plan::change::Bookkeeping;
 
 fn gear(attributes: Json) -> World {
     let mut world = World::with(INVENTED);
@@ -146,6 +148,36 @@ fn calls_are_grouped_and_carry_what_they_always_carry() {
     assert_eq!(json, json!({"value": {"A": "1", "Z": "9"}}), "keys of others stay");
     assert_eq!(plan.steps[0].seconds, 15, "three calls");
     world.settle();
+}
+
+#[test]
+fn a_short_fingerprint_of_an_earlier_version_counts_until_the_whole_one_replaces_it() {
+    let mut world = super::shop();
+    world.secret("vm.web", "user_data", "canary-7");
+    world.settle();
+    let shorten = |world: &mut World| {
+        let applied = &mut world.ledger.entries.get_mut("vm.web").unwrap().applied;
+        let Some(crate::model::value::Value::Secret(Secret::Sealed(Some(print)))) =
+            applied.get_mut("user_data")
+        else {
+            panic!("no fingerprint")
+        };
+        assert_eq!(print.len(), 64);
+        *print = print[..16].into();
+    };
+    shorten(&mut world);
+    let plan = world.plan();
+    assert!(plan.changes.is_empty() && plan.steps.is_empty(), "{}", show(&plan));
+    assert!(
+        matches!(plan.bookkeeping.as_slice(), [Bookkeeping::Remember(address, _)] if address.as_str() == "vm.web")
+    );
+    world.apply(&plan);
+    assert!(world.plan().bookkeeping.is_empty(), "the ledger has the whole one now");
+    shorten(&mut world);
+    world.secret("vm.web", "user_data", "canary-8");
+    let plan = world.plan();
+    let differs = plan.changes.iter().any(|change| change.address.as_str() == "vm.web");
+    assert!(differs, "another secret differs from a short one, too: {}", show(&plan));
 }
 
 #[test]

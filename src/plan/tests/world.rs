@@ -75,6 +75,8 @@ impl World {
                 modules: BTreeMap::new(),
                 left_out: BTreeMap::new(),
                 awaited: BTreeMap::new(),
+                sinks: Vec::new(),
+                recipients: None,
                 reads: String::new(),
                 evaluated: None,
                 named: BTreeMap::new(),
@@ -252,6 +254,7 @@ impl World {
             nonce: Uuid::from_u128(9),
         });
         check_shape(&plan);
+        assert_eq!(crate::plan::consistent::check(&plan, self.registry), Ok(()), "{}", super::show(&plan));
         plan
     }
 
@@ -301,6 +304,9 @@ impl World {
                     self.ledger.entries.insert(address, *entry);
                 }
                 Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
+                Bookkeeping::PinRecipients(recipients) => {
+                    self.ledger.record(&Record::SecretRecipients { recipients }).unwrap();
+                }
                 Bookkeeping::Forget(address) => self.ledger.record(&Record::Forgotten { address }).unwrap(),
             }
         }

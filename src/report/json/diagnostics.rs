@@ -54,8 +54,11 @@ fn file(sources: &Sources, span: Span) -> Option<&str> {
 }
 
 fn range(sources: &Sources, span: Span) -> Option<Range> {
-    let (line, column) = sources.get(span.source)?.line_column(span.start);
-    Some(Range { start: span.start, end: span.end, line, column })
+    let source = sources.get(span.source)?;
+    let (line, column) = source.line_column(span.start);
+    // Where a line begins tells how long those before it are.
+    let (start, end) = if source.is_withheld() { (0, 0) } else { (span.start, span.end) };
+    Some(Range { start, end, line, column })
 }
 
 /// Returns the document, all problems in the order of their places.

@@ -87,13 +87,13 @@ pub fn marker_of(report: &str) -> Option<&str> {
     (line.starts_with("<!-- stead:") && line.ends_with(" -->")).then_some(line)
 }
 
-/// Returns the fingerprint of the plan that a report is of: `7f3a-c91e`, from its last line.
+/// Returns the fingerprint of the plan that a report is of, from its last line: all of its 64 digits.
 #[must_use]
 pub fn fingerprint_of(report: &str) -> Option<&str> {
     let last = report.trim_end().lines().next_back()?.strip_prefix("<sub>`")?;
     let (fingerprint, _) = last.split_once('`')?;
-    let is_one = |(at, byte): (usize, u8)| if at == 4 { byte == b'-' } else { byte.is_ascii_hexdigit() };
-    (fingerprint.len() == 9 && fingerprint.bytes().enumerate().all(is_one)).then_some(fingerprint)
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (fingerprint.len() == 64 && fingerprint.bytes().all(is_digit)).then_some(fingerprint)
 }
 
 fn head(of: &Reviewed<'_>) -> String {

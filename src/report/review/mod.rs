@@ -2,6 +2,7 @@
 //! and people read. Each form is one file, over the shared views of `view` and `finding`.
 
 mod codequality;
+mod comment;
 mod finding;
 mod format;
 mod gitlab;
@@ -16,6 +17,7 @@ mod sarif;
 mod tfjson;
 mod view;
 
+pub use comment::{head_of, plan_failed, with_head};
 pub use format::{Format, Problems};
 pub use markdown::{fingerprint_of, marked, marker_of};
 pub use view::{Reviewed, Root, Told};

@@ -10,13 +10,16 @@ use crate::report::words;
 /// Links of the critical path that are shown; longer chains lose their middle.
 const MOST_LINKS: usize = 6;
 
-/// Adds blocks, cost, time and totals.
-pub(super) fn all(page: &mut Page, plan: &Plan) {
+/// Adds blocks, cost, time and totals; `verbose`: with the fingerprint as commands take it.
+pub(super) fn all(page: &mut Page, plan: &Plan, verbose: bool) {
     blocks(page, &plan.blocks);
     notes::rulings(page, &plan.policy);
     cost(page, plan);
     time(page, plan);
     totals(page, plan);
+    if verbose {
+        page.line(Line::indent(7).put(Role::Faint, format!("fingerprint {}", plan.fingerprint)));
+    }
     if !plan.blocks.is_empty() {
         let count = words::counted(plan.blocks.len(), "problem");
         page.line(
@@ -148,7 +151,7 @@ fn totals(page: &mut Page, plan: &Plan) {
     page.line(
         label("PLAN")
             .say(said.join(&dot))
-            .at_end(Role::Strong, format!("fingerprint {}", plan.fingerprint)),
+            .at_end(Role::Strong, format!("fingerprint {}", words::short_fingerprint(&plan.fingerprint))),
     );
 }
 

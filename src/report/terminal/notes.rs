@@ -9,7 +9,9 @@ pub(super) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) 
     for note in notes {
         let (role, sign) = match note.code {
             NoteCode::Done => (Role::Good, page.sign(Sign::Tick)),
-            NoteCode::Generated => (Role::Good, page.sign(Sign::Dot)),
+            NoteCode::Generated | NoteCode::Delivered | NoteCode::Recipients => {
+                (Role::Good, page.sign(Sign::Dot))
+            }
             NoteCode::Rename | NoteCode::Left => (Role::Warn, page.sign(Sign::Bang)),
         };
         let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);

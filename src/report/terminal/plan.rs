@@ -60,7 +60,7 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
         change::all(&mut page, &plan.changes, verbose);
     }
     notes::lines(&mut page, plan.notes.iter());
-    foot::all(&mut page, plan);
+    foot::all(&mut page, plan, verbose);
     page.finish()
 }
 

@@ -138,6 +138,7 @@ fn a_creation_is_compact_and_verbose_shows_all_of_it() {
           user_data  (secret)  fingerprint 11                                         shop.stead.yaml:22
           vpc        (known once vpc.main exists)                                     shop.stead.yaml:22
     PLAN   1 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
+           fingerprint 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567
     ");
 }
 

@@ -32,6 +32,9 @@ pub(crate) fn sealed(digest: &str) -> Value {
     Value::Secret(Secret::Sealed(Some(digest.into())))
 }
 
+/// A fingerprint that is displayed as `7f3a-c91e`.
+pub(crate) const FINGERPRINT: &str = "7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567";
+
 pub(crate) fn empty() -> Plan {
     Plan {
         base: Base {
@@ -42,7 +45,7 @@ pub(crate) fn empty() -> Plan {
             lineage: Uuid::nil(),
             serial: 12,
             reads: String::new(),
-            config: "3f9c2e1d00112233".into(),
+            config: "3f9c2e1d00112233".repeat(4),
             objects: Vec::new(),
             made_at: time(0),
             nonce: Uuid::nil(),
@@ -60,7 +63,7 @@ pub(crate) fn empty() -> Plan {
         policy: Vec::new(),
         notes: Vec::new(),
         requests: RequestCount { sent: 12, pages: 9, limited: 0, waited_ms: 0 },
-        fingerprint: "7f3a-c91e".into(),
+        fingerprint: FINGERPRINT.into(),
     }
 }
 
@@ -345,7 +348,6 @@ pub(crate) fn hostile() -> Plan {
     let mut plan = full();
     plan.base.stack = evil.into();
     plan.base.environment = evil.into();
-    plan.fingerprint = evil.into();
     plan.cost.moved = vec![(evil.into(), Decimal::ONE, Decimal::TWO)];
     plan.drift.push(Drift {
         address: address("vm.web"),

@@ -4,8 +4,9 @@ use serde_json::Value as Json;
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Identity, Ledger};
 use stead::model::snapshot::Snapshot;
+use stead::plan::binding::{Binding, ledger_digest};
 use stead::plan::change::Plan;
-use stead::plan::saved::{Facts, SavedPlan};
+use stead::plan::saved::{Facts, Origin, SavedPlan};
 use stead::report::style::Style;
 use stead::report::{json, terminal};
 
@@ -13,42 +14,48 @@ use super::output::{assert_harmless, assert_json};
 
 pub fn plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    if let Ok(saved) = SavedPlan::parse(text) {
+    if let Ok(saved) = SavedPlan::parse(text, REGISTRY) {
         holds(&saved);
     }
     // The digest keeps all but a forger out: here is one.
     let Ok(mut document) = serde_json::from_str::<Json>(text) else { return };
     let Some(plan) = document.get_mut("plan").map(Json::take) else { return };
     let Ok(plan) = serde_json::from_value::<Plan>(plan) else { return };
-    let forged = SavedPlan::new(plan, "0.0.0");
+    let ledger = ledger_digest(&ledger_of(&plan)).expect("a ledger can be written");
+    let binding = Binding { ledger, ..Binding::default() };
+    let forged = SavedPlan::new(plan, binding, "0.0.0").expect("a plan can be written");
     let text = forged.to_text().expect("a plan can be written");
-    let saved = SavedPlan::parse(&text).expect("what was written can be read");
+    // One whose changes are not what its steps do is refused.
+    let Ok(saved) = SavedPlan::parse(&text, REGISTRY) else { return };
     assert_eq!(saved.to_text().expect("a plan can be written"), text);
     holds(&saved);
 }
 
-fn holds(saved: &SavedPlan) {
-    let base = &saved.plan.base;
+/// Returns a ledger that the plan may have been made from.
+fn ledger_of(plan: &Plan) -> Ledger {
+    let base = &plan.base;
     let mut ledger = Ledger::new(Identity::unborn(&base.stack, &base.environment));
     ledger.identity.lineage = base.lineage;
     ledger.serial = base.serial;
+    ledger
+}
+
+fn holds(saved: &SavedPlan) {
+    let base = &saved.plan.base;
+    let ledger = ledger_of(&saved.plan);
     let snapshot = Snapshot { account: Some(base.account.clone()), ..Snapshot::default() };
-    let facts = Facts {
-        registry: REGISTRY,
+    let facts = Facts { registry: REGISTRY, reads: "", ledger: &ledger, snapshot: &snapshot };
+    assert!(base.objects.is_empty() || saved.check(&facts).is_err(), "an object that is gone is seen");
+    let mut applied = ledger.clone();
+    applied.applied_plans.insert(base.nonce);
+    let origin = Origin {
         stack: &base.stack,
         environment: &base.environment,
         config: &base.config,
-        reads: "",
-        ledger: &ledger,
-        snapshot: &snapshot,
+        ledger: &applied,
+        recipients: &[],
     };
-    let checked = saved.check(&facts);
-    assert!(base.objects.is_empty() || checked.is_err(), "an object that is gone is seen");
-    let wanted = saved.wanted(REGISTRY);
-    assert!(wanted.owned.len() <= base.objects.len());
-    let mut applied = ledger.clone();
-    applied.applied_plans.insert(base.nonce);
-    assert!(saved.check(&Facts { ledger: &applied, ..facts }).is_err(), "a plan is applied once");
+    assert!(saved.check_origin(&origin).is_err(), "a plan is applied once");
     let shown = terminal::Facts { saved: true, ..terminal::Facts::default() };
     assert_harmless(&terminal::plan(&saved.plan, &shown, true, Style::plain(80)));
     assert_json(&json::plan(&saved.plan, REGISTRY, json::PlanOptions { details: true, ran: None }), false);

@@ -226,6 +226,8 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         },
         deliver: &|_, _, _| Ok(()),
         kept: &|_, _| None,
+        delivers: &|_, _| None,
+        keep: &|_, _, _| None,
         // They are lost with the machine.
         rescue: &|_| {},
         tell: &|event| hear(universe, process, &event),

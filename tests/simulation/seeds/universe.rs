@@ -17,6 +17,7 @@ use stead::ledger::memory_shelf::MemoryShelf;
 use stead::ledger::record::Record;
 use stead::model::address::Address;
 use stead::model::catalog::Catalog;
+use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 use stead::model::secret::FingerprintKey;
 use uuid::Uuid;
@@ -203,6 +204,7 @@ impl Universe {
             query: if method == Method::Get { vec![("limit", "100".to_owned())] } else { Vec::new() },
             project: project.map(Into::into),
             body,
+            secrets: SentSecrets::default(),
             deadline: Duration::from_secs(1),
         };
         let answer = self.serve(&request);

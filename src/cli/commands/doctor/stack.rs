@@ -9,7 +9,6 @@ use crate::cli::files;
 use crate::cli::project::Project;
 use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::cli::waterline::Waterline;
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Identity, Ledger};
 use crate::ledger::lease::{Held, Standing};
@@ -108,7 +107,7 @@ pub(super) async fn books(session: &Session, opened: &Opened, link: Option<&Link
             return checks;
         }
     };
-    let (check, found) = ledger(session, project, &place).await;
+    let (check, found) = ledger(project, &place).await;
     let open = match (&found, &check.verdict) {
         (Some(ledger), _) => requests(ledger),
         (None, _) => Check::skipped("open requests", "There is no ledger that can be read."),
@@ -119,7 +118,7 @@ pub(super) async fn books(session: &Session, opened: &Opened, link: Option<&Link
 }
 
 /// That the ledger can be read, is whole, and is not older than this machine has seen.
-async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, Option<Ledger>) {
+async fn ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
     const NAME: &str = "ledger";
     let failed = |failure: &Failure| {
         let (detail, remedy) = doing(failure);
@@ -145,11 +144,9 @@ async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, 
             Some(found),
         );
     }
-    let line = Waterline::read(session.settings.state.as_deref(), found.identity.lineage);
-    let check = match line.map(|line| line.and_then(|line| line.objection(&found))) {
+    let check = match books::objection(project, place).await {
         Ok(None) if unproven => {
-            let detail =
-                format!("{} Nothing proves who wrote it: {}.", whole(&found, place), books::UNPROVEN);
+            let detail = format!("{} {}", whole(&found, place), super::sentence(books::UNPROVEN));
             Check::warning(NAME, detail).remedy("Set STEAD_LEDGER_KEY to the file of its key.")
         }
         Ok(None) => Check::ok(NAME, whole(&found, place)),
@@ -157,7 +154,7 @@ async fn ledger(session: &Session, project: &Project, place: &Place) -> (Check, 
             let text = format!("{}: {}", objection.what, objection.means);
             Check::failed(NAME, super::sentence(&text)).remedy(objection.remedy)
         }
-        Err(error) => Check::warning(NAME, super::sentence(&error.to_string())),
+        Err(failure) => Check::warning(NAME, super::sentence(&failure.message)),
     };
     (check, Some(found))
 }

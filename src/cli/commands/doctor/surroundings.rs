@@ -7,6 +7,7 @@ use crate::cli::learned;
 use crate::cli::session::Session;
 use crate::cli::settings::{Cloud, Settings, Variables};
 use crate::cloud::transport::origin;
+use crate::model::redact::redact_address;
 use crate::report::doctor::Check;
 
 /// Rights of others that the file of keys may not give.
@@ -127,7 +128,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> Check {
 /// The key: where it comes from, and where it may go.
 pub(super) fn key(settings: &Settings, url: &str, from: Origin) -> Check {
     const NAME: &str = "key";
-    let origin = origin(url).unwrap_or_else(|_| url.to_owned());
+    let origin = redact_address(&origin(url).unwrap_or_else(|_| url.to_owned()));
     let stored = settings.config_dir.as_deref();
     let stored =
         stored.and_then(|directory| credentials::origins(directory, settings.profile.as_ref()).ok());
@@ -142,9 +143,9 @@ pub(super) fn key(settings: &Settings, url: &str, from: Origin) -> Check {
             Check::ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
         }
         Origin::Program => Check::ok(NAME, "The one that key_command of the profile prints."),
-        Origin::Variable => Check::ok(
+        Origin::Variable | Origin::ReadOnly => Check::ok(
             NAME,
-            format!("The one of STEAD_API_KEY; it goes to whichever service is named: {origin}."),
+            format!("The one of {}; it goes to whichever service is named: {origin}.", from.words()),
         ),
     }
 }

@@ -163,7 +163,7 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
     S0317 4:30 there is no output of this name | The module `one` gives nothing: its `when` is false, or it has no `outputs`.
     S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     S0201 2:39 there is no resource of this name [3:52 used here as two] | No block declares yard.nil. | the stack declares no yard
-    S0230 3:1 this block is not known | There is no block `spare`. | blocks are: backend, crane, data, environments, import, include, locals, moved, outputs, policy, project, removed, stack, stacks, stead, use, vars, yard
+    S0230 3:1 this block is not known | There is no block `spare`. | blocks are: backend, crane, data, environments, import, include, locals, moved, outputs, policy, project, removed, secrets, stack, stacks, stead, use, vars, yard
     "#);
 }
 

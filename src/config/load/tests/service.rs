@@ -267,6 +267,6 @@ api_key: { ci: { role: viewer }, gone: { when: false, role: viewer } }
 database: { main: { engine: postgres, plan: pg-1c-2g, storage_gb: 20, users: { reporting: {} } } }
 ";
     insta::assert_snapshot!(yaml(text).registry(REGISTRY).problems(), @r#"
-    S0272 4:12 nothing says where its secret goes | The service shows the secret of an api_key once, when it makes it. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
+    S0272 4:12 nothing says where its secret goes | The service shows the secret of an api_key once, when it makes it. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top
     "#);
 }

@@ -16,7 +16,7 @@ fn problems(source: &str) -> String {
     let text = format!(
         "vars: {{ key: {{ type: secret }} }}\nvm: {{ a: {{ template: t, plan: p }} }}\napp: {{ web: {{ type: web, {source} }} }}"
     );
-    yaml(&text).registry(REGISTRY).var("key", "app").problems()
+    yaml(&text).registry(REGISTRY).env_var("key", "app").problems()
 }
 
 #[test]

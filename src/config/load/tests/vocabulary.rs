@@ -72,6 +72,8 @@ pub enum Takes {
     Place,
     /// A text that says something.
     Text,
+    /// Recipients of kept secrets, or one.
+    Recipients,
     /// A day.
     Date,
     /// A time with its unit.
@@ -110,6 +112,7 @@ pub const TOP: &[Word] = &[
     word("outputs", Takes::Values),
     word("policy", Takes::Blocks),
     word("removed", Takes::Entries),
+    word("secrets", Takes::Words),
     needed("stack", Takes::Name),
     word("stacks", Takes::Values),
     needed("stead", Takes::Version),
@@ -193,6 +196,9 @@ pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", T
 /// Words of an entry of `moved`.
 pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes::Address)];
 
+/// Words of `secrets`.
+pub const SECRETS: &[Word] = &[word("recipients", Takes::Recipients)];
+
 /// Words of an entry of `import`.
 pub const IMPORT: &[Word] =
     &[needed("id", Takes::Id), needed("to", Takes::Address), word("when", Takes::Condition)];
@@ -209,6 +215,7 @@ pub const PLACES: &[(&str, &[Word], language::Words)] = &[
     ("timeouts", TIMEOUTS, language::TIMEOUTS),
     ("ignored", IGNORED, language::IGNORED),
     ("deliver", DELIVER, language::DELIVER),
+    ("secrets", SECRETS, language::SECRETS),
     ("variable", VARIABLE, language::VARIABLE),
     ("environment", ENVIRONMENT, language::ENVIRONMENT),
     ("policy", POLICY, language::POLICY),

@@ -7,6 +7,12 @@ use super::vocabulary::{self as words, Takes, Word};
 use super::{Config, yaml};
 use crate::model::diagnostic::Severity;
 
+/// Two recipients of kept secrets.
+const RECIPIENTS: [&str; 2] = [
+    "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+    "age1lggyhqrw2nlhcxprm67z43rta597azn8gknawjehu9d9dl0jq3yqqvfafg",
+];
+
 /// Something written, in whichever syntax.
 #[derive(Debug, Clone)]
 enum Written {
@@ -119,6 +125,7 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         | Takes::Kinds
         | Takes::Type
         | Takes::Plains
+        | Takes::Recipients
         | Takes::Date
         | Takes::Duration
         | Takes::Length => &[],
@@ -157,6 +164,7 @@ fn right(place: &str, word: &Word) -> Written {
         (Takes::Type, ..) => text("string"),
         (Takes::Plains, ..) => List(vec![text("x"), text("z")]),
         (Takes::Plain | Takes::Prose | Takes::Front | Takes::Text | Takes::Id, ..) => text("x"),
+        (Takes::Recipients, ..) => List(vec![text(RECIPIENTS[0]), text(RECIPIENTS[1])]),
         (Takes::Date, ..) => text("2030-01-31"),
         (Takes::Duration, ..) => text("30m"),
         (Takes::Length, ..) => Plain("32"),
@@ -239,6 +247,7 @@ fn around(place: &str, body: Vec<(String, Written)>) -> Vec<(String, Written)> {
         "policy" => vec![("policy".to_owned(), one("p", Map(body)))],
         "use" => vec![("use".to_owned(), one("m", Map(body)))],
         "stack" => vec![("stacks".to_owned(), one("s", Map(body)))],
+        "secrets" => vec![("crane".to_owned(), blank()), ("secrets".to_owned(), Map(body))],
         list => vec![("crane".to_owned(), blank()), (list.to_owned(), List(vec![Map(body)]))],
     };
     document.extend(more);

@@ -56,3 +56,100 @@ fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
     now(journal.close()).unwrap();
     assert_eq!(read(&world, Some(&key)).unwrap().entries.len(), 3);
 }
+
+fn open_after_death(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept, StoreError> {
+    let opening = Opening {
+        identity: &identity(),
+        holder: holder(n),
+        effect: Duration::from_mins(1),
+        is_dead: &|_| true,
+        force: None,
+        seal: key,
+    };
+    now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening))
+}
+
+fn sealed(world: &World, n: u8, from: Option<&SealKey>, to: &SealKey) -> Result<(), StoreError> {
+    let journal = now(Journal::open(open_after_death(world, n, from)?))?;
+    now(journal.seal(to, "ada@host", Timestamp::UNIX_EPOCH))?;
+    now(journal.close())
+}
+
+/// One that owns something, with so many lines that the next opening sums them up.
+fn plain(lines: u8) -> World {
+    let world = world();
+    let journal = now(Journal::open(open(&world, 1, None).unwrap())).unwrap();
+    for n in 0..lines {
+        now(journal.commit(&[adopted(n, "x")])).unwrap();
+    }
+    now(journal.abandon());
+    world
+}
+
+#[test]
+fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
+    let (one, two) = (SealKey::new(&[7; 32]).unwrap(), SealKey::new(&[8; 32]).unwrap());
+    for lines in [2, 80] {
+        let world = plain(lines);
+        let unsealed = |result: Result<(), StoreError>| {
+            assert!(matches!(result, Err(StoreError::Sealed(SealError::Unsealed))), "{result:?}");
+        };
+        unsealed(read(&world, Some(&one)).map(drop));
+        unsealed(open(&world, 2, Some(&one)).map(drop));
+        sealed(&world, 2, None, &one).unwrap();
+        assert_eq!(read(&world, Some(&one)).unwrap().entries.len(), usize::from(lines));
+        sealed(&world, 3, Some(&one), &two).unwrap();
+        assert_eq!(read(&world, Some(&two)).unwrap().sealed.unwrap().previous.len(), 1);
+        assert!(matches!(read(&world, Some(&one)), Err(StoreError::Sealed(SealError::Other { .. }))));
+        let journal = now(Journal::open(open(&world, 4, Some(&two)).unwrap())).unwrap();
+        now(journal.commit(&[adopted(200, "y")])).unwrap();
+        now(journal.close()).unwrap();
+        assert_eq!(read(&world, Some(&two)).unwrap().entries.len(), usize::from(lines) + 1);
+    }
+}
+
+/// A write that fails, or whose answer is lost, is the last one of the process.
+#[test]
+fn a_seal_that_dies_at_any_write_leaves_the_ledger_as_before_or_as_afterwards() {
+    let (one, two) = (SealKey::new(&[7; 32]).unwrap(), SealKey::new(&[8; 32]).unwrap());
+    for (lines, from) in [(2, None), (80, None), (2, Some(&one))] {
+        let (mut before, mut after) = (0, 0);
+        for last in [Fate::NoEffect, Fate::AnswerLost] {
+            for write in 0_usize.. {
+                let world = plain(lines);
+                if let Some(one) = from {
+                    sealed(&world, 2, None, one).unwrap();
+                }
+                let fates = std::iter::repeat_n(Fate::Done, write).chain([last]);
+                world.clock.naps.set(99);
+                *world.shelf.fates.borrow_mut() =
+                    fates.chain(std::iter::repeat_n(Fate::NoEffect, 99)).collect();
+                let done = sealed(&world, 3, from, &two).is_ok();
+                world.shelf.fates.borrow_mut().clear();
+                match (read(&world, from), read(&world, Some(&two))) {
+                    (_, Ok(found)) if found.sealed.is_some() => after += 1,
+                    (Ok(_), Err(StoreError::Sealed(_))) => before += 1,
+                    other => panic!("write {write}: {other:?}"),
+                }
+                if read(&world, Some(&two)).is_err() {
+                    sealed(&world, 4, from, &two).unwrap();
+                }
+                assert_eq!(read(&world, Some(&two)).unwrap().entries.len(), usize::from(lines));
+                if done {
+                    break;
+                }
+            }
+        }
+        assert!(before > 3 && after > 2, "{before} {after}");
+    }
+}
+
+/// It must not be taken for done: the summary that is there has no MAC.
+#[test]
+fn a_summary_that_is_there_already_is_not_the_sealed_one() {
+    let (world, key) = (plain(2), SealKey::new(&[7; 32]).unwrap());
+    let journal = now(Journal::open(open(&world, 2, None).unwrap())).unwrap();
+    let number = *world.shelf.inner.0.lines.borrow().keys().last().unwrap() + 1;
+    world.shelf.inner.0.summaries.borrow_mut().insert(number, b"another".to_vec());
+    assert!(now(journal.seal(&key, "ada@host", Timestamp::UNIX_EPOCH)).is_err());
+}

@@ -28,9 +28,13 @@ fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
     assert_eq!(marker_of(&report), Some(&*format!("<!-- stead:{} -->", marked("shop/prod"))));
     assert_eq!(fingerprint_of(&report), Some(reviewed.plan.fingerprint.as_str()));
     assert_eq!(fingerprint_of(&report.replace('\n', "\r\n")), Some(reviewed.plan.fingerprint.as_str()));
-    for other in
-        ["", "# a note", "<!-- stead: -->x", "<sub>`7f3a-c91e`</sub>\nmore", "<sub>`7f3a-c91`</sub>"]
-    {
+    for other in [
+        "",
+        "# a note",
+        "<!-- stead: -->x",
+        "<sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567`</sub>\nmore",
+        "<sub>`7f3a-c91e`</sub>",
+    ] {
         assert_eq!((marker_of(other), fingerprint_of(other)), (None, None), "{other}");
     }
     assert_eq!(marked("a--b/c>d"), "a-_b/c_d");
@@ -126,7 +130,7 @@ fn markdown_says_the_worst_first() {
 
     </details>
 
-    <sub>`7f3a-c91e` · commit `3f9c2e1` · $339.40 → $412.40 a month</sub>
+    <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1` · $339.40 → $412.40 a month</sub>
     "#);
 }
 
@@ -136,7 +140,7 @@ fn markdown_of_a_plan_without_changes_is_three_lines() {
     <!-- stead:shop/prod -->
     ### ✅ stead · shop/prod · no changes, 41 resources as configured
 
-    <sub>`7f3a-c91e` · commit `3f9c2e1`</sub>
+    <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1`</sub>
     ");
 }
 

@@ -20,6 +20,8 @@ const EVIL: &[&str] = &[
     "https://evil.example www.evil.example mailto:a@evil.example WWW.evil.example",
     "#1 GH-1 owner/repo#1 !1 :tada: &#64;team &lt;b&gt;",
     "a\u{1b}[31m\r\n::error::owned\u{202e}##[group]x\u{200b}",
+    "::set-output name=x::y ##vso[task.setvariable]z",
+    "  ::add-mask::\u{2066}x\u{9b}31m##[command]",
     "*a* _b_ ~~c~~ \\`d` `` ` `` [ref]: x",
     "\" onmouseover=\"alert(3)",
 ];
@@ -151,6 +153,12 @@ fn documents_stay_documents() {
             assert!(!text.contains("##[") && !text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         }
         let xml = Format::Junit.plan(&of);
+        let unescaped =
+            xml.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        assert!(!unescaped.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{unescaped}");
+        assert!(!unescaped.contains("##[") && !unescaped.contains("##vso["), "{unescaped}");
+        // Quotes of the texts are entities: these begin an attribute or an element.
+        assert!(!xml.contains("\"::") && !xml.contains(">::"), "{xml}");
         let mut reader = quick_xml::Reader::from_str(&xml);
         loop {
             match reader.read_event() {

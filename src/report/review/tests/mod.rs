@@ -18,7 +18,9 @@ fn reviewed(plan: &Plan) -> Reviewed<'_> {
         root: &ROOT,
         commit: Some("3f9c2e1d00112233445566778899aabbccddeeff"),
         home: "shop.stead.yaml",
-        command: Some("stead -C infra -e prod apply --expect 7f3a-c91e"),
+        command: Some(
+            "stead -C infra -e prod apply --expect 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567",
+        ),
         told: Told::Plan,
     }
 }

@@ -1,0 +1,178 @@
+//! `stead state seal`: adds MACs to a ledger that has none, or replaces their key. In: the ledger as it is, shown and
+//! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
+
+use super::state::missing;
+use crate::apply::run::Bounds;
+use crate::cli::args::Seal;
+use crate::cli::books::{self, Book, Shelf, Terms};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cli::waterline::Marks;
+use crate::cloud::system::SystemClock;
+use crate::ledger::entry::Ledger;
+use crate::ledger::place::Place;
+use crate::ledger::seal::{SealError, SealKey};
+use crate::ledger::store::StoreError;
+use crate::model::clock::Clock;
+use crate::report::escape;
+
+/// Objects that the summary names.
+const NAMED: usize = 20;
+
+/// Everything that sealing works with.
+struct Sealing<'a> {
+    session: &'a Session,
+    args: &'a Seal,
+    project: &'a Project,
+    place: &'a Place,
+    key: SealKey,
+}
+
+/// Adds MACs, or replaces their key.
+///
+/// # Errors
+/// When there is no key or no ledger, this machine saw MACs that are gone, or the ledger cannot be written.
+pub(super) async fn run(
+    session: &Session,
+    args: &Seal,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
+    let key = books::seal_key(&session.settings)?.ok_or_else(|| {
+        Failure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
+            .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
+    })?;
+    Sealing { session, args, project, place, key }.run().await
+}
+
+impl Sealing<'_> {
+    async fn run(&self) -> Result<Exit, Failure> {
+        let previous = self.args.previous_key.as_deref().map(books::key_of_file).transpose()?;
+        match (self.read(&self.key).await, previous) {
+            (Ok(None), _) => Err(missing(self.place)),
+            (Ok(Some(ledger)), _) => Ok(self.finished(&ledger)),
+            (Err(StoreError::Sealed(SealError::Unsealed)), None) => self.add().await,
+            (Err(StoreError::Sealed(SealError::Unsealed)), Some(_)) => {
+                let what = "the ledger has no MACs at all, so the previous key proves nothing of it";
+                Err(Failure::new(Exit::Blocked, what).help(
+                    "If it had MACs of that key, somebody removed them: restore a copy that has them.",
+                ))
+            }
+            (Err(StoreError::Sealed(SealError::Other { .. })), Some(previous)) => {
+                self.change(&previous).await
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    async fn read(&self, key: &SealKey) -> Result<Option<Ledger>, StoreError> {
+        let stack = &self.project.stack;
+        Shelf::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
+    }
+
+    fn finished(&self, ledger: &Ledger) -> Exit {
+        self.session.ui.done(match ledger.sealed {
+            Some(_) => "The ledger has MACs of this key already: nothing was changed.",
+            None => "The ledger is empty: its MACs begin with the first apply. Nothing was changed.",
+        });
+        Exit::Done
+    }
+
+    /// Adds MACs to a ledger that has none.
+    async fn add(&self) -> Result<Exit, Failure> {
+        let lenient = self.key.accepting_unsealed();
+        let found = self.read(&lenient).await?.ok_or_else(|| missing(self.place))?;
+        if self.marks(self.key.clone()).saw_macs(Some(&found))? {
+            let what = "the ledger has no MACs, and it had them when this machine last saw it";
+            return Err(Failure::new(Exit::Blocked, what)
+                .help("Somebody removed them, and can have changed anything in it: it gets none here.")
+                .help("Restore a copy that has them: remove the ledger from its place, then stead state push FILE."));
+        }
+        // Lines may have MACs already, where a checkpoint before them has none.
+        let open = found.sealed.is_some().then_some(&lenient);
+        let journal = self.open(open).await?;
+        let work = self.seal(&journal, "has no MACs: nothing proves who wrote it");
+        let done = books::while_kept(&journal, Box::pin(work)).await;
+        books::close_after(journal, done).await
+    }
+
+    /// Replaces the key of the MACs.
+    async fn change(&self, previous: &SealKey) -> Result<Exit, Failure> {
+        let journal = self.open(Some(previous)).await?;
+        let rolled_back =
+            self.marks(previous.clone()).objection(Some((&journal.ledger(), &journal.trail())));
+        let done = match rolled_back {
+            Ok(None) => {
+                let was = format!("has MACs of the key {}", previous.id());
+                books::while_kept(&journal, Box::pin(self.seal(&journal, &was))).await
+            }
+            Ok(Some(objection)) => Err(objection.into()),
+            Err(error) => Err(error.into()),
+        };
+        books::close_after(journal, done).await
+    }
+
+    async fn open(&self, key: Option<&SealKey>) -> Result<Book, Failure> {
+        let identity = books::fresh(self.project);
+        let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
+        books::open_with(key, &self.session.who, self.place, &terms).await
+    }
+
+    fn marks(&self, key: SealKey) -> Marks {
+        let stack = &self.project.stack;
+        Marks::new(&self.session.settings, Some(key), self.place, (&stack.name, &stack.environment.name))
+    }
+
+    /// Shows the ledger, asks, and writes.
+    async fn seal(&self, journal: &Book, was: &str) -> Result<Exit, Failure> {
+        let ui = self.session.ui;
+        ui.say(&self.summary(&journal.ledger(), was));
+        let question = format!("Cover it with MACs of the key {}?", self.key.id());
+        if !self.session.sure(self.args.yes, &question).await? {
+            return Ok(Exit::Failed);
+        }
+        journal.seal(&self.key, &self.session.who, SystemClock.now()).await?;
+        books::remember(&self.marks(self.key.clone()), journal);
+        ui.done(&format!(
+            "MACs of the key {} cover the ledger. It is not written without the key.",
+            self.key.id()
+        ));
+        self.session.next("plan", "compares it with the live objects");
+        Ok(Exit::Done)
+    }
+
+    /// Returns what a person needs in order to notice that the ledger is not the one that stead wrote.
+    fn summary(&self, ledger: &Ledger, was: &str) -> String {
+        let stack = &self.project.stack;
+        let mut lines = vec![format!(
+            "The ledger of {}/{} at {} {was}.",
+            stack.name, stack.environment.name, self.place
+        )];
+        let applied = ledger.history.back().map_or_else(
+            || "never applied".to_owned(),
+            |run| format!("last applied {} by {}", run.at, escape::line(&run.who)),
+        );
+        let (lineage, serial, count) = (ledger.identity.lineage, ledger.serial, ledger.entries.len());
+        lines.push(format!("Lineage {lineage}, record {serial}, {count} resources, {applied}:"));
+        let objects = ledger.entries.iter().flat_map(|(address, entry)| {
+            let objects = entry.current.iter().chain(&entry.deposed);
+            objects.map(move |object| {
+                format!("  {}  {}", escape::line(address.as_str()), escape::line(&object.id))
+            })
+        });
+        let objects: Vec<String> = objects.collect();
+        let more = objects.len().saturating_sub(NAMED);
+        lines.extend(objects.into_iter().take(NAMED));
+        if more > 0 {
+            lines.push(format!("  and {more} more: stead state pull shows all"));
+        }
+        let backup = self.session.line("state pull -o ledger-backup.json");
+        lines.push(format!(
+            "Whoever could write there can have changed it: compare these ids with the live objects. Save a copy first: \
+             {backup}"
+        ));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,307 @@
+//! `stead secret`: kept secrets: their identities, what is known of them, their values, and new ones.
+
+mod rekey;
+mod rotate;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::apply::run::Bounds;
+use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
+use crate::cli::books::{self, Book, Terms};
+use crate::cli::commands::state;
+use crate::cli::delivery::{self, Sinks};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files;
+use crate::cli::identity;
+use crate::cli::kept_secrets;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::cloud::system::{SystemClock, SystemRandom};
+use crate::config::stack::{SecretOrigin, SecretSink};
+use crate::ledger::age_file::Identity;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::ledger::kept_secrets::{KeptSecret, VARS};
+use crate::ledger::place::Place;
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::clock::Clock;
+use crate::model::secret::{Secret, is_same_fingerprint};
+use crate::report::json;
+
+/// Does what was asked for.
+///
+/// # Errors
+/// When the stack has problems, there is no such secret, or the ledger cannot be read or written.
+pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+    match &args.action {
+        SecretAction::Keygen(args) => keygen(session, args),
+        SecretAction::Get(args) => get(session, args).await,
+        SecretAction::Set(args) => set(session, args).await,
+        SecretAction::Rekey(args) => rekey::run(session, args).await,
+        SecretAction::Rotate(args) => Box::pin(rotate::run(session, args)).await,
+    }
+}
+
+/// Makes an identity. Its text goes to the file alone.
+fn keygen(session: &Session, args: &SecretKeygen) -> Result<Exit, Failure> {
+    let shown = files::shown(&args.out);
+    let identity = Identity::generate();
+    let (recipient, text) = (identity.recipient(), identity.text());
+    let key = text.expose().unwrap_or_default();
+    let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
+    if !files::write_new_private(&args.out, text.as_bytes())? {
+        return Err(
+            Failure::occupied(&shown).help("An identity that is overwritten opens nothing any more.")
+        );
+    }
+    if session.ui.json {
+        let document = serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION, "recipient": recipient, "file": shown,
+        });
+        session.ui.out(&json::pretty(&document));
+        return Ok(Exit::Done);
+    }
+    session.ui.out(&format!("{recipient}\n"));
+    session.ui.hint(&format!(
+        "The identity is in {shown}. Whoever has it opens the kept secrets: store a copy elsewhere."
+    ));
+    session.ui.next("write the recipient into the stack: secrets: { recipients: [age1…] }");
+    Ok(Exit::Done)
+}
+
+/// What is known of one secret.
+#[derive(Serialize)]
+struct Row {
+    address: Name,
+    kept: bool,
+    version: Option<u64>,
+    fingerprint: Option<Name>,
+    /// It is encrypted to the recipients that are pinned now.
+    current_recipients: bool,
+    /// Who could read it once and is no recipient any more.
+    former: Vec<Name>,
+    rotating: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+}
+
+impl Row {
+    fn new(ledger: &Ledger, address: &Name) -> Self {
+        let kept = &ledger.secrets;
+        let one = kept.values.get(address);
+        let version = one.map(KeptSecret::wanted);
+        let recorded = address.strip_prefix(VARS).and_then(|name| ledger.generated.get(name));
+        Self {
+            address: address.clone(),
+            kept: one.is_some(),
+            version: version.map(|version| version.version),
+            fingerprint: version
+                .map(|version| version.fingerprint.clone())
+                .or_else(|| recorded.map(|recorded| recorded.fingerprint.clone())),
+            current_recipients: version.is_some_and(|version| version.generation == kept.generation),
+            former: version.map(|version| kept.former(version).cloned().collect()).unwrap_or_default(),
+            rotating: kept.rotating.contains(address) || one.is_some_and(|one| one.pending.is_some()),
+            value: None,
+        }
+    }
+
+    fn line(&self) -> String {
+        let mut line = self.address.to_string();
+        match self.version {
+            Some(version) => line.extend(["  version ", &version.to_string()]),
+            None => line += "  not kept in the ledger",
+        }
+        if let Some(print) = &self.fingerprint {
+            line.extend(["  fingerprint ", print.get(..8).unwrap_or(print)]);
+        }
+        if self.kept && !self.current_recipients {
+            line += "  encrypted to earlier recipients: stead secret rekey";
+        }
+        if !self.former.is_empty() {
+            line.extend(["  once readable by ", &self.former.join(", "), ": rotate it"]);
+        }
+        if self.rotating {
+            line += "  rotation under way";
+        }
+        line + "\n"
+    }
+}
+
+/// Returns the addresses of a stack's secrets, kept or not.
+fn addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
+    let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARS}{name}")));
+    let owned = |address: &&Address| {
+        project.stack.resources.get(*address).is_some_and(|one| one.kind.shown_once.is_some())
+    };
+    let shown = ledger.entries.keys().filter(owned).map(|address| address.as_str().into());
+    let mut all: Vec<Name> = ledger.secrets.values.keys().cloned().chain(generated).chain(shown).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+async fn get(session: &Session, args: &SecretGet) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let place = session.place(&project)?;
+    let ledger = existing(&project, &place).await?;
+    let Some(address) = &args.address else {
+        let rows: Vec<Row> =
+            addresses(&project, &ledger).iter().map(|address| Row::new(&ledger, address)).collect();
+        show(session, &ledger, &rows);
+        return Ok(Exit::Done);
+    };
+    let mut row = Row::new(&ledger, address);
+    if !row.kept && row.fingerprint.is_none() && !addresses(&project, &ledger).contains(address) {
+        return Err(no_such_secret(address));
+    }
+    if !args.show && args.to.is_none() {
+        show(session, &ledger, std::slice::from_ref(&row));
+        return Ok(Exit::Done);
+    }
+    let secret = value(session, &ledger, address)?;
+    kept_secrets::warn_unauthenticated(&session.settings, &ledger);
+    let text = secret.expose().unwrap_or_default();
+    match &args.to {
+        Some(path) => {
+            let shown = files::shown(path);
+            if !files::write_new_private(path, format!("{text}\n").as_bytes())? {
+                return Err(Failure::occupied(&shown));
+            }
+            session.ui.done(&format!("wrote the value of {address} to {shown}"));
+        }
+        None if session.ui.json => {
+            row.value = Some(text.to_owned());
+            show(session, &ledger, std::slice::from_ref(&row));
+        }
+        None => session.ui.out(&format!("{text}\n")),
+    }
+    Ok(Exit::Done)
+}
+
+/// Decrypts the value of a secret that is to be in use.
+fn value(session: &Session, ledger: &Ledger, address: &Name) -> Result<Secret, Failure> {
+    let Some(kept) = ledger.secrets.values.get(address) else {
+        return Err(Failure::new(Exit::Failed, format!("the ledger does not keep the value of {address}"))
+            .help("Its sink may have it; then: stead secret set ADDRESS < FILE keeps it."));
+    };
+    let identities = identity::required(&session.settings)?;
+    ledger
+        .decrypt_secret(&identities, address, kept.wanted())
+        .map_err(|error| kept_secrets::unusable(address, &error))
+}
+
+fn show(session: &Session, ledger: &Ledger, rows: &[Row]) {
+    let recipients: Vec<&Name> = ledger.secrets.recipients.iter().collect();
+    if session.ui.json {
+        let document = serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION, "recipients": recipients, "secrets": rows,
+        });
+        session.ui.out(&json::pretty(&document));
+    } else if rows.is_empty() {
+        session.ui.out("There are no secrets in the ledger.\n");
+    } else {
+        session.ui.out(&rows.iter().map(Row::line).collect::<String>());
+    }
+}
+
+fn no_such_secret(address: &str) -> Failure {
+    Failure::new(Exit::Failed, format!("{address} is no secret of this stack"))
+        .help("stead secret get lists them: vars.NAME of a generated variable, or a resource whose secret is shown once.")
+}
+
+/// Reads the ledger, which must be there.
+async fn existing(project: &Project, place: &Place) -> Result<Ledger, Failure> {
+    books::find_ledger(project, place).await?.ok_or_else(|| state::missing(place))
+}
+
+/// Opens the ledger of a stack for writing, which must be there.
+async fn open(session: &Session, project: &Project, place: &Place) -> Result<Book, Failure> {
+    existing(project, place).await?;
+    let terms = Terms { identity: &books::fresh(project), effect: Bounds::default().effect, force: None };
+    books::open_at(&session.settings, &session.who, place, &terms).await
+}
+
+async fn set(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let place = session.place(&project)?;
+    let bytes = files::read_standard_input()?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failed, "the value is not UTF-8 text"))?;
+    let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
+    if secret.expose().is_none_or(str::is_empty) {
+        return Err(Failure::new(Exit::Usage, "standard input holds no value")
+            .help("Example: stead secret set vars.token < ./token"));
+    }
+    let journal = open(session, &project, &place).await?;
+    let overwrite = args.overwrite_secrets.iter().cloned().collect();
+    let done = put(session, (&project, &journal, &overwrite), &args.address, &secret).await;
+    books::close_after(journal, done).await
+}
+
+async fn put(
+    session: &Session,
+    (project, journal, overwrite): (&Project, &Book, &BTreeSet<Name>),
+    address: &Name,
+    secret: &Secret,
+) -> Result<Exit, Failure> {
+    let ledger = journal.ledger().clone();
+    let row = Row::new(&ledger, address);
+    let print = secret.fingerprint(&ledger.identity.key);
+    let is_it = |(known, given): (&Name, &Name)| is_same_fingerprint(known, given);
+    if row.fingerprint.is_some() && !row.fingerprint.as_ref().zip(print.as_ref()).is_some_and(is_it) {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("the value is not the one of {address}: its fingerprint differs; nothing was written"),
+        )
+        .help(format!("For a new value: stead secret rotate {address}.")));
+    }
+    let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARS));
+    let entry = owner.as_ref().and_then(|owner| ledger.entries.get(owner));
+    if row.fingerprint.is_none() && !addresses(project, &ledger).contains(address) {
+        return Err(no_such_secret(address));
+    }
+    if let Some(record) = kept_secrets::record(&ledger, address, None, secret)? {
+        journal.commit(&[record]).await?;
+        let sink = owner.as_ref().and_then(|owner| sink(project, owner.as_str()));
+        found(journal, owner.as_ref().zip(entry).filter(|_| sink.is_none())).await?;
+        session.ui.done(&format!("The ledger keeps {address}, encrypted."));
+    } else {
+        let Some(sink) = sink(project, address) else {
+            return Err(Failure::new(Exit::Failed, format!("nothing keeps {address}: it has no sink"))
+                .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
+        };
+        let named =
+            Address::parse(address).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+        if let Some(record) = delivery::record(&named, sink, secret, &SystemRandom) {
+            journal.commit(&[record]).await?;
+        }
+        Sinks { project, journal, overwrite }.deliver(&named, sink, secret)?;
+        found(journal, owner.as_ref().zip(entry)).await?;
+        session.ui.done(&format!("The sink of {address} has its value again."));
+    }
+    if row.fingerprint.is_none() {
+        session.ui.say("It was not compared: the ledger had no fingerprint of it.");
+    }
+    Ok(Exit::Done)
+}
+
+/// Records that the secret of an object is not lost any more.
+async fn found(journal: &Book, owner: Option<(&Address, &Entry)>) -> Result<(), Failure> {
+    let Some((address, entry)) = owner.filter(|(_, entry)| entry.secret_lost) else { return Ok(()) };
+    let entry = Box::new(Entry { secret_lost: false, ..entry.clone() });
+    Ok(journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?)
+}
+
+/// Returns where a secret is delivered.
+fn sink<'p>(project: &'p Project, address: &str) -> Option<&'p SecretSink> {
+    match address.strip_prefix(VARS) {
+        Some(name) => match &project.stack.awaited.get(name)?.origin {
+            SecretOrigin::Generated { deliver, .. } => deliver.as_ref(),
+            SecretOrigin::Source(_) => None,
+        },
+        None => project.stack.resources.get(address)?.deliver_secret.as_ref(),
+    }
+}

@@ -1,0 +1,172 @@
+//! `stead secret rekey`: encrypts all kept secrets to the recipients that the stack names now.
+//!
+//! The new set is pinned first; what is still encrypted to the set before is found by its generation, so that a run
+//! that was killed is finished by another one.
+
+use std::collections::BTreeSet;
+
+use super::open;
+use crate::cli::args::SecretRekey;
+use crate::cli::books::{self, Book};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::identity;
+use crate::cli::kept_secrets;
+use crate::cli::session::Session;
+use crate::ledger::age_file::Identity;
+use crate::ledger::entry::Ledger;
+use crate::ledger::record::Record;
+use crate::model::address::Name;
+use crate::model::secret::Secret;
+use crate::report::json;
+
+/// Values that are committed at once.
+const BATCH: usize = 256;
+
+/// A value that is to be encrypted again.
+struct Opened {
+    address: Name,
+    version: u64,
+    pending: bool,
+    secret: Secret,
+}
+
+/// Encrypts all kept secrets to other recipients.
+///
+/// # Errors
+/// When the stack names none, the identity is not one that is pinned, or the ledger cannot be written.
+pub(super) async fn run(session: &Session, args: &SecretRekey) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    let place = session.place(&project)?;
+    let Some(declared) = &project.stack.recipients else {
+        return Err(Failure::new(Exit::Failed, "the stack names no recipients")
+            .help("Write them first: secrets: { recipients: [age1…] }"));
+    };
+    kept_secrets::check_allowed(&session.settings, declared.names.iter())?;
+    let journal = open(session, &project, &place).await?;
+    let done = under_lock(session, args, &journal, &declared.names).await;
+    books::close_after(journal, done).await
+}
+
+async fn under_lock(
+    session: &Session,
+    args: &SecretRekey,
+    journal: &Book,
+    declared: &BTreeSet<Name>,
+) -> Result<Exit, Failure> {
+    let ledger = journal.ledger().clone();
+    let pinned = &ledger.secrets.recipients;
+    if pinned.is_empty() {
+        return Err(Failure::new(
+            Exit::Failed,
+            "no recipients are pinned yet: there is nothing to encrypt again",
+        )
+        .help("The next apply pins those of the stack."));
+    }
+    if pinned == declared && ledger.secrets.outdated().next().is_none() {
+        session.ui.done("Every kept secret is encrypted to the stack's recipients already.");
+        return Ok(Exit::Done);
+    }
+    kept_secrets::warn_unauthenticated(&session.settings, &ledger);
+    let identities = identity::required(&session.settings)?;
+    let opened = open_all(&ledger, &identities, declared)?;
+    let removed: Vec<&Name> = pinned.difference(declared).collect();
+    let added: Vec<&Name> = declared.difference(pinned).collect();
+    for (what, names) in [("adds", &added), ("removes", &removed)] {
+        for name in names {
+            session.ui.say(&format!("{what} {name}"));
+        }
+    }
+    let question = format!("Encrypt {} kept secrets to these {} recipients?", opened.len(), declared.len());
+    if !books::while_kept(journal, session.sure(args.yes, &question)).await? {
+        return Ok(Exit::Failed);
+    }
+    if pinned != declared {
+        journal.commit(&[Record::SecretRecipients { recipients: declared.clone() }]).await?;
+    }
+    for batch in opened.chunks(BATCH) {
+        let records: Vec<Record> = {
+            let ledger = journal.ledger();
+            batch.iter().map(|one| encrypted(&ledger, one)).collect::<Result<_, _>>()?
+        };
+        journal.commit(&records).await?;
+    }
+    tell(session, &journal.ledger(), opened.len());
+    Ok(Exit::Done)
+}
+
+/// Opens every value, before anything is written. Who does it must be somebody whom the ledger has pinned.
+fn open_all(
+    ledger: &Ledger,
+    identities: &[Identity],
+    declared: &BTreeSet<Name>,
+) -> Result<Vec<Opened>, Failure> {
+    let kept = &ledger.secrets;
+    let is_pinned = identities.iter().any(|one| kept.recipients.contains(&one.recipient()));
+    // A run that was killed has pinned the new set; who opens what is left had the set before.
+    let resumes = kept.recipients == *declared;
+    if !is_pinned && !resumes {
+        return Err(Failure::new(
+            Exit::Failed,
+            "the identity is not one of the pinned recipients; nothing was written",
+        )
+        .help("Somebody with a pinned identity has to agree to other recipients."));
+    }
+    let mut opened = Vec::with_capacity(kept.values.len());
+    for (address, one) in &kept.values {
+        let versions = [(Some(&one.current), false), (one.pending.as_ref(), true)];
+        for (version, pending) in
+            versions.into_iter().filter_map(|(version, pending)| Some((version?, pending)))
+        {
+            if resumes && version.generation == kept.generation {
+                continue;
+            }
+            let secret = ledger
+                .decrypt_secret(identities, address, version)
+                .map_err(|error| kept_secrets::unusable(address, &error))?;
+            opened.push(Opened { address: address.clone(), version: version.version, pending, secret });
+        }
+    }
+    Ok(opened)
+}
+
+fn encrypted(ledger: &Ledger, one: &Opened) -> Result<Record, Failure> {
+    let value = ledger
+        .encrypt_secret(&one.address, one.version, None, &one.secret)
+        .map_err(|error| kept_secrets::unusable(&one.address, &error))?;
+    Ok(Record::SecretKept { address: one.address.clone(), value: Box::new(value), pending: one.pending })
+}
+
+/// Says what was done, and whose values somebody without a key still has in older copies.
+fn tell(session: &Session, ledger: &Ledger, count: usize) {
+    let kept = &ledger.secrets;
+    let exposed: Vec<(&Name, Vec<&Name>)> = kept
+        .values
+        .iter()
+        .map(|(address, one)| (address, kept.former(one.wanted()).collect::<Vec<_>>()))
+        .filter(|(_, former)| !former.is_empty())
+        .collect();
+    if session.ui.json {
+        let former: Vec<_> = exposed
+            .iter()
+            .map(|(address, names)| serde_json::json!({ "address": address, "former": names }))
+            .collect();
+        let document = serde_json::json!({
+            "schema_version": json::SCHEMA_VERSION,
+            "recipients": kept.recipients,
+            "encrypted": count,
+            "exposed": former,
+        });
+        session.ui.out(&json::pretty(&document));
+        return;
+    }
+    session.ui.say(&format!("{count} kept secrets are encrypted to {} recipients.", kept.recipients.len()));
+    if !exposed.is_empty() {
+        session
+            .ui
+            .say("Removed recipients may have older copies of the ledger. Rotate what they could read:");
+        for (address, _) in exposed {
+            session.ui.say(&format!("  stead secret rotate {address}"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `stead secret rotate`: a new value for a secret, brought into use by a plan that is reviewed and applied.
+//!
+//! The rotation is recorded first, the new value before any sink or request has it, and the one before is dropped once
+//! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied, the record
+//! is taken back.
+
+use super::{no_such_secret, open};
+use crate::cli::args::{Scope, SecretRotate};
+use crate::cli::books;
+use crate::cli::commands::apply::{self, Order, Overriding};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::session::Session;
+use crate::config::stack::SecretOrigin;
+use crate::ledger::kept_secrets::{KeptSecrets, RotationStep, VARS};
+use crate::ledger::record::Record;
+use crate::model::address::Name;
+
+/// Rotates a secret.
+///
+/// # Errors
+/// When it is no secret of the stack; else as `apply`.
+pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, Failure> {
+    if args.yes.is_none() && !session.ui.interactive {
+        return Err(Failure::new(Exit::Usage, "Confirmation is required, but this is not a terminal.")
+            .help("Pass `--yes`. A plan without it shows nothing of a rotation before it has begun."));
+    }
+    let project = session.open()?;
+    if !can_rotate(&project, &args.address) {
+        return Err(no_such_secret(&args.address));
+    }
+    record(session, &project, &args.address, RotationStep::Begin, |kept| {
+        let pending = kept.values.get(&args.address).is_some_and(|one| one.pending.is_some());
+        !pending && !kept.rotating.contains(&args.address)
+    })
+    .await?;
+    let order = Order {
+        scope: &Scope::default(),
+        running: &args.running,
+        yes: args.yes.clone(),
+        expected: None,
+        overriding: Overriding::default(),
+        destroy: false,
+        stack: None,
+    };
+    let done = Box::pin(apply::planned(session, &order)).await;
+    let untouched = match &done {
+        Ok(exit) => matches!(exit, Exit::Failed | Exit::Blocked),
+        Err(failure) => !matches!(failure.exit, Exit::Interrupted | Exit::Partly | Exit::Locked),
+    };
+    if untouched {
+        // A value that is stored already may be in a sink: then the rotation goes on.
+        record(session, &project, &args.address, RotationStep::Drop, |kept| {
+            let pending = kept.values.get(&args.address).is_some_and(|one| one.pending.is_some());
+            kept.rotating.contains(&args.address) && !pending
+        })
+        .await?;
+    }
+    done
+}
+
+fn can_rotate(project: &Project, address: &Name) -> bool {
+    if let Some(name) = address.strip_prefix(VARS) {
+        let origin = project.stack.awaited.get(name).map(|awaited| &awaited.origin);
+        return matches!(origin, Some(SecretOrigin::Generated { .. }));
+    }
+    let resource = project.stack.resources.get(address.as_str());
+    resource.is_some_and(|resource| resource.kind.shown_once.is_some())
+}
+
+/// Records a step of the rotation, where it is due.
+async fn record(
+    session: &Session,
+    project: &Project,
+    address: &Name,
+    step: RotationStep,
+    is_due: impl Fn(&KeptSecrets) -> bool,
+) -> Result<(), Failure> {
+    let place = session.place(project)?;
+    let journal = open(session, project, &place).await?;
+    let due = is_due(&journal.ledger().secrets);
+    let done = if due {
+        journal
+            .commit(&[Record::SecretRotation { address: address.clone(), step }])
+            .await
+            .map_err(Failure::from)
+    } else {
+        Ok(())
+    };
+    books::close_after(journal, done).await
+}

@@ -1,0 +1,84 @@
+//! Records that open, and those that are of another place, recipient or form.
+
+use super::*;
+
+fn place() -> SecretPlace {
+    SecretPlace {
+        lineage: Uuid::from_u128(7),
+        environment: "prod".into(),
+        address: "api_key.ci".into(),
+        version: 3,
+        object: Some("key-1".into()),
+    }
+}
+
+fn recipients(of: &[&Identity]) -> BTreeSet<Name> {
+    of.iter().map(|identity| identity.recipient()).collect()
+}
+
+#[test]
+fn each_recipient_opens_it_and_nobody_else() {
+    let (ada, bob, eve) = (Identity::generate(), Identity::generate(), Identity::generate());
+    let made = encrypt(&recipients(&[&ada, &bob]), &place(), &Secret::new("canary-1")).unwrap();
+    for identity in [&ada, &bob] {
+        let opened = decrypt(&[eve.clone(), identity.clone()], &place(), &made).unwrap();
+        assert_eq!(opened.expose(), Some("canary-1"));
+    }
+    assert_eq!(decrypt(&[eve], &place(), &made).unwrap_err(), AgeFileError::NoIdentity);
+    assert_eq!(
+        encrypt(&BTreeSet::new(), &place(), &Secret::new("x")).unwrap_err(),
+        AgeFileError::NoRecipients
+    );
+}
+
+#[test]
+fn a_ciphertext_of_another_place_is_refused() {
+    let ada = Identity::generate();
+    let made = encrypt(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
+    let keys = [ada];
+    for (other, what) in [
+        (SecretPlace { lineage: Uuid::from_u128(8), ..place() }, "ledger"),
+        (SecretPlace { environment: "stage".into(), ..place() }, "environment"),
+        (SecretPlace { address: "api_key.cd".into(), ..place() }, "address"),
+        (SecretPlace { version: 2, ..place() }, "version"),
+        (SecretPlace { object: Some("key-2".into()), ..place() }, "object"),
+        (SecretPlace { object: None, ..place() }, "object"),
+    ] {
+        let error = decrypt(&keys, &other, &made).unwrap_err();
+        assert_eq!(error, AgeFileError::Place(what));
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+}
+
+#[test]
+fn its_length_tells_little_of_the_value() {
+    let ada = recipients(&[&Identity::generate()]);
+    // The header has a random length: age puts stanzas into it that mean nothing.
+    let length = |value: &str| padded(&place(), value).unwrap().len();
+    assert_eq!(length("a"), length("a password of thirty-two letters"));
+    assert_eq!((length("a") % 256, length("a") < length(&"a".repeat(300))), (0, true));
+    let too_large = Secret::new("x".repeat(MAX_VALUE_BYTES + 1));
+    assert_eq!(encrypt(&ada, &place(), &too_large).unwrap_err(), AgeFileError::Value);
+}
+
+#[test]
+fn what_is_no_age_file_is_damaged() {
+    let ada = Identity::generate();
+    let made = encrypt(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
+    let cut = &made[..made.len() - 40];
+    for bad in ["", "canary", cut, &"A".repeat(2 << 20)] {
+        assert_eq!(decrypt(std::slice::from_ref(&ada), &place(), bad).unwrap_err(), AgeFileError::Damaged);
+    }
+}
+
+#[test]
+fn identity_files_are_parsed_without_repeating_a_line() {
+    let ada = Identity::generate();
+    let text = ada.text();
+    let key = text.expose().unwrap();
+    let parsed = Identity::parse_file(&format!("# created: today\n\n{key}\n")).unwrap();
+    assert_eq!(parsed[0].recipient(), ada.recipient());
+    assert_eq!(Identity::parse_file("# nothing\n").unwrap_err(), 0);
+    assert_eq!(Identity::parse_file(&format!("{key}\nAGE-PLUGIN-YUBIKEY-1XX\n")).unwrap_err(), 2);
+    assert!(!format!("{ada:?}").contains("SECRET"));
+}

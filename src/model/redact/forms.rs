@@ -1,0 +1,228 @@
+//! Forms: what a text says when its encodings are undone: JSON, HTML and URL escapes, hexadecimal digits, base64.
+//!
+//! Everything is decoded leniently: what is no escape stays as it is, because the text may hold an encoded part
+//! anywhere. Each decoded byte remembers the range of the text that it was decoded from. Pure.
+
+/// Shortest run of hexadecimal digits that is decoded.
+const SHORTEST_HEX: usize = 12;
+
+/// Shortest run of base64 digits that is decoded.
+const SHORTEST_BASE64: usize = 8;
+
+/// A text, or what a part of it says in one encoding.
+pub(super) struct Form<'a> {
+    /// What it says.
+    pub(super) bytes: &'a [u8],
+    /// Where in the text each byte comes from; `None` where it is the text itself.
+    origin: Option<&'a [(usize, usize)]>,
+}
+
+impl Form<'_> {
+    /// Returns the range of the text that a non-empty range of the form stands for.
+    pub(super) fn source(&self, start: usize, end: usize) -> (usize, usize) {
+        match self.origin {
+            None => (start, end),
+            Some(origin) => (origin[start].0, origin[end - 1].1),
+        }
+    }
+}
+
+/// What a decoder makes of a text: bytes, and the range that each was decoded from.
+#[derive(Default)]
+struct Decoded {
+    bytes: Vec<u8>,
+    origin: Vec<(usize, usize)>,
+}
+
+impl Decoded {
+    fn push(&mut self, byte: u8, start: usize, end: usize) {
+        self.bytes.push(byte);
+        self.origin.push((start, end));
+    }
+
+    fn push_char(&mut self, c: char, start: usize, end: usize) {
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            self.push(byte, start, end);
+        }
+    }
+}
+
+/// Shows the text itself and all that it says in encodings, `depth` of them inside of each other.
+pub(super) fn each(text: &[u8], depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
+    visit(&Form { bytes: text, origin: None }, depth, see);
+}
+
+fn visit(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
+    see(form);
+    if depth == 0 {
+        return;
+    }
+    let mut deeper = |decoded: Decoded| {
+        if decoded.bytes.is_empty() {
+            return;
+        }
+        let origin: Vec<_> = decoded.origin.iter().map(|(start, end)| form.source(*start, *end)).collect();
+        visit(&Form { bytes: &decoded.bytes, origin: Some(&origin) }, depth - 1, see);
+    };
+    let has = |byte: u8| form.bytes.contains(&byte);
+    if has(b'\\') {
+        deeper(unescaped(form.bytes, backslash));
+    }
+    if has(b'&') {
+        deeper(unescaped(form.bytes, entity));
+    }
+    if has(b'%') {
+        deeper(unescaped(form.bytes, percent));
+    }
+    if has(b'+') {
+        deeper(unescaped(form.bytes, form_field));
+    }
+    runs(form.bytes, SHORTEST_HEX, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
+        for phase in 0..2 {
+            deeper(packed(&digits[phase..], 4));
+        }
+    });
+    runs(form.bytes, SHORTEST_BASE64, |byte| sextet(byte).is_some(), &mut |digits| {
+        for phase in 0..4 {
+            deeper(packed(&digits[phase..], 6));
+        }
+    });
+}
+
+/// One escape: what it stands for, and its length.
+type Escape = fn(&[u8]) -> Option<(char, usize)>;
+
+/// Undoes the escapes of one kind. One of a single byte (`%C3`) stands for that byte.
+fn unescaped(text: &[u8], escape: Escape) -> Decoded {
+    let mut decoded = Decoded::default();
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        if let Some((c, length)) = escape(&text[at..]) {
+            let end = at + length;
+            match u8::try_from(u32::from(c)) {
+                Ok(byte) if text[at] == b'%' => decoded.push(byte, at, end),
+                _ => decoded.push_char(c, at, end),
+            }
+            at = end;
+        } else {
+            decoded.push(*byte, at, at + 1);
+            at += 1;
+        }
+    }
+    decoded
+}
+
+fn number(digits: Option<&[u8]>, radix: u32) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits?).ok()?, radix).ok()
+}
+
+/// `\n`, `\"`, `\u00e9`, `\x41`.
+fn backslash(text: &[u8]) -> Option<(char, usize)> {
+    let (b'\\', rest) = text.split_first()? else { return None };
+    let unit = |rest: &[u8]| number(rest.get(..4), 16);
+    Some(match *rest.first()? {
+        b'n' => ('\n', 2),
+        b't' => ('\t', 2),
+        b'r' => ('\r', 2),
+        b'b' => ('\u{8}', 2),
+        b'f' => ('\u{c}', 2),
+        quoted @ (b'"' | b'\'' | b'\\' | b'/') => (char::from(quoted), 2),
+        b'x' => (char::from_u32(number(rest.get(1..3), 16)?)?, 4),
+        b'u' => match unit(&rest[1..])? {
+            high @ 0xd800..0xdc00 if rest.get(5..7) == Some(b"\\u") => {
+                let low = unit(&rest[7..])?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+                (char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + low)?, 12)
+            }
+            code => (char::from_u32(code)?, 6),
+        },
+        _ => return None,
+    })
+}
+
+/// `&quot;`, `&#39;`, `&#x27;`.
+fn entity(text: &[u8]) -> Option<(char, usize)> {
+    const NAMED: &[(&[u8], char)] =
+        &[(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&apos;", '\'')];
+    if let Some((name, c)) = NAMED.iter().find(|(name, _)| text.starts_with(name)) {
+        return Some((*c, name.len()));
+    }
+    let rest = text.strip_prefix(b"&#")?;
+    let length = rest.iter().take(10).position(|byte| *byte == b';')?;
+    let (digits, radix) = match rest.first()? {
+        b'x' | b'X' => (rest.get(1..length), 16),
+        _ => (rest.get(..length), 10),
+    };
+    Some((char::from_u32(number(digits, radix)?)?, length + 3))
+}
+
+/// `%41`.
+fn percent(text: &[u8]) -> Option<(char, usize)> {
+    let rest = text.strip_prefix(b"%")?;
+    Some((char::from_u32(number(rest.get(..2), 16)?)?, 3))
+}
+
+/// As in a form, where `+` is a blank.
+fn form_field(text: &[u8]) -> Option<(char, usize)> {
+    if text.starts_with(b"+") { Some((' ', 1)) } else { percent(text) }
+}
+
+/// Digits of one run, each with its place.
+type Digits = Vec<(u8, usize)>;
+
+/// Finds runs of digits. A single line break inside of one counts as wrapping.
+fn runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&Digits)) {
+    let mut run: Digits = Vec::new();
+    for (at, byte) in text.iter().enumerate() {
+        if is_digit(*byte) {
+            run.push((*byte, at));
+            continue;
+        }
+        let wraps = match byte {
+            b'\n' => text.get(at + 1).is_some_and(|next| is_digit(*next)),
+            b'\r' => text.get(at + 1) == Some(&b'\n'),
+            _ => false,
+        };
+        if !wraps {
+            if run.len() >= shortest {
+                see(&run);
+            }
+            run.clear();
+        }
+    }
+    if run.len() >= shortest {
+        see(&run);
+    }
+}
+
+/// Packs digits of so many bits into bytes; what is left over is dropped.
+fn packed(digits: &[(u8, usize)], bits: u32) -> Decoded {
+    let mut decoded = Decoded::default();
+    let (mut word, mut held, mut start) = (0u32, 0u32, 0usize);
+    for (digit, at) in digits {
+        let value = if bits == 4 { char::from(*digit).to_digit(16) } else { sextet(*digit).map(u32::from) };
+        if held == 0 {
+            start = *at;
+        }
+        word = (word << bits | value.unwrap_or_default()) & 0xffff;
+        held += bits;
+        if held >= 8 {
+            held -= 8;
+            let [_, _, _, byte] = (word >> held).to_be_bytes();
+            decoded.push(byte, start, at + 1);
+            // The next byte begins inside of this digit.
+            start = *at;
+        }
+    }
+    decoded
+}
+
+fn sextet(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}

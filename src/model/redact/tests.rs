@@ -1,0 +1,151 @@
+//! Every encoding that others use, short secrets, many secrets, and text that repeats itself.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+use super::*;
+use crate::model::hex::hex;
+
+const SECRET: &str = "Hunter2 \"quoted\" & <b> é\nsecond-line-of-it";
+
+fn url(text: &str) -> String {
+    text.bytes().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"))
+}
+
+/// A secret as others write it, ten times over.
+fn encodings(secret: &str) -> Vec<String> {
+    let json = serde_json::to_string(secret).unwrap();
+    let escaped = secret.encode_utf16().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"));
+    let html: String = secret
+        .chars()
+        .map(|c| match c {
+            '&' => "&amp;".to_owned(),
+            '<' => "&lt;".to_owned(),
+            '>' => "&#62;".to_owned(),
+            '"' => "&#x22;".to_owned(),
+            c => c.to_string(),
+        })
+        .collect();
+    let mut all = vec![
+        secret.to_owned(),
+        json.trim_matches('"').to_owned(),
+        escaped,
+        html,
+        url(secret),
+        url(secret).replace("%20", "+"),
+        hex(secret.as_bytes()),
+        hex(secret.as_bytes()).to_uppercase(),
+        serde_json::to_string(&json).unwrap(),
+        STANDARD.encode(json.as_bytes()),
+        url(&STANDARD.encode(secret)),
+    ];
+    for before in ["", "x", "xy"] {
+        let text = format!("{before}{secret}{before}");
+        all.extend([STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)]);
+        let wrapped: Vec<String> = STANDARD
+            .encode(&text)
+            .as_bytes()
+            .chunks(20)
+            .map(|c| String::from_utf8_lossy(c).into())
+            .collect();
+        all.push(wrapped.join("\n"));
+        all.push(wrapped.join("\r\n"));
+    }
+    all
+}
+
+#[test]
+fn a_secret_is_replaced_in_every_encoding() {
+    let mut redactor = Redactor::default();
+    redactor.learn(SECRET);
+    for text in encodings(SECRET) {
+        for (before, after) in [("", ""), ("the value `", "` is wrong"), ("größe: ", "→")] {
+            let redacted = redactor.redact(&format!("{before}{text}{after}")).into_owned();
+            assert!(redacted.contains(REDACTED), "{text}: {redacted}");
+            assert!(redacted.starts_with(before) && redacted.ends_with(after), "{text}: {redacted}");
+            assert!(redacted.len() <= before.len() + after.len() + 3 * REDACTED.len() + 8, "{redacted}");
+        }
+    }
+}
+
+#[test]
+fn each_line_is_replaced_alone() {
+    let mut redactor = Redactor::default();
+    redactor.learn("first line of it\n  second line of it\nshort");
+    let text = "1: second line of it, 2: short, 3: first line of it.";
+    assert_eq!(redactor.redact(text), "1: (secret), 2: short, 3: (secret).");
+}
+
+#[test]
+fn short_secrets_garble_nothing() {
+    let mut redactor = Redactor::default();
+    for secret in ["", "a", "dev", "1234567", "\n\n\n", "   a   "] {
+        redactor.learn(secret);
+    }
+    let text = "a dev at 1234567 said dev-a, and a deviation";
+    assert_eq!(redactor.redact(text), text);
+}
+
+#[test]
+fn of_several_secrets_none_is_left() {
+    let mut redactor = Redactor::default();
+    for secret in ["password", "password-one", "password-one-and-more", "one-and-more-yet", "pass-through"]
+    {
+        redactor.learn(secret);
+    }
+    assert_eq!(redactor.redact("<password-one-and-no>"), "<(secret)-and-no>");
+    assert_eq!(redactor.redact("<password-one-and-more-yet>"), "<(secret)>");
+    assert_eq!(redactor.redact("<passwords>, <passwor>"), "<(secret)s>, <passwor>");
+}
+
+#[test]
+fn keys_and_values_of_a_document_are_redacted() {
+    let mut redactor = Redactor::default();
+    redactor.learn("canary-0123456789");
+    let mut json = serde_json::json!({"a": ["x canary-0123456789", 1], "canary-0123456789": {"b": null}});
+    redactor.redact_json(&mut json);
+    assert_eq!(json, serde_json::json!({"a": ["x (secret)", 1], "(secret)": {"b": null}}));
+}
+
+#[test]
+fn what_repeats_itself_costs_linear_time() {
+    let mut redactor = Redactor::default();
+    redactor.learn(&"a".repeat(50_000));
+    redactor.learn(&format!("{}b", "a".repeat(40_000)));
+    assert_eq!(redactor.redact(&"a".repeat(200_000)), REDACTED);
+}
+
+fn sent(texts: &[&str]) -> SentSecrets {
+    let mut sent = SentSecrets::default();
+    for text in texts {
+        sent.push(text);
+    }
+    sent
+}
+
+#[test]
+fn six_bytes_of_a_secret_are_a_repetition() {
+    let one = sent(&[SECRET]);
+    for text in encodings(SECRET) {
+        assert!(one.are_repeated_in(format!("refused: {text}").as_bytes()), "{text}");
+    }
+    for text in ["Hunter", "HUNTER2", "2retnuH", "ond-li", "\"message\": \"Hun\\u0074er\"", "SHVudGVyMg"] {
+        assert!(one.are_repeated_in(text.as_bytes()), "{text}");
+    }
+    for text in ["Hunte", "the request is wrong: user_data", ""] {
+        assert!(!one.are_repeated_in(text.as_bytes()), "{text}");
+    }
+    // A script may be sent in base64, and its text be quoted.
+    assert!(sent(&[&STANDARD.encode("#!/bin/sh canary")]).are_repeated_in(b"line 1: sh canary: not found"));
+    assert!(!SentSecrets::default().are_repeated_in(b"anything at all"));
+}
+
+#[test]
+fn no_secret_is_shown_by_accident() {
+    let mut redactor = Redactor::default();
+    let mut sent = sent(&["canary-0123456789"]);
+    sent.push_private("canary-private");
+    sent.teach(&mut redactor);
+    assert!(!format!("{sent:?} {redactor:?}").contains("canary"));
+    assert_eq!(redactor.redact("canary-0123456789 canary-private"), "(secret) canary-private");
+}

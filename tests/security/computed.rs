@@ -1,0 +1,148 @@
+//! Values computed from a secret: neither a plan, nor a comparison of plans, nor an output shows what they are.
+
+use crate::case::{Case, Run};
+
+/// A stack whose VM has an attribute that a secret enters.
+fn stack(user_data: &str) -> String {
+    format!(
+        "stead: 1\nstack: web\nvars: {{ s: {{ type: secret }} }}\nvpc: {{ main: {{ cidr: 10.0.0.0/16 }} }}\n\
+         app:\n  web:\n    type: web\n    repo: acme/web\n    branch: main\n    port: 8080\n    env_vars: {{ HOOK: {user_data} }}\n"
+    )
+}
+
+fn with_secret(case: &Case, secret: &str, args: &str) -> Run {
+    let mut command = case.command(args);
+    command.env("STEAD_VAR_S", secret);
+    Run::of(&command.output().unwrap())
+}
+
+/// Applies a first version, so that there is a ledger with a key.
+fn applied(value: &str) -> Case {
+    let case = Case::new().file("web.stead.yaml", stack(value)).emulator();
+    let run = with_secret(&case, "Hunter2", "apply --yes");
+    assert_eq!(run.code, 0, "{}", run.all());
+    case
+}
+
+/// Returns the fingerprint of a plan, and everything that it says but for it.
+fn planned(case: &Case, value: &str) -> (String, String) {
+    case.write("web.stead.yaml", stack(value));
+    let run = with_secret(case, "Hunter2", "plan --output json");
+    assert_eq!(run.code, 0, "{}", run.all());
+    let json = run.json();
+    (json["fingerprint"].as_str().unwrap().to_owned(), json["summary"].to_string())
+}
+
+#[test]
+fn no_plan_tells_which_guess_is_right() {
+    let case = applied("'${vars.s}'");
+    let guesses = [
+        "\"${vars.s == 'Hunter2' ? 'y' : 'n'}\"",
+        "\"${vars.s == 'nope' ? 'y' : 'n'}\"",
+        "\"${vars.s == vars.s ? 'y' : 'n'}\"",
+    ];
+    let plans = guesses.map(|guess| planned(&case, guess));
+    assert!(plans[0].0 != plans[1].0 && plans[1].0 != plans[2].0 && plans[0].0 != plans[2].0, "{plans:?}");
+    assert!(plans.iter().all(|(_, summary)| *summary == plans[0].1), "{plans:?}");
+}
+
+#[test]
+fn no_changes_is_said_of_the_same_expression_only() {
+    // Its value is that of the secret, which is in use: only for the right guess.
+    let case = applied("$vars.s");
+    for guess in ["\"${vars.s == 'Hunter2' ? vars.s : 'n'}\"", "\"${vars.s == 'nope' ? vars.s : 'n'}\""] {
+        let (_, summary) = planned(&case, guess);
+        assert!(summary.contains("\"update\":1"), "{guess}: {summary}");
+    }
+    // And back, when the expression was applied and its value is guessed.
+    let case = applied("\"${vars.s == 'Hunter2' ? 'y' : 'n'}\"");
+    for guess in ["y", "n", "$vars.s"] {
+        let (_, summary) = planned(&case, guess);
+        assert!(summary.contains("\"update\":1"), "{guess}: {summary}");
+    }
+    let again = with_secret(&applied("\"${vars.s == 'Hunter2' ? 'y' : 'n'}\""), "Hunter2", "plan");
+    assert!(again.stdout.starts_with("No changes"), "{}", again.all());
+}
+
+#[test]
+fn a_changed_live_value_is_still_noticed() {
+    let case = applied("'x-${vars.s}'");
+    let app = case.cloud().list("/api/v1/apps/services").remove(0);
+    let env_vars = serde_json::json!({ "env_vars": { "HOOK": "somebody else's" } });
+    case.cloud().mutate("app", app["id"].as_str().unwrap(), &env_vars);
+    let run = with_secret(&case, "Hunter2", "drift --exit-code");
+    assert_eq!(run.code, 3, "{}", run.all());
+    run.says(&["env_vars.HOOK"]);
+    assert!(!run.all().contains("somebody"), "{}", run.all());
+}
+
+#[test]
+fn neither_keys_nor_lengths_depend_on_a_secret_on_the_screen() {
+    let case = Case::new().emulator();
+    let text = |value: &str| stack("x").replace("env_vars: { HOOK: x }", &format!("env_vars: {value}"));
+    let shown = |value: &str, secret: &str| {
+        case.write("web.stead.yaml", text(value));
+        let run = with_secret(&case, secret, "plan");
+        assert_eq!(run.code, 0, "{}", run.all());
+        // The first line has the time that the reading took.
+        run.stdout.split_once('\n').unwrap().1.to_owned()
+    };
+    for value in [
+        "\"${vars.s == 'Hunter2' ? {'YES': ''} : {}}\"",
+        "\"${vars.s == 'Hunter2' ? {'YES': 'a', 'MORE': 'b'} : {'NO': 'c'}}\"",
+        "\"${{vars.s: 'x'}}\"",
+    ] {
+        let (right, wrong) = (shown(value, "Hunter2"), shown(value, "other"));
+        assert_eq!(right, wrong, "{value}");
+        assert!(!right.contains("YES") && !right.contains("Hunter2"), "{right}");
+    }
+}
+
+#[test]
+fn an_output_does_not_give_a_secret_back() {
+    let digits = "['0','1','2','3','4','5','6','7','8','9','a','e','n','r','t','u','H','z']";
+    let output = format!("\"${{vars.s.split('').map(c, {digits}.filter(x, x <= c))}}\"");
+    let case = Case::new().emulator();
+    let mut seen = Vec::new();
+    for secret in ["Hunter2", "other"] {
+        case.write("web.stead.yaml", format!("{}outputs: {{ o: {output} }}\n", stack("x")));
+        let run = with_secret(&case, secret, "plan --output json");
+        assert_eq!(run.code, 0, "{}", run.all());
+        seen.push(run.json()["outputs"].clone());
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
+fn which_of_many_expressions_fails_is_not_told() {
+    let case = Case::new();
+    let text = |guesses: [&str; 3]| {
+        let outputs: Vec<String> = guesses
+            .iter()
+            .enumerate()
+            .map(|(n, guess)| format!("  o{n}: \"${{1 / (vars.s == '{guess}' ? 0 : 1)}}\"\n"))
+            .collect();
+        format!("{}outputs:\n{}", stack("x"), outputs.concat())
+    };
+    let mut seen = Vec::new();
+    for guesses in [["Hunter2", "b", "c"], ["a", "Hunter2", "c"], ["a", "b", "Hunter2"]] {
+        case.write("web.stead.yaml", text(guesses));
+        let run = with_secret(&case, "Hunter2", "validate --output json");
+        assert_eq!(run.code, 1, "{}", run.all());
+        seen.push(run.stdout);
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[1], seen[2]);
+}
+
+#[test]
+fn a_policy_does_not_judge_a_secret() {
+    let policy = "policy: { p: { on: app, deny: \"${self.env_vars.HOOK == 'Hunter2'}\", message: M } }\n";
+    let case = Case::new().file("web.stead.yaml", format!("{}{policy}", stack("$vars.s"))).emulator();
+    let seen = ["Hunter2", "other"].map(|secret| {
+        let run = with_secret(&case, secret, "plan");
+        (run.code, run.stdout.split_once('\n').unwrap().1.to_owned())
+    });
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].0, 4, "{seen:?}");
+}
