@@ -7,6 +7,7 @@ use super::drift;
 use super::revive;
 use super::survey::{Adoption, Live, Subject, Survey};
 use super::verdict::{Act, Difference, Verdict};
+use crate::ledger::entry::Owned;
 use crate::ledger::{question, resolve};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
@@ -62,11 +63,14 @@ fn protected(
     blocks.about("protected", subject, span, text, survey.spoken(span, help));
 }
 
+/// Returns the object of an address that was found after a lost answer, as long as nobody says whose it is.
+pub(super) fn unconfirmed<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
+    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
+    subject.owned().filter(|owned| owned.provisional && !confirmed)
+}
+
 fn provisional(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
-    let Some(owned) = subject.owned().filter(|owned| owned.provisional) else { return };
-    if matches!(subject.adoption, Some(Adoption::Confirmed)) {
-        return;
-    }
+    let Some(owned) = unconfirmed(subject) else { return };
     let text = format!(
         "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
         subject.address, owned.id

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
 use super::change::{Bookkeeping, Note, NoteCode};
+use super::guards;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::ledger::kept_secrets::VARS;
@@ -28,7 +29,8 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
              fingerprint."
         );
         let span = stack.awaited.get(name).map(|awaited| awaited.span);
-        blocks.at_place("secret_lost", span, text, ways_out(&format!("{VARS}{name}"), true));
+        let way_out = ways_out(&format!("{VARS}{name}"), "the same value", "");
+        blocks.at_place("secret_lost", span, text, way_out);
     }
     if survey.inputs.options.locked_secrets.is_empty() {
         return;
@@ -50,12 +52,11 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
     }
 }
 
-/// Says what can be done about a lost secret.
-fn ways_out(address: &str, has_fingerprint: bool) -> String {
-    let same = if has_fingerprint { "the same value" } else { "it, where somebody has it" };
+/// Says what can be done about a lost secret; a rotation may need further arguments.
+fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     format!(
-        "Restore the file that held it; or give {same}: stead secret set {address} < FILE; or replace it: stead secret \
-         rotate {address}."
+        "Restore the file that held it; or give {value}: stead secret set {address} < FILE; or replace it: stead secret \
+         rotate {address}{rotation}."
     )
 }
 
@@ -99,7 +100,12 @@ pub(super) fn lost(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
         subject.address
     );
-    blocks.about("secret_lost", subject, None, text, ways_out(subject.address.as_str(), false));
+    // A rotation deletes the object: one that may be somebody else's has to be adopted with it.
+    let adoption = guards::unconfirmed(subject)
+        .map(|owned| format!(" --adopt {}={}", subject.address, owned.id))
+        .unwrap_or_default();
+    let way_out = ways_out(subject.address.as_str(), "it, where somebody has it", &adoption);
+    blocks.about("secret_lost", subject, None, text, way_out);
 }
 
 /// Returns the correction that pins the stack's recipients, where none are pinned.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Consent, Running, consent};
+use super::{Consent, Running, adoption, consent};
 use crate::model::address::{Address, Name};
 
 /// `secret`.
@@ -91,6 +91,9 @@ pub struct SecretRotate {
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
     pub yes: Option<Consent>,
+    /// Confirm that an object found after a lost answer is yours, before it is replaced
+    #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
+    pub adopt: Vec<(Address, Option<Name>)>,
     /// How it runs.
     #[command(flatten)]
     pub running: Running,

@@ -36,7 +36,7 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
     })
     .await?;
     let order = Order {
-        scope: &Scope::default(),
+        scope: &Scope { adopt: args.adopt.clone(), ..Scope::default() },
         running: &args.running,
         yes: args.yes.clone(),
         expected: None,
