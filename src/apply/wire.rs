@@ -264,14 +264,7 @@ pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -
 
 /// Returns a value without any secret's text, wherever in it that is.
 pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
-    match value {
-        Value::Secret(secret) => Value::Secret(secret.record(key)),
-        Value::List(items) => Value::List(items.iter().map(|item| seal_parts(item, key)).collect()),
-        Value::Map(map) => {
-            Value::Map(map.iter().map(|(name, item)| (name.clone(), seal_parts(item, key))).collect())
-        }
-        value => value.clone(),
-    }
+    value.map_secrets(&|secret| secret.record(key))
 }
 
 /// Returns values as `Merged` and intents tell them: as `sealed`, but with `Null` where one is reset.

@@ -44,7 +44,7 @@ pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
 pub use self::schema::{Document, Schema};
 pub use self::secret::{
-    Secret, SecretAction, SecretGet, SecretKeygen, SecretRekey, SecretRotate, SecretSet,
+    Secret, SecretAction, SecretGet, SecretKeygen, SecretRekey, SecretRotate, SecretSame, SecretSet,
 };
 pub use self::serve::{Complete, Completions, Emulator, Manual};
 pub use self::tells::Tells;

@@ -83,6 +83,20 @@ pub(super) async fn plan(
     options: &Options,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
+    with_inputs(connection, project, ledger, (options, pinned), make::make).await
+}
+
+/// Reads the live world and hands everything that a plan is made from to a function.
+///
+/// # Errors
+/// As `plan`.
+pub(super) async fn with_inputs<T>(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    (options, pinned): (&Options, Option<&Catalog>),
+    decide: impl FnOnce(&Inputs<'_>) -> T,
+) -> Result<(T, World), Failure> {
     addresses::check(project, ledger, options)?;
     let options = &with_surroundings(connection, project, ledger, options).await?;
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
@@ -115,7 +129,7 @@ pub(super) async fn plan(
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
         None => None,
     };
-    let plan = make::make(&Inputs {
+    let decided = decide(&Inputs {
         registry: REGISTRY,
         stack: &stack,
         ledger,
@@ -126,7 +140,7 @@ pub(super) async fn plan(
         now: connection.client.clock().now(),
         nonce: connection.client.random().uuid(),
     });
-    Ok((plan, world))
+    Ok((decided, world))
 }
 
 /// Adds to a plan's options what this machine and the places of ledgers say.

@@ -100,6 +100,19 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(_)))
     }
 
+    /// Returns the value with each of its secrets replaced.
+    #[must_use]
+    pub fn map_secrets(&self, replace: &impl Fn(&Secret) -> Secret) -> Self {
+        match self {
+            Self::Secret(secret) => Self::Secret(replace(secret)),
+            Self::List(items) => Self::List(items.iter().map(|item| item.map_secrets(replace)).collect()),
+            Self::Map(map) => Self::Map(
+                map.iter().map(|(name, part)| (name.clone(), part.map_secrets(replace))).collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
     /// Makes a secret of every text that stands where one of `models` has one: nothing else tells that a text of
     /// the service's is secret. The service orders and fills lists as it likes: in one that has a secret, every text
     /// is one that is not among the plain ones of the models, or that `is` one of their secrets.

@@ -86,14 +86,7 @@ fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
 /// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
 /// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
 pub(super) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
-    match value {
-        Value::Secret(secret) => Value::Secret(secret.seal(key)),
-        Value::List(items) => Value::List(items.iter().map(|item| sealed(item, key)).collect()),
-        Value::Map(map) => {
-            Value::Map(map.iter().map(|(name, part)| (name.clone(), sealed(part, key))).collect())
-        }
-        _ => value.clone(),
-    }
+    value.map_secrets(&|secret| secret.seal(key))
 }
 
 /// Tells whether a live value is still the one that was applied, where a secret was computed. What the ledger has no

@@ -39,6 +39,7 @@ pub mod recheck;
 pub mod recovery;
 mod renames;
 mod replace;
+pub mod restate;
 mod revive;
 mod rules;
 pub mod saved;

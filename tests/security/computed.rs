@@ -146,3 +146,46 @@ fn a_policy_does_not_judge_a_secret() {
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0].0, 4, "{seen:?}");
 }
+
+#[test]
+fn an_edit_with_an_equal_value_is_recorded_only_by_who_has_the_secret() {
+    let case = applied("'x-${vars.s}'");
+    let same = |secret: &str| with_secret(&case, secret, "secret same app.web.env_vars");
+    case.write("web.stead.yaml", stack("\"${'x-' + vars.s}\""));
+    with_secret(&case, "Hunter2", "plan").says(&["~ app.web"]);
+    let before = case.cloud().last();
+    let run = same("Hunter2");
+    assert_eq!(run.code, 0, "{}", run.all());
+    run.says(&["Recorded the expression of app.web.env_vars"]);
+    with_secret(&case, "Hunter2", "plan").says(&["No changes"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    let run = same("Hunter2");
+    assert_eq!(run.code, 1, "{}", run.all());
+    run.says(&["the ledger has this expression already"]);
+    // Somebody else's change of the live value is still noticed.
+    let app = case.cloud().list("/api/v1/apps/services").remove(0);
+    let hand = serde_json::json!({ "env_vars": { "HOOK": "by hand" } });
+    case.cloud().mutate("app", app["id"].as_str().unwrap(), &hand);
+    assert_eq!(with_secret(&case, "Hunter2", "drift --exit-code").code, 3);
+    // Another value is not recorded, and neither is one that cannot be read.
+    for (value, secret, why) in [
+        ("\"${'y-' + vars.s}\"", "Hunter2", "its value is not the one that was applied"),
+        ("\"${'x-' + vars.s + ''}\"", "Hunter3", "its value is not the one that was applied"),
+        ("x-Hunter2", "Hunter2", "no secret enters it"),
+    ] {
+        case.write("web.stead.yaml", stack(value));
+        let run = same(secret);
+        assert_eq!(run.code, 1, "{value}: {}", run.all());
+        run.says(&[why]);
+        with_secret(&case, secret, "plan").says(&["~ app.web"]);
+    }
+    for (args, says) in [
+        ("secret same app.wbe.env_vars", "did you mean app.web"),
+        ("secret same app.web.env_var", "Did you mean `env_vars`"),
+        ("secret same web", "expected ADDRESS.ATTRIBUTE"),
+    ] {
+        let run = with_secret(&case, "Hunter2", args);
+        assert_eq!(run.code, 64, "{args}: {}", run.all());
+        run.says(&[says]);
+    }
+}

@@ -29,6 +29,8 @@ pub enum SecretAction {
     Get(SecretGet),
     /// Give the ledger the value of a secret by standard input; it must be the one with the ledger's fingerprint
     Set(SecretSet),
+    /// Record a new expression over secrets that gives the value which was applied, so that a plan has no change
+    Same(SecretSame),
     /// Encrypt all kept secrets to the recipients that the stack names now
     Rekey(SecretRekey),
     /// Replace a secret by a new one: plan, ask, apply, and drop the one before
@@ -72,6 +74,15 @@ pub struct SecretSet {
     pub overwrite_secrets: Vec<Name>,
 }
 
+/// `secret same`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead secret same app.web.env_vars -e prod")]
+pub struct SecretSame {
+    /// The attribute whose expression was edited
+    #[arg(value_name = "ADDRESS.ATTRIBUTE", value_parser = attribute)]
+    pub attribute: (Address, Name),
+}
+
 /// `secret rekey`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  STEAD_AGE_IDENTITY=~/stead-identity stead secret rekey -e prod")]
@@ -97,6 +108,15 @@ pub struct SecretRotate {
     /// How it runs.
     #[command(flatten)]
     pub running: Running,
+}
+
+fn attribute(text: &str) -> Result<(Address, Name), String> {
+    let (address, attribute) = text
+        .rsplit_once('.')
+        .ok_or_else(|| "expected ADDRESS.ATTRIBUTE, as in app.web.env_vars".to_owned())?;
+    let address = Address::parse(address)
+        .map_err(|error| format!("{error}; expected ADDRESS.ATTRIBUTE, as in app.web.env_vars"))?;
+    Ok((address, attribute.into()))
 }
 
 fn address(text: &str) -> Result<Name, String> {

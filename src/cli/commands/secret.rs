@@ -2,6 +2,7 @@
 
 mod rekey;
 mod rotate;
+mod same;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +41,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         SecretAction::Keygen(args) => keygen(session, args),
         SecretAction::Get(args) => get(session, args).await,
         SecretAction::Set(args) => set(session, args).await,
+        SecretAction::Same(args) => same::run(session, args).await,
         SecretAction::Rekey(args) => rekey::run(session, args).await,
         SecretAction::Rotate(args) => Box::pin(rotate::run(session, args)).await,
     }

@@ -52,6 +52,7 @@ pub const RUNS: &[(i32, &str)] = &[
     (0, "secret keygen --out out/identity"),
     (0, "secret get"),
     (ANY, "secret set vars.made"),
+    (ANY, "secret same app.web.env_vars"),
     (ANY, "secret rekey --yes"),
     (0, "schema openapi"),
     (0, "completions bash"),

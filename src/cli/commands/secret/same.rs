@@ -1,0 +1,99 @@
+//! `stead secret same`: an edited expression over secrets is recorded as the one in use, where it gives the value that
+//! was applied.
+//!
+//! A plan compares such an attribute by its expression and inputs, never by its value: otherwise a plan of
+//! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a
+//! change of the plan, and this command, which needs the secrets themselves, takes it away.
+
+use super::open;
+use crate::cli::addresses;
+use crate::cli::args::{Scope, SecretSame};
+use crate::cli::books::{self, Book};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::project::Project;
+use crate::cli::reading;
+use crate::cli::session::Session;
+use crate::ledger::entry::Entry;
+use crate::ledger::record::Record;
+use crate::model::address::Address;
+use crate::model::diagnostic::nearest;
+use crate::plan::restate::{NotSame, restate};
+
+/// Compares the value and records the expression.
+///
+/// # Errors
+/// When the value is not proven to be the one that was applied; else as `plan`.
+pub(super) async fn run(session: &Session, args: &SecretSame) -> Result<Exit, Failure> {
+    let project = session.open()?;
+    check_written(&project, args)?;
+    let place = session.place(&project)?;
+    let journal = open(session, &project, &place).await?;
+    let done = record(session, &project, &journal, args).await;
+    books::close_after(journal, done).await
+}
+
+async fn record(
+    session: &Session,
+    project: &Project,
+    journal: &Book,
+    args: &SecretSame,
+) -> Result<Exit, Failure> {
+    let (address, attribute) = &args.attribute;
+    let connection = session.connect(project)?;
+    let pinned = reading::pinned(&connection.lock_file)?;
+    let ledger = journal.ledger().clone();
+    let options = session.options(&Scope::default(), false);
+    let reading =
+        reading::with_inputs(&connection, project, &ledger, (&options, pinned.as_ref()), |inputs| {
+            restate(inputs, address, attribute)
+        });
+    let (restated, _) = books::while_kept(journal, reading).await?;
+    let value = restated.map_err(|why| refusal(session, args, why))?;
+    let Some(entry) = ledger.entries.get(address) else {
+        return Err(refusal(session, args, NotSame::NotApplied));
+    };
+    let mut applied = entry.applied.clone();
+    applied.insert(attribute.clone(), value);
+    let entry = Box::new(Entry { applied, ..entry.clone() });
+    journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?;
+    session.ui.done(&format!(
+        "Recorded the expression of {address}.{attribute}: its value is the one that was applied."
+    ));
+    Ok(Exit::Done)
+}
+
+/// Refuses an address or an attribute that the stack does not have.
+fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
+    let (address, attribute) = &args.attribute;
+    let Some(resource) = project.stack.resources.get(address) else {
+        return Err(addresses::unknown(
+            address.as_str(),
+            project.stack.resources.keys().map(Address::as_str),
+        ));
+    };
+    if resource.attributes.contains_key(attribute) {
+        return Ok(());
+    }
+    let written = || resource.attributes.keys().map(|name| name.as_str());
+    let failure = Failure::new(Exit::Usage, format!("{address} does not set `{attribute}`"));
+    Err(match nearest(attribute, written()) {
+        Some(near) => failure.help(format!("Did you mean `{near}`?")),
+        None => failure.help(format!("It sets {}.", written().collect::<Vec<_>>().join(", "))),
+    })
+}
+
+fn refusal(session: &Session, args: &SecretSame, why: NotSame) -> Failure {
+    let (address, attribute) = &args.attribute;
+    let failure = Failure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
+    match why {
+        NotSame::Differs | NotSame::Unknown | NotSame::NotApplied => failure
+            .help(format!("{} shows the change; an apply makes it.", session.line("plan"))),
+        NotSame::Withheld => failure.help(
+            "Give its variables, and for a secret that only the ledger keeps set STEAD_AGE_IDENTITY to the identity's file.",
+        ),
+        NotSame::NotWritten | NotSame::NotSecret | NotSame::Recorded => {
+            failure.help("There is nothing to record: a plan compares it as it is.")
+        }
+    }
+}

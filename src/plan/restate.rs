@@ -1,0 +1,135 @@
+//! What `secret same` records: a new expression for an attribute that was computed from secrets, where it gives the
+//! value that was applied. Pure.
+//!
+//! In: what a plan is made from, and an attribute. Out: the attribute as the ledger remembers it. Invariant: only a
+//! value that was compared by its fingerprint is recorded; nothing else of the entry changes.
+
+use std::fmt;
+
+use super::blocks::Blocks;
+use super::classify::classify;
+use super::compare::{is_as_written, part_type, same, sealed};
+use super::declared::{self, Declared};
+use super::leftovers::Leftovers;
+use super::make::Inputs;
+use super::project::Projects;
+use super::scope::Scope;
+use super::survey::Survey;
+use crate::model::address::Address;
+use crate::model::schema::Type;
+use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
+use crate::model::value::Value;
+
+/// Why a new expression cannot be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotSame {
+    /// The block does not write the attribute.
+    NotWritten,
+    /// The ledger has no applied value of it.
+    NotApplied,
+    /// No secret enters it.
+    NotSecret,
+    /// The ledger has this expression already.
+    Recorded,
+    /// It waits for a value that only an apply makes known.
+    Unknown,
+    /// A secret that enters it is not at hand.
+    Withheld,
+    /// It gives another value.
+    Differs,
+}
+
+impl fmt::Display for NotSame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotWritten => "the configuration does not set it",
+            Self::NotApplied => "the ledger has no applied value of it",
+            Self::NotSecret => "no secret enters it",
+            Self::Recorded => "the ledger has this expression already",
+            Self::Unknown => "its value is known only after an apply",
+            Self::Withheld => "a secret that enters it cannot be read here",
+            Self::Differs => "its value is not the one that was applied",
+        })
+    }
+}
+
+/// Returns the value of an attribute as the ledger is to remember it.
+///
+/// # Errors
+/// When it is not proven that the value is the one that was applied.
+pub fn restate(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
+    let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
+    let ledger = declared.ledger(inputs.ledger);
+    let options = declared::options(inputs.stack, &ledger, inputs.options);
+    let survey = Survey::new(Inputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
+    let mut blocks = Blocks::new(&survey);
+    let scope = Scope::new(&survey);
+    let projects = Projects::new(&survey, &mut blocks);
+    let verdicts = classify(&survey, &scope, &projects, &Leftovers::of(&survey), &mut blocks);
+    let n = *survey.index.get(address).ok_or(NotSame::NotWritten)?;
+    let want = verdicts[n].want(attribute).ok_or(NotSame::NotWritten)?;
+    let entry = survey.subjects[n].entry.ok_or(NotSame::NotApplied)?;
+    let applied = entry.applied.get(attribute).ok_or(NotSame::NotApplied)?;
+    let (ty, value, key) = (&want.attribute.ty, want.stored(), survey.key());
+    if value.is_unknown() {
+        return Err(NotSame::Unknown);
+    }
+    if !value.is_secret() || !applied.is_secret() {
+        return Err(NotSame::NotSecret);
+    }
+    if is_as_written(ty, value, applied, key) {
+        return Err(NotSame::Recorded);
+    }
+    match has_same_value(ty, value, applied, key) {
+        Some(true) => Ok(value.map_secrets(&|secret| secret.record(key))),
+        Some(false) => Err(NotSame::Differs),
+        None => Err(NotSame::Withheld),
+    }
+}
+
+/// Tells whether a value is the one that was applied, whatever expressions gave them; `None` where a secret is not
+/// at hand, or the ledger has no fingerprint of what it gave.
+fn has_same_value(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey) -> Option<bool> {
+    match (want, applied) {
+        (Value::Secret(want), Value::Secret(applied)) => {
+            Some(is_same_fingerprint(&want.fingerprint(key)?, &applied.fingerprint(key)?))
+        }
+        (Value::Secret(want), Value::Map(_) | Value::List(_)) => {
+            has_same_value(ty, &expose(want)?, applied, key)
+        }
+        (Value::Map(want), Value::Map(parts)) if want.keys().eq(parts.keys()) => {
+            all(want.iter().zip(parts.values()).map(|((name, want), applied)| {
+                has_same_value(part_type(ty, name).unwrap_or(ty), want, applied, key)
+            }))
+        }
+        (Value::List(items), Value::List(parts)) if items.len() == parts.len() => {
+            let of = match ty {
+                Type::List(of) | Type::Set { of, .. } => of,
+                ty => ty,
+            };
+            all(items.iter().zip(parts).map(|(want, applied)| has_same_value(of, want, applied, key)))
+        }
+        (want, Value::Secret(applied)) if !want.is_secret() => {
+            // A part of a computed list or map.
+            let want = Secret::new(want.to_string()).fingerprint(key)?;
+            Some(is_same_fingerprint(&want, &applied.fingerprint(key)?))
+        }
+        (want, applied) => Some(same(ty, &sealed(want, key), applied)),
+    }
+}
+
+fn expose(secret: &Secret) -> Option<Value> {
+    match secret {
+        Secret::Derived(derived) => derived.expose(),
+        secret => secret.expose().map(Value::text),
+    }
+}
+
+/// Joins verdicts over parts: a difference counts more than what cannot be compared.
+fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    parts.fold(Some(true), |known, part| match (known, part) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (None, _) | (_, None) => None,
+        _ => Some(true),
+    })
+}
