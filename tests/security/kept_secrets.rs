@@ -350,3 +350,66 @@ fn a_saved_plan_that_needs_a_text_sends_nothing_without_an_identity() {
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     keys.ok("apply saved.plan");
 }
+
+/// Returns a stack drawn from a number: which kinds send which generated secrets, in which way, and which of them have
+/// sinks. Stacks differ in every bit of the number.
+fn generated_stack(number: usize) -> String {
+    let bit = |n: usize| number >> n & 1 == 1;
+    let sink = |name: &str, written: bool| {
+        if written { format!(", deliver_secret: {{ file: ./{name} }}") } else { String::new() }
+    };
+    let mut text = format!(
+        "stead: 1\nstack: s{number}\nproject: {{ home: {{}} }}\nvpc: {{ net: {{ cidr: 10.9.0.0/16 }} }}\n\
+         vars:\n  token: {{ type: secret, generate: {}{} }}\n  other: {{ type: secret, generate: 40{} }}\n",
+        24 + number % 9,
+        sink("token", bit(0)),
+        sink("other", bit(1)),
+    );
+    let (token, other) = if bit(2) {
+        ("$vars.token", "\"${vars.other.upperAscii()}\"")
+    } else {
+        ("\"k-${vars.token}\"", "\"${vars.token + vars.other}\"")
+    };
+    text += &format!(
+        "vm: {{ web: {{ template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.net, user_data: {token} }} }}\n"
+    );
+    if bit(3) {
+        text += &format!(
+            "app: {{ web: {{ type: web, repo: acme/shop, branch: main, port: 8080, env_vars: {{ A: {token}, B: {other} }} }} }}\n"
+        );
+    }
+    if bit(4) {
+        text += "api_key: { ci: { role: admin, deliver_secret: { file: ./ci } } }\n";
+    }
+    if bit(5) {
+        text += "database: { main: { engine: postgres, plan: pg-2c-4g, users: { app: { deliver_secret: { file: ./user } } } } }\n";
+    }
+    if bit(6) {
+        text += &format!("outputs: {{ o: {{ value: {other}, sensitive: true }} }}\n");
+    }
+    text
+}
+
+#[test]
+fn a_lost_runner_replaces_nothing_in_generated_stacks() {
+    let count: usize = std::env::var("STEAD_STACKS").map_or(6, |count| count.parse().unwrap());
+    for number in 0..count {
+        // Bits that differ often come first; a few stacks have all of them, too.
+        let number = number * 37 % 128;
+        let stack = generated_stack(number);
+        let keys = Keys::new(&["ada", "bob"], &stack);
+        let case = &keys.0;
+        keys.ok("apply --yes");
+        let ledger = keys.ledger();
+        // Another machine: the ledger and the stack are all that is left.
+        for name in ["token", "other", "ci", "user"] {
+            let _ = fs::remove_file(case.path(name));
+        }
+        let before = case.cloud().last();
+        for run in [case.ok("plan"), keys.ok("plan"), keys.ok("apply --yes")] {
+            run.says(&["No changes"]);
+        }
+        assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new(), "{stack}");
+        assert_eq!(keys.ledger()["entries"], ledger["entries"], "{stack}");
+    }
+}
