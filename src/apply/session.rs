@@ -383,7 +383,7 @@ pub(super) fn read_failed(error: ReadError) -> StepError {
     match error {
         ReadError::Refused { refusal, .. } => StepError::Refused(refusal),
         ReadError::Broken { refusal, .. } => StepError::Broken(refusal),
-        error @ (ReadError::Failed { .. } | ReadError::Shifting { .. }) => {
+        error @ (ReadError::Failed { .. } | ReadError::Shifting { .. } | ReadError::Untrusted { .. }) => {
             StepError::Unreachable(error.to_string())
         }
     }

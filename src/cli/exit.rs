@@ -178,9 +178,10 @@ impl Exit {
     pub const fn of_read(error: &ReadError) -> Self {
         match error {
             ReadError::Refused { refusal, .. } => Self::of_refusal(refusal),
-            ReadError::Broken { .. } | ReadError::Failed { .. } | ReadError::Shifting { .. } => {
-                Self::Failed
-            }
+            ReadError::Broken { .. }
+            | ReadError::Failed { .. }
+            | ReadError::Shifting { .. }
+            | ReadError::Untrusted { .. } => Self::Failed,
         }
     }
 

@@ -120,6 +120,11 @@ impl From<ReadError> for Failure {
                 let words = outcome::refused(refusal, Occasion::Look);
                 failure.help(words.means).help(words.next)
             }
+            ReadError::Untrusted { .. } => failure
+                .help("Nothing was sent. Check the service's address, and this machine's clock.")
+                .help(
+                    "If an authority of your own or a proxy signs certificates: --ca-file FILE, or STEAD_CA_FILE.",
+                ),
             ReadError::Failed { .. } => {
                 failure.help("Nothing was changed. Check the service's address, and try again.")
             }

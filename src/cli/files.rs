@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, RawMode};
 
 use super::credentials;
 use super::output_place::{self, Missing};
@@ -377,7 +377,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
         let mode = data.mode() & mask;
         folder.replace(&name, mode, |file| {
             // The process's mask may have taken bits away.
-            rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode))?;
+            rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode as RawMode))?;
             file.write_all(bytes)
         })
     };
@@ -510,7 +510,7 @@ pub(super) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
         let mode = data.mode() & 0o7777;
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & !forbidden))?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode((mode & !forbidden) as RawMode))?;
         Ok(mode)
     };
     attempt().map_err(|error| about(&error, "change the mode of", path))

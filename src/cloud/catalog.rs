@@ -42,6 +42,7 @@ pub(super) async fn read<C: Cloud, K: Clock, R: Random>(
 fn is_missing(error: &ReadError) -> bool {
     match error {
         ReadError::Refused { refusal, .. } => matches!(refusal.status, 403 | 404 | 405 | 501),
+        ReadError::Untrusted { .. } => false,
         ReadError::Broken { .. } | ReadError::Failed { .. } | ReadError::Shifting { .. } => true,
     }
 }

@@ -118,6 +118,16 @@ pub enum ReadError {
         /// What it said.
         refusal: Refusal,
     },
+    /// The server's certificate is not accepted.
+    #[error("{request}: the certificate of {host} is not accepted: {reason}")]
+    Untrusted {
+        /// `GET /api/v1/vms`.
+        request: String,
+        /// The host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// No usable answer within the bound of retries.
     #[error("{request}: {reason}")]
     Failed {

@@ -93,6 +93,14 @@ pub enum ExchangeError {
         /// Why.
         reason: String,
     },
+    /// The server's certificate is not accepted. Not a byte of the request left, and the next try would be the same.
+    #[error("the certificate of {host} is not accepted: {reason}")]
+    Untrusted {
+        /// The host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// It was not let out: it had no effect.
     #[error("{reason}")]
     Held {

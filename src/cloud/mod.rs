@@ -15,6 +15,7 @@ pub mod transport;
 pub mod upload;
 
 mod catalog;
+mod certificate;
 mod outcome;
 mod paging;
 mod redact;

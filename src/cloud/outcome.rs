@@ -38,6 +38,9 @@ pub(super) fn classify(result: Result<Answer, ExchangeError>) -> Settled {
         Err(ExchangeError::NotSent { host, reason }) => {
             return Settled::Ended(Mutation::NotSent(format!("cannot reach {host}: {reason}")));
         }
+        Err(error @ ExchangeError::Untrusted { .. }) => {
+            return Settled::Ended(Mutation::NotSent(error.to_string()));
+        }
         Err(ExchangeError::Held { reason }) => return Settled::Ended(Mutation::NotSent(reason)),
         Err(lost @ ExchangeError::Lost { .. }) => return Settled::Ended(unknown(lost.to_string(), false)),
     };

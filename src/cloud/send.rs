@@ -99,7 +99,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 Err(error) => error.to_string(),
             };
             tries += 1;
-            if tries >= MOST_LOOKS {
+            if tries >= MOST_LOOKS || matches!(sent, Err(ExchangeError::Untrusted { .. })) {
                 return sent.map_err(|_| reason);
             }
             let limited = matches!(&sent, Ok(answer) if answer.status == 429);
@@ -186,7 +186,12 @@ fn judge(
     request: &Request,
 ) -> Result<(Json, Option<Name>), Trouble> {
     let again = |reason: String| Trouble::Again(Failure::Passing(None), reason, None);
-    let answer = result.map_err(|error| again(error.to_string()))?;
+    let answer = result.map_err(|error| match error {
+        ExchangeError::Untrusted { host, reason } => {
+            Trouble::Final(ReadError::Untrusted { request: name(request), host, reason })
+        }
+        error => again(error.to_string()),
+    })?;
     let failed = |reason| Trouble::Final(ReadError::Failed { request: name(request), reason });
     match answer.status {
         200..=299 => {

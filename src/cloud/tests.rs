@@ -21,6 +21,10 @@ fn not_sent() -> Result<Answer, ExchangeError> {
     Err(ExchangeError::NotSent { host: "h".into(), reason: "refused".into() })
 }
 
+fn untrusted() -> Result<Answer, ExchangeError> {
+    Err(ExchangeError::Untrusted { host: "h".into(), reason: "it has expired".into() })
+}
+
 fn key(id: &str) -> ObjectKey {
     ObjectKey { kind: "vm".into(), parent: None, id: id.into() }
 }
@@ -57,6 +61,7 @@ fn reads_are_sent_again_while_that_can_help() {
         (vec![error(429)], false, 8),
         (vec![lost()], false, 6),
         (vec![broken()], false, 6),
+        (vec![untrusted(), one_vm()], false, 1),
         (vec![error(401)], false, 1),
         (vec![raw(403, "<html>")], false, 1),
         (vec![error(400)], false, 1),
@@ -94,6 +99,7 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
         (vec![error(409), created()], "Refused", 1),
         (vec![lost(), created()], "Unknown", 1),
         (vec![not_sent(), created()], "NotSent", 1),
+        (vec![untrusted(), created()], "NotSent", 1),
         (vec![error(500), created()], "Unknown", 1),
         (vec![raw(504, "<html>"), created()], "Unknown", 1),
         (vec![raw(307, ""), created()], "Unknown", 1),

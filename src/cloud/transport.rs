@@ -19,6 +19,7 @@ use rustls_platform_verifier::{BuilderVerifierExt, Verifier};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
+use super::certificate;
 use super::decode::LARGEST_BODY;
 use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
 use super::upload::Upload;
@@ -246,6 +247,9 @@ fn lost(host: &str, reason: impl Into<String>) -> ExchangeError {
 
 /// Only a failure to connect proves that nothing left.
 fn failed(host: &str, error: &reqwest::Error) -> ExchangeError {
+    if let Some(reason) = certificate::refusal(error) {
+        return ExchangeError::Untrusted { host: host.to_owned(), reason };
+    }
     let reason = innermost(error);
     if error.is_connect() || error.is_builder() {
         return ExchangeError::NotSent { host: host.to_owned(), reason };

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat};
 
 use super::store::StoreError;
 
@@ -298,7 +298,7 @@ impl Folder {
     ) -> io::Result<()> {
         let beside = format!(".{name}.{:016x}.new", rand::random::<u64>());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | CAREFUL;
-        let mode = Mode::from_raw_mode(mode);
+        let mode = Mode::from_raw_mode(mode as RawMode);
         let handle = rustix::fs::openat(&self.handle, single(&beside)?, flags, mode)?;
         let mut file = File::from(handle);
         let written =

@@ -127,9 +127,13 @@ fn expose(secret: &Secret) -> Option<Value> {
 
 /// Joins verdicts over parts: a difference counts more than what cannot be compared.
 fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    parts.fold(Some(true), |known, part| match (known, part) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        _ => Some(true),
-    })
+    let mut joined = Some(true);
+    for part in parts {
+        match part {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => joined = None,
+        }
+    }
+    joined
 }

@@ -15,6 +15,9 @@ use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, head, request, send};
 
+/// Nothing on this machine trusts who signed it.
+const UNKNOWN: Option<&str> = Some("its issuer is not trusted on this machine");
+
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
 
 fn authority() -> CertifiedIssuer<'static, KeyPair> {
@@ -65,13 +68,37 @@ fn cloud(trap: &Trap, roots: &str) -> HttpCloud {
     HttpCloud::new(&options).unwrap()
 }
 
-/// Nothing left, and nothing was read.
-fn refused(trap: &Trap, roots: &str, what: &str) {
+/// Nothing left, and nothing was read; the certificate was the reason where `why` says so.
+fn refused(trap: &Trap, roots: &str, why: Option<&str>) {
     for method in [Method::Get, Method::Post] {
         let answer = send(&cloud(trap, roots), &request(method));
-        assert!(matches!(answer, Err(ExchangeError::NotSent { .. })), "{what}: {answer:?}");
+        match (why, answer) {
+            (None, Err(ExchangeError::NotSent { .. })) => {}
+            (Some(why), Err(ExchangeError::Untrusted { reason, .. })) => assert_eq!(reason, why),
+            (why, answer) => panic!("{why:?}: {answer:?}"),
+        }
     }
-    assert!(trap.seen().iter().all(|seen| !seen.contains(KEY)), "{what}");
+    assert!(trap.seen().iter().all(|seen| !seen.contains(KEY)), "{why:?}");
+}
+
+#[test]
+fn a_plan_says_why_a_certificate_is_refused_and_does_not_ask_again() {
+    let authority = authority();
+    let (old, key) = leaf(&authority, "localhost", true);
+    let trap = server(&old, &key);
+    let case = crate::case::Case::new()
+        .file("stead.yaml", "stead: 1\nstack: shop\nvpc: { net: { cidr: 10.9.0.0/16 } }\n")
+        .file("ca.pem", authority.pem());
+    let mut command = case.command("plan --ca-file ca.pem");
+    command.env("STEAD_API_URL", format!("https://localhost:{}", trap.address.port()));
+    let run = crate::case::Run::of(&command.env("STEAD_API_KEY", KEY).output().unwrap());
+    assert_eq!(run.code, 1, "{}", run.all());
+    run.says(&["certificate of localhost", "is not accepted: it has expired", "--ca-file FILE"]);
+    assert!(
+        !run.all().contains("trying again") && !run.all().contains("InvalidCertificate"),
+        "{}",
+        run.all()
+    );
 }
 
 #[test]
@@ -90,15 +117,19 @@ fn other_certificates_are_refused() {
     let authority = authority();
     let root = authority.pem();
     let (good, key) = leaf(&authority, "localhost", false);
-    refused(&server(&good, &key), "", "an authority that nobody trusts");
-    refused(&server(&good, &key), &self::authority().pem(), "another authority of the same name");
+    refused(&server(&good, &key), "", UNKNOWN);
+    refused(
+        &server(&good, &key),
+        &self::authority().pem(),
+        Some("its signature is not that of a trusted issuer"),
+    );
     let (old, key) = leaf(&authority, "localhost", true);
-    refused(&server(&old, &key), &root, "expired");
+    refused(&server(&old, &key), &root, Some("it has expired"));
     let (other, key) = leaf(&authority, "localhost.example.test", false);
-    refused(&server(&other, &key), &root, "another host's");
+    refused(&server(&other, &key), &root, Some("it is for another host name"));
     let key = KeyPair::generate().unwrap();
     let own = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
-    refused(&server(&own.pem(), &key), &root, "self-signed");
+    refused(&server(&own.pem(), &key), &root, Some("its signature is not that of a trusted issuer"));
 }
 
 /// A server that speaks TLS 1.1 or 1.0 at most, as its first message says it.
@@ -116,7 +147,7 @@ fn old_versions_are_refused() {
             let _ = stream.read_to_end(&mut rest);
             String::from_utf8_lossy(&[&hello[..count], &rest].concat()).into_owned()
         });
-        refused(&trap, "", "TLS before 1.2");
+        refused(&trap, "", None);
     }
 }
 

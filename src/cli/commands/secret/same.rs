@@ -16,7 +16,7 @@ use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::ledger::entry::Entry;
 use crate::ledger::record::Record;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::plan::restate::{NotSame, restate};
 
@@ -75,7 +75,7 @@ fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
     if resource.attributes.contains_key(attribute) {
         return Ok(());
     }
-    let written = || resource.attributes.keys().map(|name| name.as_str());
+    let written = || resource.attributes.keys().map(Name::as_str);
     let failure = Failure::new(Exit::Usage, format!("{address} does not set `{attribute}`"));
     Err(match nearest(attribute, written()) {
         Some(near) => failure.help(format!("Did you mean `{near}`?")),
