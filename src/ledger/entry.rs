@@ -82,6 +82,9 @@ pub struct Ledger {
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+    /// It had entries once. Ask `has_owned`: ledgers of earlier versions do not say it here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub had_entries: bool,
 }
 
 /// An object that was let go of and stayed live.
@@ -348,6 +351,7 @@ impl Ledger {
             tombstones: BTreeMap::new(),
             kept: BTreeMap::new(),
             holder: None,
+            had_entries: false,
         }
     }
 }
@@ -359,6 +363,18 @@ impl Ledger {
         let (serial, epoch, holder) = (self.serial, self.epoch, self.holder.clone());
         let blank = Self { serial, epoch, holder, ..Self::new(self.identity.clone()) };
         self.identity.account.is_none() && *self == Self { sealed: self.sealed.clone(), ..blank }
+    }
+
+    /// Tells whether an object was ever bound or adopted. A ledger of an earlier version shows it by what it
+    /// remembers besides: deleted objects, objects that it let go of, runs that did something.
+    #[must_use]
+    pub fn has_owned(&self) -> bool {
+        let did_something = |run: &Run| run.end.as_ref().is_some_and(|end| end.tally.done > 0);
+        self.had_entries
+            || !self.entries.is_empty()
+            || !self.kept.is_empty()
+            || !self.tombstones.is_empty()
+            || self.history.iter().any(did_something)
     }
 
     /// Makes a key's MACs cover it from here on. The keys before it are remembered: so a machine that saw the

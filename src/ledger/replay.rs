@@ -119,6 +119,8 @@ impl Ledger {
         let serial = self.serial + 1;
         self.check(record).map_err(|reason| IllegalRecord { serial, reason })?;
         self.serial = serial;
+        // Before the record: it may remove the last entry.
+        self.had_entries |= !self.entries.is_empty();
         self.follow(record);
         Ok(())
     }
@@ -295,7 +297,8 @@ impl Ledger {
         let key = |sealing: &Sealing| sealing.key.clone();
         let own = self.sealed.take();
         let as_there = copy.sealed.clone().filter(|there| own.as_ref().map(key) == Some(key(there)));
-        *self = Ledger { serial, epoch, holder, sealed: as_there.or(own), ..copy.clone() };
+        let had_entries = self.had_entries || copy.had_entries;
+        *self = Ledger { serial, epoch, holder, sealed: as_there.or(own), had_entries, ..copy.clone() };
         // A place that was empty has nothing to tell; one that was not knows of more than the copy.
         if before.len() > self.incidents.len() {
             self.incidents = before;

@@ -190,10 +190,11 @@ impl<'k> Material<'k> {
     }
 }
 
-/// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's.
+/// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's; earlier
+/// versions did not write that there were entries.
 fn agree((before, head): &Point, (ledger, summed): &Point) -> bool {
-    let sealed = ledger.sealed.clone();
-    head == summed && Ledger { sealed, ..before.clone() } == *ledger
+    let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
+    head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger
 }
 
 impl Report {

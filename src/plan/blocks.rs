@@ -59,6 +59,11 @@ impl<'s, 'a> Blocks<'s, 'a> {
         self.all.push(Block { code: code.into(), address: None, text, help, source });
     }
 
+    /// Adds one that was found already.
+    pub fn extend(&mut self, found: Option<Block>) {
+        self.all.extend(found);
+    }
+
     /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.all.len()

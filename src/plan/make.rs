@@ -20,6 +20,7 @@ use super::image::image;
 use super::kept_secrets;
 use super::leftovers::Leftovers;
 use super::lines::{Facts, line};
+use super::lost_ledger;
 use super::order::{Ordered, critical_path, order};
 use super::policy;
 use super::project::Projects;
@@ -109,6 +110,7 @@ pub struct Options {
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
 pub fn make(inputs: &Inputs<'_>) -> Plan {
+    let lost = lost_ledger::check(inputs);
     let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.ledger(inputs.ledger);
     let options = declared::options(inputs.stack, &ledger, inputs.options);
@@ -121,6 +123,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     let leftovers = Leftovers::of(&survey);
     let verdicts = classify(&survey, &scope, &projects, &leftovers, &mut blocks);
     guards::check(&survey, &verdicts, &mut blocks);
+    blocks.extend(lost);
     kept_secrets::check(&survey, &verdicts, &mut blocks);
     clash::collisions(&survey, &verdicts, &mut blocks);
     clash::rules(&survey, &verdicts, &mut blocks);

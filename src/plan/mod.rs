@@ -26,6 +26,7 @@ pub mod kept_secrets;
 mod leftovers;
 mod lines;
 mod lookup;
+pub mod lost_ledger;
 pub mod make;
 mod module_renames;
 mod movers;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::declared::{self, Declared};
 use super::generated;
+use super::lost_ledger;
 use super::make::Options;
 use super::project::PROJECT;
 use crate::config::stack::{Resource, Stack};
@@ -30,8 +31,9 @@ pub fn wanted<'a>(
     let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
-    // Who destroys looks nothing up.
-    let looked_up = stack.data.values().filter(|_| !options.destroy).map(|lookup| lookup.kind.name);
+    // Who destroys looks nothing up, unless the names of a lost ledger's objects may depend on it.
+    let looks_up = !options.destroy || lost_ledger::may_be_lost(ledger, options);
+    let looked_up = stack.data.values().filter(|_| looks_up).map(|lookup| lookup.kind.name);
     let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
     wanted.kinds.extend(looked_up.iter().cloned());
     if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {

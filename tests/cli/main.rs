@@ -32,6 +32,7 @@ mod hostile;
 mod kubeconfig;
 mod ledgers;
 mod login;
+mod lost_ledger;
 mod lsp;
 mod lying;
 mod modules;

@@ -16,6 +16,7 @@ use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::model::clock::Clock;
 use crate::plan::change::{Cost, CriticalPath, Plan};
+use crate::plan::lost_ledger;
 use crate::plan::reach::Reach;
 use crate::plan::sightings::Memory;
 use crate::report::drift::{self, Elsewhere, Found};
@@ -35,6 +36,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
     let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    if let Some(block) = lost_ledger::blocker(&ledger, &plan) {
+        return Err(Failure::new(Exit::Blocked, block.text).help(block.help));
+    }
     let claimed = everything::claimed(&connection, &world.snapshot).await?;
     let mut strangers = ls::unmanaged(&ledger, &world, &Reach::of(&plan, &ledger));
     strangers.leave_out_keys_in_use(&connection, &world);

@@ -78,6 +78,11 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "stead resolve lists it with its answers.",
     ),
     (
+        "ledger_lost",
+        "The ledger never recorded an object, and live objects have the names of the stack's resources.",
+        "If the stack was applied before: stead recover. Else choose other names.",
+    ),
+    (
         "moved",
         "A `moved`, `import` or `removed` entry cannot be followed.",
         "Correct the entry that the message names.",

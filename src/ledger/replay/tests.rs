@@ -57,6 +57,15 @@ fn a_life() {
     ])
     .unwrap();
     assert_eq!((ended.entries.len(), ended.intents.len(), ended.serial), (0, 0, 6));
+    assert!(ended.has_owned(), "also once nothing is left");
+    assert!(!replay(&[create(1, 1, false), closed(1, ClosedOutcome::Refused)]).unwrap().has_owned());
+    let of_earlier_versions = Ledger { had_entries: false, ..ended };
+    assert!(!of_earlier_versions.has_owned(), "no run is remembered, and no deleted object");
+    let tally = Tally { done: 1, ..Tally::default() };
+    let end = Some(End { at: Timestamp::UNIX_EPOCH, complete: true, tally });
+    let (run, who) = (op(1), "a@b".to_owned());
+    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, origin: Origin::default(), end };
+    assert!(Ledger { history: [run].into(), ..of_earlier_versions }.has_owned());
 }
 
 #[test]

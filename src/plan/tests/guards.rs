@@ -183,6 +183,28 @@ fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
 }
 
 #[test]
+fn a_lost_ledger_destroys_nothing_and_says_so() {
+    let mut world = World::new();
+    world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
+    let stranger = json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"});
+    world.stranger("vm", "x1", stranger.clone());
+    world.options.destroy = true;
+    assert_eq!(codes(&world), ["ledger_lost"]);
+    world.options.excluded = [Address::new("vm", "web")].into();
+    assert_eq!(codes(&world), ["ledger_lost"], "a part says nothing about the ledger");
+    world.options.excluded.clear();
+    world.live.clear();
+    assert_eq!(codes(&world), [""; 0], "nothing was there before");
+    world.options.destroy = false;
+    world.settle();
+    world.options.destroy = true;
+    world.settle();
+    assert!(world.ledger.entries.is_empty());
+    world.stranger("vm", "x2", stranger);
+    assert_eq!(codes(&world), [""; 0], "it had one, and destroyed it: the name is anybody's now");
+}
+
+#[test]
 fn only_what_drifted_is_offered_to_be_accepted() {
     let mut world = shop();
     world.settle();

@@ -1,0 +1,61 @@
+//! A lost ledger: no object was ever recorded in it, and objects with the names of the stack's resources are live.
+//! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
+
+use super::change::{Block, Plan};
+use super::make::{Inputs, Options, make};
+use crate::ledger::entry::Ledger;
+
+/// The code of the blocker.
+const CODE: &str = "ledger_lost";
+
+/// Addresses that the message names.
+const NAMED: usize = 3;
+
+/// Tells whether a plan has to read and evaluate what creations would need, although it creates nothing.
+pub(super) fn may_be_lost(ledger: &Ledger, options: &Options) -> bool {
+    options.destroy && !ledger.has_owned()
+}
+
+/// Returns the blocker of a plan that destroys everything, if the ledger seems to be lost.
+pub(super) fn check(inputs: &Inputs<'_>) -> Option<Block> {
+    if !may_be_lost(inputs.ledger, inputs.options) {
+        return None;
+    }
+    // What is limited to a part, or left out, says nothing about the ledger.
+    let options = Options {
+        destroy: false,
+        only_looks: true,
+        targets: [].into(),
+        excluded: [].into(),
+        ..inputs.options.clone()
+    };
+    blocker(inputs.ledger, &make(&Inputs { options: &options, ..*inputs }))
+}
+
+/// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to
+/// be lost: it never had an object, and the plan would create what exists.
+#[must_use]
+pub fn blocker(ledger: &Ledger, plan: &Plan) -> Option<Block> {
+    if ledger.has_owned() {
+        return None;
+    }
+    let exists = plan.blocks.iter().filter(|block| block.code == "exists");
+    let addresses: Vec<&str> = exists.filter_map(|block| Some(block.address.as_ref()?.as_str())).collect();
+    let first = plan.blocks.iter().find(|block| block.code == "exists")?;
+    let named = addresses[..addresses.len().min(NAMED)].join(", ");
+    let more = match addresses.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    Some(Block {
+        code: CODE.into(),
+        address: None,
+        text: format!(
+            "The ledger never recorded an object, but live objects have the names of {named}{more}: it may be lost."
+        ),
+        help: "If this stack was applied before: `stead recover` rebuilds the ledger from the live objects. If it \
+               never was, they belong to somebody else: choose other names."
+            .to_owned(),
+        source: first.source.clone(),
+    })
+}
