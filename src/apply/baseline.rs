@@ -275,6 +275,7 @@ mod tests {
             depends_on: Vec::new(),
             protect: false,
             keep_on_remove: false,
+            delete_on_remove: false,
             final_snapshot: false,
             unfinished: false,
             secret_lost: false,

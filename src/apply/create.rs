@@ -479,6 +479,7 @@ pub(super) fn remembered(
         depends_on: remember.depends_on.clone(),
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
         unfinished,
         secret_lost: false,
         final_snapshot: remember.final_snapshot,

@@ -33,7 +33,8 @@ pub(super) fn check(project: &Project, ledger: &Ledger, options: &Options) -> Re
         declared.chain(ledger.entries.keys().map(Address::as_str)).chain(modules)
     };
     let resources = || project.stack.resources.keys().chain(ledger.entries.keys());
-    let wanted = options.targets.iter().chain(&options.excluded).chain(&options.replace);
+    let wanted =
+        options.targets.iter().chain(&options.excluded).chain(&options.replace).chain(&options.delete_data);
     for address in wanted.chain(options.adopt.keys()) {
         if !resources().any(|known| known.is_within(address)) {
             return Err(unknown(address.as_str(), known()));

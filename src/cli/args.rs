@@ -333,6 +333,9 @@ pub struct Scope {
     /// Let this object that holds data be replaced by an empty one; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub replace: Vec<Address>,
+    /// Let this object go with the data that it holds, now that no block declares it; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub delete_data: Vec<Address>,
     /// Let this secret replace whatever its file or line holds, `vars.NAME` or a resource; repeatable
     #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
     pub overwrite_secrets: Vec<Name>,
@@ -398,7 +401,7 @@ pub struct Show {
 )]
 pub struct Apply {
     /// A saved plan; it is applied as it is or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "allow_deletes"])]
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
     pub file: Option<PathBuf>,
     /// Apply the saved plan only if one of these Ed25519 keys, public ones in PEM form, signed it
     /// [env: STEAD_PLAN_VERIFY_KEY]

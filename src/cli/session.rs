@@ -129,6 +129,7 @@ impl Session {
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
             replace: scope.replace.iter().cloned().collect(),
+            delete_data: scope.delete_data.iter().cloned().collect(),
             adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
             taken_back: scope
                 .adopt

@@ -222,8 +222,10 @@ pub struct Lifecycle {
 /// What becomes of the object when its block goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnRemove {
-    /// It is deleted.
+    /// Nothing is written: it is deleted, unless it holds data.
     #[default]
+    Unwritten,
+    /// It is deleted, with the data that it holds.
     Delete,
     /// It stays live; stead forgets it.
     Keep,

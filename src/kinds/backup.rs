@@ -47,6 +47,7 @@ pub(super) static BACKUP: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
+    copy_of: &["vm"],
     goes_at: Some("expire_date"),
     actions: &[Action::post(
         "restore",

@@ -60,6 +60,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
+    copy_of: &["vm", "volume"],
     actions: &[
         Action::post(
             "restore",

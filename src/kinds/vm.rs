@@ -93,6 +93,7 @@ pub(super) static VM: Kind = Kind {
     estimate: Estimate { create: 20, update: 5, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::AddressChange],
+    local_data: true,
     takes_along: &[("backup_schedule", "vm")],
     actions: &[
         Action::call("start", "Starts it."),

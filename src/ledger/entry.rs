@@ -184,6 +184,9 @@ pub struct Entry {
     /// Remembered `lifecycle.on_remove: keep`.
     #[serde(default)]
     pub keep_on_remove: bool,
+    /// Remembered `lifecycle.on_remove: delete`, where it was written: consent to lose its data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delete_on_remove: bool,
     /// Creation or a change of several calls did not finish; a plan completes or replaces it.
     #[serde(default)]
     pub unfinished: bool,

@@ -73,6 +73,9 @@ pub struct Requested {
     /// Objects that hold data and may be replaced all the same.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub replace: BTreeSet<Address>,
+    /// Resources that may go with the data that they hold.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub delete_data: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub adopt: BTreeMap<Address, Name>,
@@ -88,9 +91,18 @@ impl Requested {
     /// Returns what was asked for, of all options of a plan.
     #[must_use]
     pub fn of(options: &Options) -> Self {
-        let Options { allow_deletes, targets, excluded, replace, adopt, taken_back, project, .. } =
-            options.clone();
-        Self { allow_deletes, targets, excluded, replace, adopt, taken_back, project }
+        let Options {
+            allow_deletes,
+            targets,
+            excluded,
+            replace,
+            delete_data,
+            adopt,
+            taken_back,
+            project,
+            ..
+        } = options.clone();
+        Self { allow_deletes, targets, excluded, replace, delete_data, adopt, taken_back, project }
     }
 }
 
@@ -98,14 +110,23 @@ impl Binding {
     /// Returns the options with which the plan is computed again.
     #[must_use]
     pub fn options(&self, destroy: bool) -> Options {
-        let Requested { allow_deletes, targets, excluded, replace, adopt, taken_back, project } =
-            self.requested.clone();
+        let Requested {
+            allow_deletes,
+            targets,
+            excluded,
+            replace,
+            delete_data,
+            adopt,
+            taken_back,
+            project,
+        } = self.requested.clone();
         Options {
             destroy,
             allow_deletes,
             targets,
             excluded,
             replace,
+            delete_data,
             adopt,
             taken_back,
             project,

@@ -78,6 +78,7 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         depends_on: remember.depends_on,
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,

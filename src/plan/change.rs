@@ -81,6 +81,9 @@ pub struct Base {
     pub nonce: Uuid,
     /// It removes everything: made by `destroy`.
     pub destroy: bool,
+    /// Resources that may go with the data that they hold, as the command line says.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub delete_data: BTreeSet<Address>,
 }
 
 /// An object as it was when the plan was made.
@@ -430,6 +433,9 @@ pub struct Remember {
     pub protect: bool,
     /// `lifecycle.on_remove: keep`.
     pub keep_on_remove: bool,
+    /// `lifecycle.on_remove: delete`, where it is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delete_on_remove: bool,
     /// `lifecycle.final_snapshot`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,

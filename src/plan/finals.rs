@@ -31,6 +31,11 @@ fn copy_of(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<(FinalCopy, &'s
     Some((copy, survey.inputs.registry.kind(copy.kind)?))
 }
 
+/// Tells whether the data of a subject's objects is copied before they go.
+pub(super) fn is_copied(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    copy_of(survey, subject).is_some()
+}
+
 /// Returns the address under which the copy of an object is made.
 fn address(subject: &Subject<'_>, object: &Owned) -> Address {
     subject.address.join(&format!("final-{}", mark(object)))

@@ -2,7 +2,7 @@
 //! files, counts of requests and the nonce do not enter it, so two plans of the same world have the same one. It is
 //! always computed from a plan, never read from a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ struct Decided<'p> {
     outputs: &'p BTreeMap<Name, Expression>,
     #[serde(skip_serializing_if = "str::is_empty")]
     reads: &'p str,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    delete_data: &'p BTreeSet<Address>,
 }
 
 /// What people read of a change, as far as it follows from the decision alone and is not in its steps already.
@@ -43,7 +45,7 @@ type Shown<'p> = (
 /// # Errors
 /// When a part of the plan cannot be written as JSON.
 pub(super) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
-    let Base { stack, environment, account, config, destroy, .. } = &plan.base;
+    let Base { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
     let decided = Decided {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
@@ -64,6 +66,7 @@ pub(super) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
             .collect(),
         outputs: &plan.outputs,
         reads: &plan.base.reads,
+        delete_data,
     };
     json_digest("stead plan 2", &decided)
 }

@@ -1,5 +1,7 @@
 //! Guards: what a plan shows and an apply refuses, each with the ways out.
 
+pub(super) mod data;
+
 use super::adoptions;
 use super::blocks::Blocks;
 use super::change::Cause;
@@ -25,6 +27,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
             protected(survey, subject, verdict, blocks);
             provisional(subject, blocks);
+            data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
             holds_data(survey, subject, verdict, blocks);
         }
     }
@@ -90,9 +93,10 @@ fn holds_data(
     let order = subject.resource.and_then(|resource| resource.lifecycle.replace);
     let refused = order.unwrap_or(subject.kind.replace) == ReplaceOrder::Never;
     let replaced = matches!(verdict.act, Act::Replace { .. }) && !refused;
+    let holds_data = subject.kind.data_bearing || data::goes_unedited(survey, subject, verdict);
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
     let agreed = survey.inputs.options.replace.contains(subject.address);
-    if !replaced || !subject.kind.data_bearing || unfinished || verdict.broken || agreed {
+    if !replaced || !holds_data || unfinished || verdict.broken || agreed {
         return;
     }
     let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -77,6 +77,8 @@ pub struct Options {
     pub excluded: BTreeSet<Address>,
     /// Objects that hold data and may be replaced all the same.
     pub replace: BTreeSet<Address>,
+    /// Resources that no block declares any more and that may go with the data that they hold.
+    pub delete_data: BTreeSet<Address>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
     /// Resources, or modules, whose objects were let go of and are to be taken back: the ledger knows which.
@@ -170,6 +172,7 @@ fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], orde
         made_at: survey.inputs.now,
         nonce: survey.inputs.nonce,
         destroy: options.destroy,
+        delete_data: options.delete_data.clone(),
     }
 }
 

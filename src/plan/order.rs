@@ -478,6 +478,7 @@ pub(super) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
         depends_on,
         protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
+        delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
         final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
         let_go: false,
     }
@@ -496,6 +497,7 @@ fn as_before(subject: &Subject<'_>) -> Remember {
         depends_on: entry.depends_on.clone(),
         protect: entry.protect,
         keep_on_remove: entry.keep_on_remove,
+        delete_on_remove: entry.delete_on_remove,
         final_snapshot: entry.final_snapshot,
         let_go: false,
     });

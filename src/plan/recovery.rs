@@ -311,6 +311,7 @@ fn entry(
         depends_on: remember.depends_on,
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
         unfinished: !is_at_rest(subject.kind, object),
         secret_lost: false,
         final_snapshot: false,

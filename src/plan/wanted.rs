@@ -153,9 +153,15 @@ fn kinds_in_use(
             matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
         })
     };
+    let copies_what_goes = |kind: &Kind| {
+        // To destroy everything asks for no word on copies.
+        let sources =
+            kind.copy_of.iter().filter(|_| !options.destroy).filter_map(|name| kind.attribute(name));
+        sources.into_iter().any(|a| matches!(a.ty, Type::Reference(of) if going.contains(of)))
+    };
     let told = judged(registry, &used, &going);
     let all = registry.kinds.iter().copied();
-    let listed = |kind: &Kind| links_to_going(kind) || told.contains(kind.name);
+    let listed = |kind: &Kind| links_to_going(kind) || copies_what_goes(kind) || told.contains(kind.name);
     all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && listed(kind))).collect()
 }
 

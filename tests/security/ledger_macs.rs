@@ -144,6 +144,7 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
             depends_on: Vec::new(),
             protect: false,
             keep_on_remove: false,
+            delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,

@@ -56,6 +56,7 @@ fn adopted(number: usize) -> Record {
         depends_on: Vec::new(),
         protect: false,
         keep_on_remove: false,
+        delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,

@@ -206,6 +206,16 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
 }
 
+/// Addresses of what has a disk of its own: a replacement that another resource causes asks for consent.
+pub fn machines(ledger: &Ledger) -> impl Iterator<Item = Address> {
+    let is_machine = |kind: &str| REGISTRY.kind(kind).is_some_and(|kind| kind.local_data);
+    ledger
+        .entries
+        .iter()
+        .filter(move |(_, entry)| is_machine(&entry.kind))
+        .map(|(address, _)| address.clone())
+}
+
 /// Reads the world and plans. Returns also how many requests that took.
 async fn planned(
     client: &Client<SimCloud, SimClock, SimRandom>,
@@ -216,7 +226,9 @@ async fn planned(
         allow_deletes: true,
         destroy: aim.destroy,
         adopt: aim.adopt.clone(),
-        replace: aim.replace.clone(),
+        replace: aim.replace.iter().cloned().chain(machines(ledger)).collect(),
+        // What these stories are about is not whether data may go.
+        delete_data: ledger.entries.keys().cloned().collect(),
         ..Options::default()
     };
     let (wanted, tables) = wanted(REGISTRY, &aim.stack, ledger, &options);

@@ -242,6 +242,7 @@ fn copy(stack: &str) -> Vec<u8> {
         depends_on: Vec::new(),
         protect: false,
         keep_on_remove: false,
+        delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,

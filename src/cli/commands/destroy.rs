@@ -18,6 +18,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         overwrite_secrets: Vec::new(),
         locked: false,
         replace: Vec::new(),
+        delete_data: Vec::new(),
         allow_deletes: true,
     };
     let order = Order {

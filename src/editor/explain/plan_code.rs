@@ -64,8 +64,9 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ("held", "What would go is still in use by what stays.", "Remove or redirect what uses it first."),
     (
         "holds_data",
-        "An object that holds data would be replaced by an empty one.",
-        "If that is meant: --replace ADDRESS. Else undo the change that forces it.",
+        "An object that holds data would be deleted, or replaced by an empty one, and nothing consents to that.",
+        "If that is meant: --replace ADDRESS for a replacement; for a deletion --delete-data ADDRESS, a `removed` \
+         entry with `action: delete`, or `lifecycle: { on_remove: delete }` before. Else undo the change.",
     ),
     (
         "identity_missing",

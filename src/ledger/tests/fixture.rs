@@ -52,6 +52,7 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
         depends_on: Vec::new(),
         protect: false,
         keep_on_remove: false,
+        delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,

@@ -168,6 +168,11 @@ pub struct Kind {
     pub on_replace: &'static [Effect],
     /// Whether its objects hold data that cannot be made again.
     pub data_bearing: bool,
+    /// Whether something of what runs in its objects stays in them alone: a machine's own disk. Such data is not
+    /// what the kind is for, so a change of the block may replace it, but nothing else may end it unasked.
+    pub local_data: bool,
+    /// Attributes that name the object of whose data it is a copy.
+    pub copy_of: &'static [&'static str],
     /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
     /// attribute that refers to it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
@@ -218,6 +223,8 @@ impl Kind {
         on_delete: &[],
         on_replace: &[],
         data_bearing: false,
+        local_data: false,
+        copy_of: &[],
         takes_along: &[],
         goes_with_parent: false,
         given: None,

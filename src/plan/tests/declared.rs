@@ -105,6 +105,7 @@ fn instances_move_as_one_block_and_get_and_lose_their_keys() {
     0 vm.one.y create after []
     "#);
     world.stack.declarations.moved.clear();
+    world.consents = true;
     world.rename("vm.one.x", "vm.one").remove("vm.one.y").moved("vm.one.x", "vm.one", false);
     insta::assert_snapshot!(show(&world.settle()), @r#"
     - vm.one.y config: its block is gone
@@ -149,6 +150,7 @@ fn a_move_that_cannot_be_made_is_told() {
         world.write(name, machine.clone());
     }
     world.settle();
+    world.consents = true;
     world.remove("vm.a").remove("vm.c.x").moved("vm.a", "vm.b", false);
     insta::assert_snapshot!(world.plan().blocks[0].text, @r#"
     vm.a cannot become vm.b: that has an object of its own already.

@@ -76,6 +76,7 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
 fn a_network_is_replaced_old_one_first() {
     let mut world = shop();
     world.settle();
+    world.consents = true;
     world.set("vpc.main", "cidr", json!("10.20.0.0/17"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"

@@ -278,7 +278,11 @@ fn only_what_is_in_use_is_read() {
     assert_eq!(read(&world).0.details, [world.key("vm.web")].into());
     world.remove("vm.web");
     let (wanted, _) = read(&world);
-    assert_eq!(names(&wanted.kinds), ["vm", "volume"], "volumes may be left behind");
+    assert_eq!(
+        names(&wanted.kinds),
+        ["backup", "snapshot", "vm", "volume"],
+        "volumes may be left behind, and copies of its disk survive"
+    );
     assert_eq!(wanted.owned, [world.key("vm.web")]);
 }
 

@@ -35,6 +35,7 @@ fn protection_stops_deletion_replacement_and_destroy_and_outlives_its_block() {
     world.options.destroy = true;
     assert_eq!(codes(&world), ["protected"]);
     world.options.destroy = false;
+    world.consents = true;
     world.remove("vm.web").remove("backup_schedule.nightly").write("volume.media", json!({"size": 100}));
     let plan = world.plan();
     insta::assert_snapshot!(show(&plan), @"
@@ -180,6 +181,74 @@ fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
     world.ledger.entries = ledger;
     world.ledger.entries.remove("volume.media");
     assert_eq!(help(&world), [false]);
+}
+
+#[test]
+fn data_is_deleted_only_with_consent_to_that() {
+    let removed = || {
+        let mut world = shop();
+        world.settle();
+        world.remove("volume.media");
+        world
+    };
+    let mut world = removed();
+    world.options.allow_deletes = true;
+    let plan = world.plan();
+    assert_eq!(codes(&world), ["holds_data"], "more deletions are no consent");
+    assert!(plan.blocks[0].text.ends_with("No copy of it survives."), "{}", plan.blocks[0].text);
+    assert!(plan.blocks[0].help.contains("removed"), "{}", plan.blocks[0].help);
+    assert!(plan.blocks[0].help.contains("--delete-data volume.media"), "{}", plan.blocks[0].help);
+    // A copy that is made and stays is named, with its age.
+    let copy = json!({"name": "nightly", "volume": world.ledger.entries["volume.media"].current.clone().unwrap().id,
+        "status": "available"});
+    world.stranger("snapshot", "s1", copy);
+    let text = world.plan().blocks[0].text.clone();
+    assert!(text.ends_with("What survives: the snapshot nightly (181 days old)."), "{text}");
+    // Of no other object, and not while it is made.
+    let pending = world.live.values_mut().find(|object| object.id == "s1").unwrap();
+    pending.attributes.insert("status".into(), crate::model::value::Value::text("pending"));
+    assert!(world.plan().blocks[0].text.ends_with("No copy of it survives."));
+    let before = world.plan().fingerprint;
+    world.options.delete_data = [Address::new("volume", "media")].into();
+    assert_eq!(codes(&world), [""; 0]);
+    assert_ne!(world.plan().fingerprint, before);
+    let agreed = world.plan();
+    assert!(agreed.base.delete_data.contains("volume.media"), "it is a part of the plan");
+    let mut world = removed();
+    world.write("volume.media", json!({"size": 100, "vm": "$vm.web"}));
+    world.lifecycle("volume.media", |lifecycle| lifecycle.on_remove = OnRemove::Delete);
+    world.settle();
+    world.remove("volume.media");
+    assert_eq!(codes(&world), [""; 0], "the ledger remembers the word");
+    // Protection is stronger than any consent.
+    let mut world = removed();
+    world.ledger.entries.get_mut("volume.media").unwrap().protect = true;
+    world.options.delete_data = [Address::new("volume", "media")].into();
+    assert_eq!(codes(&world), ["protected"]);
+    // What was never ready holds nothing, and who destroys said enough.
+    let mut world = removed();
+    world.ledger.entries.get_mut("volume.media").unwrap().unfinished = true;
+    assert_eq!(codes(&world), [""; 0]);
+    let mut world = removed();
+    world.options.destroy = true;
+    assert_eq!(codes(&world), [""; 0]);
+}
+
+#[test]
+fn a_machine_is_not_replaced_because_of_something_else_without_a_word() {
+    let mut world = shop();
+    world.settle();
+    world.set("vpc.main", "cidr", json!("10.8.0.0/16"));
+    world.options.allow_deletes = true;
+    assert_eq!(codes(&world), ["holds_data"]);
+    assert_eq!(world.plan().blocks[0].address, Some(Address::new("vm", "web")));
+    world.options.replace = [Address::new("vm", "web")].into();
+    assert_eq!(codes(&world), [""; 0]);
+    world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
+    let mut world = shop();
+    world.settle();
+    world.set("vm.web", "template", json!("ubuntu-24.04"));
+    assert_eq!(codes(&world), [""; 0], "its own block says so");
 }
 
 #[test]

@@ -53,6 +53,8 @@ const BASE: Kind = Kind {
     on_delete: &[],
     on_replace: &[],
     data_bearing: false,
+    local_data: false,
+    copy_of: &[],
     takes_along: &[],
     goes_with_parent: false,
     given: None,

@@ -109,6 +109,7 @@ proptest! {
     fn an_applied_plan_leaves_nothing_to_do(before in choices(), after in choices()) {
         let mut world = World::new();
         world.options.allow_deletes = true;
+        world.consents = true;
         write(&mut world, &before, 0);
         world.settle();
         drift(&mut world, &before);
@@ -169,6 +170,7 @@ proptest! {
 fn what_moves_lets_go_before_the_network_of_its_next_machine_is_made_anew() {
     let mut world = World::new();
     world.options.allow_deletes = true;
+    world.consents = true;
     let vm = json!({"template": "ubuntu-22.04", "plan": "small", "vpc": "$vpc.net"});
     world.write("vpc.net", json!({"cidr": "10.0.1.0/24"}));
     world.write("vm.old", vm.clone());

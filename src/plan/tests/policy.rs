@@ -82,6 +82,7 @@ fn what_goes_is_judged_only_by_what_asks_for_it() {
     let mut world = shop();
     world.settle();
     world.policy("size", &["volume"], "self.size > 50");
+    world.consents = true;
     world.remove("volume.media");
     assert_eq!(said(&world.plan()), ["size Pass: No size."]);
     world.policy("keep", &["volume"], "self.action == 'delete'");

@@ -163,6 +163,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
         }
         world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
         world.options.allow_deletes = true;
+        world.consents = true;
         let plan = world.plan();
         assert_eq!(codes(&plan), [] as [&str; 0], "{}", show(&plan));
         let shown = show(&plan);

@@ -14,6 +14,7 @@ fn machine(network: &str) -> serde_json::Value {
 fn two_networks() -> World {
     let mut world = World::new();
     world.options.allow_deletes = true;
+    world.consents = true;
     world.write("vpc.a", json!({"cidr": "10.1.0.0/16"})).write("vpc.b", json!({"cidr": "10.2.0.0/16"}));
     world.write("vm.in_a", machine("$vpc.a")).write("vm.in_b", machine("$vpc.b"));
     world.settle();

@@ -46,6 +46,8 @@ pub struct World {
     pub pinned: Option<Catalog>,
     pub options: Options,
     pub now: Timestamp,
+    /// Every loss of data is agreed to: what a test is about is something else.
+    pub consents: bool,
     made: u32,
 }
 
@@ -98,6 +100,7 @@ impl World {
             pinned: None,
             options: Options::default(),
             now: "2026-07-01T12:00:00Z".parse().unwrap(),
+            consents: false,
             made: 0,
         }
     }
@@ -240,6 +243,17 @@ impl World {
         }
     }
 
+    /// Returns the options of a plan, with consent to every loss of data if the test gives it.
+    fn asked(&self) -> Options {
+        let mut options = self.options.clone();
+        if self.consents {
+            options.delete_data.extend(self.ledger.entries.keys().cloned());
+            let machines = self.stack.resources.values().filter(|resource| resource.kind.local_data);
+            options.replace.extend(machines.map(|resource| resource.address.clone()));
+        }
+        options
+    }
+
     pub fn plan(&self) -> Plan {
         let snapshot = self.snapshot();
         let plan = make(&Inputs {
@@ -249,7 +263,7 @@ impl World {
             snapshot: &snapshot,
             catalog: &self.catalog,
             pinned: self.pinned.as_ref(),
-            options: &self.options,
+            options: &self.asked(),
             now: self.now,
             nonce: Uuid::from_u128(9),
         });
@@ -290,6 +304,8 @@ impl World {
     }
 
     pub fn apply(&mut self, plan: &Plan) {
+        // As the ledger does with each record.
+        self.ledger.had_entries |= !self.ledger.entries.is_empty();
         for correction in &plan.bookkeeping {
             match correction.clone() {
                 Bookkeeping::Gone(address, id) => {
@@ -511,6 +527,7 @@ fn entry(kind: &Kind) -> Entry {
         depends_on: Vec::new(),
         protect: false,
         keep_on_remove: false,
+        delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
@@ -522,6 +539,7 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
     entry.depends_on.clone_from(&remember.depends_on);
     entry.protect = remember.protect;
     entry.keep_on_remove = remember.keep_on_remove;
+    entry.delete_on_remove = remember.delete_on_remove;
     entry.final_snapshot = remember.final_snapshot;
     entry.unfinished = false;
 }

@@ -50,6 +50,7 @@ pub(crate) fn empty() -> Plan {
             made_at: time(0),
             nonce: Uuid::nil(),
             destroy: false,
+            delete_data: [].into(),
         },
         changes: Vec::new(),
         steps: Vec::new(),

@@ -138,6 +138,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
             depends_on: Vec::new(),
             protect: false,
             keep_on_remove: false,
+            delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,

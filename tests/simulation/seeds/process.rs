@@ -24,6 +24,7 @@ use stead::plan::change::{Block, Plan};
 use stead::plan::make::{Inputs, Options, make, wanted};
 
 use super::super::machine::{Machine, SimRandom, wall};
+use super::super::process::machines;
 use super::super::stack::Packs;
 use super::network::Wire;
 use super::schedule::{Blow, Class, Fault, Order, Place, millis};
@@ -265,13 +266,16 @@ async fn planned(
     client: &Client<Wire, Watch, SimRandom>,
 ) -> Result<Plan, ReadError> {
     let stack = &*universe.stacks[job.order.stack];
+    let ledger = journal.ledger().clone();
     let options = Options {
         allow_deletes: true,
         destroy: job.order.destroy,
         adopt: job.adopt.clone(),
+        replace: machines(&ledger).collect(),
+        // What these stories are about is not whether data may go.
+        delete_data: ledger.entries.keys().cloned().collect(),
         ..Options::default()
     };
-    let ledger = journal.ledger().clone();
     let (wanted, _) = wanted(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await?;
     Ok(make(&Inputs {

@@ -1,0 +1,109 @@
+//! Consent to lose data: an object that holds data and that no block declares any more is deleted only if that was
+//! said of this very object. In: what is decided for it; out: the blocker, with what is lost and what survives.
+
+use jiff::Timestamp;
+
+use super::super::blocks::Blocks;
+use super::super::change::Cause;
+use super::super::finals;
+use super::super::survey::{Subject, Survey};
+use super::super::verdict::{Act, Verdict};
+use crate::config::declarations::RemovedAction;
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+
+/// Copies that a message names.
+const NAMED: usize = 3;
+
+/// Tells whether the objects of a kind hold data that goes with them.
+pub(in crate::plan) const fn holds(kind: &Kind) -> bool {
+    kind.data_bearing || kind.local_data
+}
+
+/// Tells whether an object with a disk of its own is replaced although its block was not edited.
+pub(super) fn goes_unedited(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let edited = matches!(verdict.cause, Cause::Config | Cause::Both);
+    subject.kind.local_data && !edited && !finals::is_copied(survey, subject)
+}
+
+/// Blocks a deletion that loses data and to which nothing consents.
+pub(super) fn would_be_lost(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let options = survey.inputs.options;
+    if options.destroy || verdict.act != Act::Delete || !holds(subject.kind) {
+        return;
+    }
+    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+    let declared = survey.declared.removal(subject.address) == Some(RemovedAction::Delete);
+    let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
+    let agreed = options.delete_data.contains(subject.address) || declared || remembered;
+    if unfinished || agreed || finals::is_copied(survey, subject) {
+        return;
+    }
+    let address = subject.address;
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
+    let text = format!(
+        "{address} ({id}) holds data and would be deleted with it{reason}. {}",
+        surviving(survey, verdicts, subject)
+    );
+    // An entry is refused for what a `when` leaves out: the block is still there.
+    let entry = if survey.left_out(address).is_none() {
+        let line = format!("`removed: [{{ from: {address}, action: delete }}]`");
+        format!("{}, or ", survey.spoken(None, &format!("write {line}")))
+    } else {
+        String::new()
+    };
+    let help = format!("Declare it again; or let it go with its data: {entry}--delete-data {address}.");
+    blocks.about("holds_data", subject, None, text, help);
+}
+
+/// Says which copies of an object's data survive a plan, and how old they are.
+fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> String {
+    let id = subject.owned().map(|owned| Value::Text(owned.id.clone()));
+    let goes = |object: &Object| {
+        let mut all = survey.subjects.iter().zip(verdicts);
+        all.any(|(one, verdict)| {
+            verdict.removes() && one.object().is_some_and(|gone| gone.key() == object.key())
+        })
+    };
+    let is_copy = |object: &&Object| {
+        let kind = survey.inputs.registry.kind(&object.kind);
+        kind.is_some_and(|kind| {
+            let names = kind.copy_of.iter().any(|name| object.attributes.get(*name) == id.as_ref());
+            let status = kind.api.ready.and_then(|ready| Some((ready, object.status(ready.attribute)?)));
+            names && status.is_some_and(|(ready, status)| ready.wanted.contains(&status))
+        })
+    };
+    let mut copies: Vec<&Object> =
+        survey.inputs.snapshot.objects.values().filter(is_copy).filter(|object| !goes(object)).collect();
+    copies.sort_by(|a, b| (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id)));
+    if copies.is_empty() {
+        return "No copy of it survives.".to_owned();
+    }
+    let named: Vec<String> =
+        copies.iter().take(NAMED).map(|copy| described(copy, survey.inputs.now)).collect();
+    let more = match copies.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} older"),
+    };
+    format!("What survives: {}{more}.", named.join(", "))
+}
+
+fn described(copy: &Object, now: Timestamp) -> String {
+    let name = copy.attributes.get("name").and_then(Value::as_text).unwrap_or(&copy.id);
+    let made = copy.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    let age = match made.map(|made| now.duration_since(made).as_hours().max(0)) {
+        None => "of unknown age".to_owned(),
+        Some(hours) if hours < 1 => "less than an hour old".to_owned(),
+        Some(1) => "1 hour old".to_owned(),
+        Some(hours) if hours < 48 => format!("{hours} hours old"),
+        Some(hours) => format!("{} days old", hours / 24),
+    };
+    format!("the {} {name} ({age})", copy.kind)
+}
