@@ -105,7 +105,11 @@ fn a_removed_block_is_a_delete_and_protect_forbids_it() {
     case.write("stead.yaml", kept.replace(", lifecycle: { protect: true }", ""));
     case.ok("apply --yes");
     case.edit("stead.yaml", "volume:\n  data: { size: 20, vm: $vm.web }\n", "");
-    case.ok("apply --yes").says(&["volume.data"]);
+    let before = case.cloud().last();
+    let refused = ["volume.data", "holds data", "No copy of it survives", "--delete-data volume.data"];
+    case.fails(4, "apply --yes --allow-deletes").says(&refused);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    case.ok("apply --yes --delete-data volume.data").says(&["volume.data"]);
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), 0);
     no_changes(&case);
 }
@@ -115,7 +119,8 @@ fn too_many_deletes_need_a_word() {
     let case = applied();
     case.write("stead.yaml", "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\n");
     case.fails(4, "apply --yes").says(&["3 of 4", "--allow-deletes"]);
-    case.ok("apply --yes --allow-deletes");
+    case.fails(4, "apply --yes --allow-deletes").says(&["--delete-data vm.web"]);
+    case.ok("apply --yes --allow-deletes --delete-data vm.web --delete-data volume.data");
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 0);
 }
 

@@ -138,7 +138,8 @@ fn a_child_is_taken_over_into_the_block_of_its_parent() {
 fn what_looks_like_a_rename_is_told() {
     let case = applied();
     case.edit("stead.yaml", "  spare:", "  scratch:");
-    case.ok("plan").says(&["look like a rename", "moved: [{ from: volume.spare, to: volume.scratch }]"]);
+    case.fails(4, "plan")
+        .says(&["look like a rename", "moved: [{ from: volume.spare, to: volume.scratch }]"]);
 }
 
 #[test]

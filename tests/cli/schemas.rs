@@ -61,8 +61,8 @@ fn what_commands_print_fits_its_schema() {
             fits(&case, "do", &print(&format!("{args} --output {form}")));
         }
     }
-    case.ok("plan --report json=plan.json");
+    case.ok("plan --replace vm.web.a --report json=plan.json");
     fits(&case, "plan", &std::fs::read_to_string(case.path("plan.json")).unwrap());
-    case.ok("apply --yes --report json=apply.json");
+    case.ok("apply --yes --replace vm.web.a --report json=apply.json");
     fits(&case, "plan", &std::fs::read_to_string(case.path("apply.json")).unwrap());
 }
