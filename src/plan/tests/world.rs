@@ -46,7 +46,6 @@ pub struct World {
     pub pinned: Option<Catalog>,
     pub options: Options,
     pub now: Timestamp,
-    /// Every loss of data is agreed to: what a test is about is something else.
     pub consents: bool,
     made: u32,
 }
@@ -243,14 +242,11 @@ impl World {
         }
     }
 
-    /// Returns the options of a plan, with consent to every loss of data if the test gives it.
     fn asked(&self) -> Options {
         let mut options = self.options.clone();
-        if self.consents {
-            options.delete_data.extend(self.ledger.entries.keys().cloned());
-            let machines = self.stack.resources.values().filter(|resource| resource.kind.local_data);
-            options.replace.extend(machines.map(|resource| resource.address.clone()));
-        }
+        let machines = self.stack.resources.values().filter(|one| self.consents && one.kind.local_data);
+        options.replace.extend(machines.map(|one| one.address.clone()));
+        options.delete_data.extend(self.ledger.entries.keys().filter(|_| self.consents).cloned());
         options
     }
 
@@ -287,7 +283,6 @@ impl World {
         })
     }
 
-    /// Remembers what was found.
     pub fn remember(&mut self, recovery: &Recovery) {
         let found = recovery.found.iter();
         self.ledger.entries.extend(found.map(|found| (found.address.clone(), (*found.entry).clone())));
@@ -304,7 +299,6 @@ impl World {
     }
 
     pub fn apply(&mut self, plan: &Plan) {
-        // As the ledger does with each record.
         self.ledger.had_entries |= !self.ledger.entries.is_empty();
         for correction in &plan.bookkeeping {
             match correction.clone() {
