@@ -20,6 +20,7 @@ use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
+use crate::model::reading::Reading;
 use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
@@ -346,7 +347,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let object = self.rested(job, target).await?;
             let unlike = match stand(job.kind, step, &Attributes::new(), &object, &key) {
                 Stand::There => return Ok(object),
-                _ if !readable(job.kind, step) => return Ok(object),
+                _ if !is_told(job.kind, step, &object) => return Ok(object),
                 Stand::Before => "what it was",
                 Stand::Elsewhere(_) => "something else",
             };
@@ -454,11 +455,11 @@ pub(super) fn stand(
     object: &Object,
     key: &FingerprintKey,
 ) -> Stand {
-    let mut all_there = readable(kind, step);
+    let mut all_there = is_told(kind, step, object);
     for (name, (before, target)) in &step.attributes {
-        let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.is_readable()) else {
-            continue;
-        };
+        let told = |attribute: &&Attribute| Reading::new(attribute, object).told().is_some();
+        // What the service does not show is neither one end nor the other.
+        let Some(attribute) = kind.attribute(name).filter(told) else { continue };
         let live = step.veiled(kind, name, object.attributes.get(name));
         let is = |value: &Value| wire::same_sealed(attribute, &live, value, key);
         // What brings an object back has nothing left to do when it is in use.
@@ -474,9 +475,12 @@ pub(super) fn stand(
     if all_there { Stand::There } else { Stand::Before }
 }
 
-/// Tells whether the effect of a move can be seen.
-fn readable(kind: &Kind, step: &Move) -> bool {
-    step.attributes.keys().any(|name| kind.attribute(name).is_some_and(Attribute::is_readable))
+/// Tells whether an object shows any of what a move changes: its effect can be seen.
+fn is_told(kind: &Kind, step: &Move, object: &Object) -> bool {
+    let told = |name: &Name| {
+        kind.attribute(name).is_some_and(|attribute| Reading::new(attribute, object).told().is_some())
+    };
+    step.attributes.keys().any(told)
 }
 
 #[cfg(test)]
@@ -514,10 +518,12 @@ mod tests {
             (volume, "resize", size(5), size(9), vec![size(9)], Stand::There),
             (volume, "resize", size(5), size(9), vec![size(7)], elsewhere("size")),
             (volume, "detach", link("a"), ("vm", Value::Null), vec![link("a")], Stand::Before),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![], Stand::There),
+            (volume, "detach", link("a"), ("vm", Value::Null), vec![("vm", Value::Null)], Stand::There),
             (volume, "detach", link("a"), ("vm", Value::Null), vec![link("c")], elsewhere("vm")),
             // Undone by the call before it.
-            (volume, "attach", link("a"), link("b"), vec![], Stand::Before),
+            (volume, "attach", link("a"), link("b"), vec![("vm", Value::Null)], Stand::Before),
+            // Nothing tells what it is: the call is made.
+            (volume, "resize", size(5), size(9), vec![], Stand::Before),
             (volume, "attach", link("a"), link("b"), vec![link("b")], Stand::There),
             (vm, "stop", power("on"), power("off"), vec![], Stand::Before),
             (vm, "stop", power("on"), power("off"), vec![power("off")], Stand::There),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::cloud::exchange::Body;
 use crate::model::address::Name;
+use crate::model::meaning;
 use crate::model::redact::SentSecrets;
 use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
@@ -139,8 +140,20 @@ pub(super) fn expected(kind: &Kind, values: &Attributes) -> Attributes {
         .filter(|attribute| !attribute.secret)
         .filter_map(|attribute| Some((attribute, values.get(attribute.name)?)))
         .filter(|(_, value)| !matches!(value, Value::Null) && !value.is_secret())
-        .map(|(attribute, value)| (attribute.name.into(), canonical(attribute, value)))
+        .map(|(attribute, value)| (attribute.name.into(), recorded(attribute, value)))
         .collect()
+}
+
+/// Returns what an intent records of a value that was sent.
+fn recorded(attribute: &Attribute, value: &Value) -> Value {
+    match (attribute.ty, value) {
+        // Ids of one catalog come as numbers here and as text there.
+        (Type::Catalog(_), Value::Text(text)) => {
+            text.parse().map_or_else(|_| value.clone(), Value::Integer)
+        }
+        (Type::Catalog(_), _) => value.clone(),
+        (ty, value) => meaning::canonical(&ty, value),
+    }
 }
 
 /// Returns the attribute that tells the objects of a kind apart best: the first that must be written
@@ -163,14 +176,15 @@ pub(super) fn unlike<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> 
     sent.iter()
         .find(|(name, value)| {
             let Some(attribute) = kind.attribute(name) else { return false };
-            object.attributes.get(*name).is_some_and(|live| !same(attribute, value, live))
+            let live = object.attributes.get(*name).filter(|live| !matches!(live, Value::Null));
+            live.is_some_and(|live| !same(attribute, value, live))
         })
         .map(|(name, _)| name)
 }
 
 /// Tells whether two values of an attribute mean the same to the service.
 pub(super) fn same(attribute: &Attribute, one: &Value, other: &Value) -> bool {
-    canonical(attribute, one) == canonical(attribute, other)
+    meaning::same_of(attribute, one, other)
 }
 
 /// Tells the same across a secret's two forms, by the ledger's key.
@@ -218,28 +232,7 @@ pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attribute
 /// Writes a value in the one form that values of its attribute are compared in.
 fn canonical(attribute: &Attribute, value: &Value) -> Value {
     let value = or_default(attribute, value.clone());
-    of_type(attribute.ty, value)
-}
-
-fn of_type(ty: Type, value: Value) -> Value {
-    match (ty, value) {
-        (Type::Set { of, .. }, Value::List(items)) => {
-            let mut items: Vec<_> = items.into_iter().map(|item| of_type(*of, item)).collect();
-            items.sort_by_cached_key(Value::rank);
-            items.dedup();
-            Value::List(items)
-        }
-        (Type::Labelled(labels), Value::Integer(number)) => labels
-            .iter()
-            .find(|(_, n)| *n == number)
-            .map_or(Value::Integer(number), |(label, _)| Value::text(label)),
-        // Ids of one catalog come as numbers here and as text there.
-        (Type::Catalog(_), Value::Text(text)) => text.parse().map_or(Value::Text(text), Value::Integer),
-        // An empty text is how the service says that there is no link.
-        (Type::Reference(_), Value::Text(text)) if text.is_empty() => Value::Null,
-        (Type::Decimal, value) => value.as_decimal().map_or(value, |n| Value::Decimal(n.normalize())),
-        (_, value) => value,
-    }
+    if meaning::is_unset(&value) { Value::Null } else { meaning::meaning(&attribute.ty, &value) }
 }
 
 /// Returns values as the ledger remembers them: secrets by fingerprint only, nothing that is not set.

@@ -21,6 +21,9 @@ const DEEPEST: usize = 64;
 /// Longest message of the service that is kept.
 const LONGEST_TEXT: usize = 2_000;
 
+/// Characters of the shortest mask of a secret.
+const SHORTEST_MASK: usize = 3;
+
 /// The `error` and `message` of a complete error answer, and its `reason`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorText {
@@ -155,7 +158,11 @@ pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool)
     let mut attributes = Attributes::new();
     for attribute in kind.attributes.iter().filter(|attribute| attribute.is_readable()) {
         let value = match attribute.spread {
-            [] => map.get(attribute.returned).and_then(|json| attribute_value(attribute, json)),
+            [] => match map.get(attribute.returned) {
+                Some(json) => attribute_value(attribute, json),
+                // What a by-id read leaves out is not set, where the table says that the service does so.
+                None => (detailed && attribute.omitted_when_empty).then_some(Value::Null),
+            },
             fields => gathered(&attribute.ty, fields, map),
         };
         if let Some(value) = value {
@@ -209,15 +216,40 @@ pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
     legal.then_some(text)
 }
 
-/// Returns an attribute's value; `None` stands for "not set".
+/// Returns an attribute's value; `Null` where it is not set, and `None` where the answer does not tell: an empty
+/// field of what always has a value, and a secret that is masked.
 fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
-    let value = value(&attribute.ty, json)?;
+    let value = match value(&attribute.ty, json) {
+        Some(Value::Text(text)) if text.is_empty() && !attribute.can_be_empty() => None,
+        value => value,
+    };
+    let Some(value) = value else { return attribute.can_be_empty().then_some(Value::Null) };
+    let value = if attribute.secret || attribute.private { unmasked(value)? } else { value };
     if attribute.read_as.is_empty() {
         return Some(if attribute.secret { hidden(value) } else { value });
     }
     // A passing state (`rebooting`) stands for none of the language's values.
     let live = value.as_text()?;
     attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
+}
+
+/// Returns a value with a secret without a text wherever the service shows a mask; `None` where it shows nothing else.
+fn unmasked(value: Value) -> Option<Value> {
+    let masks = |value: &Value| value.as_text().is_some_and(is_mask);
+    let part = |part: Value| if masks(&part) { Value::Secret(Secret::Sealed(None)) } else { part };
+    match value {
+        value if masks(&value) => None,
+        Value::List(items) => Some(Value::List(items.into_iter().map(part).collect())),
+        Value::Map(map) => {
+            Some(Value::Map(map.into_iter().map(|(key, value)| (key, part(value))).collect()))
+        }
+        value => Some(value),
+    }
+}
+
+/// Tells whether a text stands in place of a secret that the service does not show.
+fn is_mask(text: &str) -> bool {
+    text.len() >= SHORTEST_MASK && text.chars().all(|mark| matches!(mark, '*' | '•'))
 }
 
 fn hidden(value: Value) -> Value {
@@ -227,7 +259,7 @@ fn hidden(value: Value) -> Value {
     }
 }
 
-/// Returns a value in the form that its type gives it; what does not fit stays as it came.
+/// Returns a value in the form that its type gives it, and `None` for none; what does not fit stays as it came.
 #[must_use]
 pub fn value(ty: &Type, json: &Json) -> Option<Value> {
     let as_it_came = || Some(Value::from_json(json));

@@ -5,6 +5,7 @@ pub mod ask;
 pub mod change;
 pub mod client;
 pub mod decode;
+mod doubt;
 pub mod exchange;
 pub mod limiter;
 pub mod path;

@@ -7,6 +7,7 @@ use futures_util::future::{try_join_all, try_join3};
 
 use super::client::{Client, ReadError};
 use super::decode;
+use super::doubt;
 use super::exchange::Cloud;
 use super::paging::{Scope as ListScope, list};
 use super::path::fill;
@@ -22,8 +23,11 @@ const DEFAULT_MARK: &str = "is_default";
 /// Most lists of children that are read of objects that nobody here owns.
 const MOST_OTHERS: usize = 100;
 
+/// A list to read: its kind, the parent, and the project to filter by.
+pub(super) type Collection = (&'static Kind, Option<Name>, Option<Name>);
+
 /// A read list: its objects, or `None` under a parent that is gone.
-type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
+pub(super) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
 /// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
 /// list shows, by its id.
@@ -32,10 +36,10 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     wanted: &Wanted,
 ) -> Result<Snapshot, ReadError> {
     let before = client.count.get();
-    let mut lists = top_level(client, wanted);
-    lists.extend(children(client, wanted));
+    let mut collections = top_level(client, wanted);
+    collections.extend(children(client, wanted));
     let lists = try_join_all(
-        lists
+        collections
             .iter()
             .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref())),
     );
@@ -61,6 +65,8 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     record_lists(&mut snapshot, try_join_all(others).await?);
     confirm(client, wanted, &parents, &mut snapshot).await?;
     confirm_twice(client, wanted, &mut snapshot).await?;
+    doubt::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
+    doubt::fill_empty(client.registry, &mut snapshot);
     snapshot.account = default_project(client, &snapshot);
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
@@ -157,7 +163,7 @@ fn details<'a, C, K, R>(
     wanted.details.iter().filter(readable)
 }
 
-async fn read_list<C: Cloud, K: Clock, R: Random>(
+pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     kind: &'static Kind,
     parent: Option<&Name>,
@@ -202,7 +208,7 @@ fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, 
     parents
 }
 
-fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
+pub(super) fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
     if let Some(object) = object {
         snapshot.objects.insert(key, object);
     } else {

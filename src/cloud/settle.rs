@@ -16,6 +16,7 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Ready};
 use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
 
 /// First and shortest wait between two looks.
 const SHORTEST: Duration = Duration::from_millis(200);
@@ -463,7 +464,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
 /// Tells whether two looks at an object show the same, as far as both show it.
 fn is_same(one: &Object, other: &Object) -> bool {
-    let shown = |(name, value): (&Name, _)| other.attributes.get(name).is_none_or(|there| there == value);
+    // A list can show nothing where a by-id read shows a value.
+    let says_nothing = |there: &Value| *there == Value::Null && !other.detailed;
+    let shown = |(name, value): (&Name, &Value)| {
+        other.attributes.get(name).is_none_or(|there| there == value || says_nothing(there))
+    };
     one.id == other.id && one.attributes.iter().all(shown)
 }
 

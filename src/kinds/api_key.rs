@@ -20,7 +20,8 @@ pub(super) static API_KEY: Kind = Kind {
         Attribute::default("rate_limit_tier", Type::Enum(&["standard", "high"]), Literal::Text("standard"))
             .summary("How many requests a second it may send; high is granted by support."),
         Attribute::optional("expires_at", Type::Text { min: 1, max: 64, format: Format::Timestamp })
-            .summary("When it ends; never, unless it is said."),
+            .summary("When it ends; never, unless it is said.")
+            .omitted_when_empty(),
         Attribute::optional("role", Type::Catalog("role"))
             .wire("role_id")
             .summary("The account role whose permissions it has, by name or reference."),

@@ -59,7 +59,7 @@ fn owned<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
 
 fn shows(object: &Object, name: &Name, expected: &Value) -> bool {
     match object.attributes.get(name) {
-        None if !object.detailed => true,
+        None | Some(Value::Null) if !object.detailed => true,
         live => same(expected, live.unwrap_or(&Value::Null)),
     }
 }

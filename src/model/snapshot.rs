@@ -103,6 +103,9 @@ pub struct Wanted {
     pub everywhere: BTreeSet<Name>,
     /// Attributes of which the service lists what they can be changed to.
     pub choices: BTreeSet<(ObjectKey, Name)>,
+    /// Of owned objects, what was last applied to the attributes that blocks write: a list that shows it otherwise
+    /// proves no difference, and the object is read by id.
+    pub applied: BTreeMap<ObjectKey, Attributes>,
 }
 
 /// What a read cost.

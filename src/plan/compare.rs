@@ -1,87 +1,11 @@
-//! `same`: tells whether two values of a type mean the same, however files, ledger and service wrote
-//! them; and the sealing that lets secrets be compared.
+//! Comparing values that hold secrets: what was computed from one by expression and inputs, others by their seals.
+//! Whether two plain values mean the same, `model::meaning` tells.
 
 use crate::model::derived::comparable;
+pub(super) use crate::model::meaning::{canonical, is_unset, part_type, same};
 use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
 use crate::model::value::Value;
-
-/// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty
-/// collection are the same: services write an unset field in any of these ways.
-pub(super) fn same(ty: &Type, a: &Value, b: &Value) -> bool {
-    a == b || (is_unset(a) && is_unset(b)) || canonical(ty, a) == canonical(ty, b)
-}
-
-/// Tells whether a value stands for "not set".
-pub(super) fn is_unset(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Text(text) => text.is_empty(),
-        Value::List(items) => items.is_empty(),
-        Value::Map(map) => map.is_empty(),
-        _ => false,
-    }
-}
-
-/// Returns a value in the one form in which values of its type are compared: numbers as numbers, ids
-/// as text, labels as words, sets sorted and without repetition.
-pub(super) fn canonical(ty: &Type, value: &Value) -> Value {
-    match (ty, value) {
-        (Type::Boolean, Value::Text(text)) => {
-            text.parse::<bool>().map_or_else(|_| value.clone(), Value::Bool)
-        }
-        (Type::Integer { .. }, _) => whole(value),
-        (Type::Decimal, _) => {
-            value.as_decimal().map_or_else(|| value.clone(), |n| Value::Decimal(n.normalize()))
-        }
-        (Type::Labelled(words), _) => label(words, value),
-        (
-            Type::Text { .. } | Type::Enum(_) | Type::Reference(_) | Type::Catalog(_),
-            Value::Integer(_) | Value::Decimal(_) | Value::Bool(_),
-        ) => Value::text(value.to_string()),
-        (Type::List(of), Value::List(items)) => {
-            Value::List(items.iter().map(|item| canonical(of, item)).collect())
-        }
-        (Type::Set { of, .. }, Value::List(items)) => {
-            let mut items: Vec<_> = items.iter().map(|item| canonical(of, item)).collect();
-            items.sort_by_cached_key(Value::rank);
-            items.dedup();
-            Value::List(items)
-        }
-        (Type::Map(_) | Type::Record(_), Value::Map(map)) => {
-            Value::Map(map.iter().map(|(key, part)| (key.clone(), canonical_part(ty, key, part))).collect())
-        }
-        _ => value.clone(),
-    }
-}
-
-/// Returns the type of one key of a map or record.
-pub(super) fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
-    match ty {
-        Type::Map(of) => Some(of),
-        Type::Record(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, ty)| ty),
-        _ => None,
-    }
-}
-
-fn canonical_part(ty: &Type, key: &str, part: &Value) -> Value {
-    part_type(ty, key).map_or_else(|| part.clone(), |ty| canonical(ty, part))
-}
-
-fn whole(value: &Value) -> Value {
-    let number = value.as_decimal().filter(|n| n.fract().is_zero());
-    number.and_then(|n| i64::try_from(n).ok()).map_or_else(|| value.clone(), Value::Integer)
-}
-
-fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
-    let number = match value {
-        Value::Integer(n) => Some(*n),
-        Value::Text(text) => text.parse().ok(),
-        _ => None,
-    };
-    let word = words.iter().find(|(_, n)| Some(*n) == number);
-    word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
-}
 
 /// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
 /// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
@@ -196,32 +120,8 @@ mod tests {
     use crate::model::schema::Format;
 
     const TEXT: Type = Type::Text { min: 0, max: 99, format: Format::Any };
-    const WHOLE: Type = Type::Integer { min: 0, max: 99, unit: "" };
-
     fn list(items: &[&str]) -> Value {
         Value::List(items.iter().map(Value::text).collect())
-    }
-
-    #[test]
-    fn the_same_thing_in_other_words() {
-        let set = Type::Set { of: &TEXT, max: 9 };
-        let days = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
-        for (ty, a, b, equal) in [
-            (TEXT, Value::text("16"), Value::Integer(16), true),
-            (TEXT, Value::text("16"), Value::Integer(17), false),
-            (TEXT, Value::Null, Value::text(""), true),
-            (WHOLE, Value::text("40"), Value::Integer(40), true),
-            (WHOLE, Value::Null, Value::Integer(0), false),
-            (Type::Boolean, Value::text("true"), Value::Bool(true), true),
-            (Type::Decimal, Value::text("1.50"), Value::Decimal("1.5".parse().unwrap()), true),
-            (days, Value::text("monday"), Value::Integer(1), true),
-            (days, Value::text("monday"), Value::text("0"), false),
-            (set, list(&["b", "a", "a"]), list(&["a", "b"]), true),
-            (Type::List(&TEXT), list(&["b", "a"]), list(&["a", "b"]), false),
-            (set, Value::Null, list(&[]), true),
-        ] {
-            assert_eq!(same(&ty, &a, &b), equal, "{a} {b}");
-        }
     }
 
     #[test]

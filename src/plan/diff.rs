@@ -12,6 +12,8 @@ use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
 use crate::config::stack::IgnoreDrift;
 use crate::model::address::Name;
+use crate::model::meaning::same_of;
+use crate::model::reading::{Reading, told_part};
 use crate::model::schema::{Attribute, Format, Presence, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
@@ -51,8 +53,8 @@ impl<'s, 'a> Diff<'s, 'a> {
         found
     }
 
-    /// Returns the live value of an attribute, sealed where the last applied one is; `None` where the
-    /// service does not tell.
+    /// Returns the live value of an attribute, sealed where the last applied one is: `Null` where it is not set, and
+    /// `None` where the service does not tell.
     pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
         let live = returned(attribute, self.object)?;
         let applied = self.applied(attribute);
@@ -111,11 +113,11 @@ impl<'s, 'a> Diff<'s, 'a> {
         let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, map(applied)) else {
             return;
         };
-        let live_map = live.as_ref().map(|live| map(Some(live)));
+        let live_map = live.as_ref().and_then(|live| map(Some(live)));
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
         let none = Attributes::new();
-        let besides = live_map.flatten().filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
+        let besides = live_map.filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
         let managed =
             |key: &&Name| written.contains_key(*key) || before.is_some_and(|m| m.contains_key(*key));
         let extra = besides.keys().filter(|key| !managed(key));
@@ -123,7 +125,7 @@ impl<'s, 'a> Diff<'s, 'a> {
             let Some(ty) = part_type(&attribute.ty, key) else { continue };
             let target = written.get(key).unwrap_or(&Value::Null);
             let applied = before.and_then(|map| map.get(key));
-            let live = live_map.map(|map| map.and_then(|map| map.get(key)).unwrap_or(&Value::Null));
+            let live = live.as_ref().and_then(|live| told_part(&attribute.ty, live, key));
             let open = open.get(key).unwrap_or(&Value::Null);
             let sides = Sides { ty, open, want: target, applied, live, key: self.survey.key() };
             let Some((before, cause)) = sides.judge(ignored, attribute) else { continue };
@@ -180,19 +182,10 @@ fn map(value: Option<&Value>) -> Option<&Attributes> {
     }
 }
 
-/// Returns what the service tells of an attribute, in the language's words.
+/// Returns what the service tells of an attribute, in the language's words: `Null` where it is not set, nothing where
+/// the service does not show it, or is changing it.
 pub(super) fn returned(attribute: &Attribute, object: &Object) -> Option<Value> {
-    if !attribute.is_readable() {
-        return None;
-    }
-    let live = object.attributes.get(attribute.name)?;
-    if attribute.read_as.is_empty() {
-        return Some(live.clone());
-    }
-    // A state on the way between two (`stopping`) says nothing yet.
-    let word = live.as_text()?;
-    let read = attribute.read_as.iter().find(|(from, to)| *from == word || *to == word);
-    read.map(|(_, to)| Value::text(to))
+    Reading::new(attribute, object).told()
 }
 
 /// Returns a stored value as people read it: catalog ids by name.
@@ -273,17 +266,23 @@ impl Sides<'_> {
         if self.want.is_derived() || self.applied.is_some_and(Value::is_derived) {
             return self.judge_derived(live, present);
         }
-        if !self.want.is_unknown() && same(self.ty, self.want, present) {
+        let same = |one: &Value, other: &Value| self.is_same(attribute, one, other);
+        if !self.want.is_unknown() && same(self.want, present) {
             return None;
         }
-        let edited = self.applied.is_none_or(|applied| !same(self.ty, self.want, applied));
-        let drifted = self.applied.zip(live).is_some_and(|(applied, live)| !same(self.ty, applied, live));
+        let edited = self.applied.is_none_or(|applied| !same(self.want, applied));
+        let drifted = self.applied.zip(live).is_some_and(|(applied, live)| !same(applied, live));
         let cause = match (edited, drifted) {
             (true, true) => Cause::Both,
             (true, false) => Cause::Config,
             (false, _) => Cause::Drift,
         };
         Some((present.clone(), cause))
+    }
+
+    /// Tells whether two values of the attribute, or of this part of it, mean the same.
+    fn is_same(&self, attribute: &Attribute, one: &Value, other: &Value) -> bool {
+        if *self.ty == attribute.ty { same_of(attribute, one, other) } else { same(self.ty, one, other) }
     }
 
     /// Judges what was computed from secrets: by its expression and inputs, and never by what it gives. Whether the

@@ -7,6 +7,8 @@ use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
 use crate::model::address::Name;
+use crate::model::meaning::same_of;
+use crate::model::reading::told_part;
 use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::source::Place;
@@ -66,10 +68,7 @@ impl Finder<'_, '_> {
         self.unwritten(want, before, written, live);
         for (key, applied) in before {
             let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
-            let live = match live {
-                Value::Map(live) => live.get(key).unwrap_or(&Value::Null),
-                _ => &Value::Null,
-            };
+            let Some(live) = told_part(&want.attribute.ty, live, key) else { continue };
             let path = smol_str::format_smolstr!("{}.{key}", want.attribute.name);
             self.add(want, path, &Sides { ty, wanted, applied, live });
         }
@@ -106,7 +105,7 @@ impl Finder<'_, '_> {
         let is_as_applied = if is_derived {
             is_as_applied(sides.ty, sides.applied, sides.live, self.survey.key())
         } else {
-            same(sides.ty, sides.applied, sides.live)
+            is_same(want, sides.ty, sides.applied, sides.live)
         };
         if is_as_applied || leaves_alone(want, sides.wanted) {
             return;
@@ -143,7 +142,7 @@ impl Finder<'_, '_> {
     fn class(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
         if ignores(self.survey, self.subject, want.attribute.name) {
             DriftClass::Ignored
-        } else if !sides.wanted.is_unknown() && same(sides.ty, sides.wanted, sides.live) {
+        } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
             DriftClass::Accepted
         } else if matches!(self.verdict.act, Act::Replace { .. }) {
             DriftClass::Replaced
@@ -163,6 +162,11 @@ impl Finder<'_, '_> {
 pub(super) fn can_accept(subject: &Subject<'_>, setting: &Setting, path: &str) -> bool {
     let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
     alone && setting.origin(path).1.is_none() && setting.directory.is_none()
+}
+
+/// Tells whether two values of an attribute, or of a part of it, mean the same.
+fn is_same(want: &Want<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
+    if *ty == want.attribute.ty { same_of(want.attribute, one, other) } else { same(ty, one, other) }
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::change::BeforeImage;
-use super::compare::canonical;
 use super::diff::returned;
 use super::survey::Subject;
 use super::verdict::Verdict;
 use crate::model::address::Name;
+use crate::model::meaning::meaning;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
@@ -52,6 +52,8 @@ pub(super) fn moved(
     let differs = |(name, before): &(&Name, &String)| {
         let now = match kind.attribute(name) {
             _ if *name == BORN => born(object, key),
+            // What the service does not show now has not moved for all that is known.
+            Some(attribute) if returned(attribute, object).is_none() => return false,
             Some(attribute) => digest(attribute, object, key),
             None => None,
         };
@@ -65,7 +67,7 @@ fn born(object: &Object, key: &FingerprintKey) -> Option<String> {
 }
 
 fn digest(attribute: &Attribute, object: &Object, key: &FingerprintKey) -> Option<String> {
-    let value = canonical(&attribute.ty, &returned(attribute, object)?);
+    let value = meaning(&attribute.ty, &returned(attribute, object)?);
     keyed(&serde_json::to_string(&value).ok()?, key)
 }
 

@@ -13,7 +13,7 @@ use crate::model::address::Name;
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Check, Kind, OnChange, Price, Registry, Scope, Type};
 use crate::model::snapshot::{ObjectKey, Wanted};
-use crate::model::value::Value;
+use crate::model::value::{Attributes, Value};
 
 /// Returns what must be read from the live world, and the catalog tables, before `make`.
 ///
@@ -50,6 +50,7 @@ pub fn wanted<'a>(
         if needs_detail(resource) {
             wanted.details.insert(owned.key(kind.name));
         }
+        wanted.applied.insert(owned.key(kind.name), verified(resource, entry));
         let chosen = |name: &&Name| kind.attribute(name).is_some_and(|a| a.choices.is_some());
         let chosen = resource.attributes.keys().filter(chosen);
         wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
@@ -202,6 +203,18 @@ fn needs_detail(resource: &Resource) -> bool {
     let unlisted =
         |name: &Name| resource.kind.attribute(name).is_some_and(|a| !a.listed && a.is_readable());
     resource.attributes.keys().any(unlisted)
+}
+
+/// Returns what was last applied of what a block writes, as far as it can be compared with what a list shows: no
+/// secrets, which only the ledger's key compares, and nothing whose drift is left alone.
+fn verified(resource: &Resource, entry: &Entry) -> Attributes {
+    let left_alone = |name: &Name| {
+        resource.lifecycle.ignore_drift.iter().any(|one| one.attribute == *name && one.until.is_none())
+    };
+    let compared = entry.applied.iter().filter(|(name, value)| {
+        resource.attributes.contains_key(*name) && !value.is_secret() && !left_alone(name)
+    });
+    compared.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn current(entry: &Entry) -> Option<&Owned> {

@@ -26,6 +26,19 @@ outputs:
   address: $vm.web.public_ipv4_address
 ";
 
+const LINKED: &str = "\
+stead: 1
+stack: links
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-1g }
+volume:
+  data: { size: 20, vm: $vm.web }
+database:
+  main: { plan: pg-1c-2g, vpc: $vpc.main }
+";
+
 fn applied() -> Case {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes").says(&["vpc.main", "vm.web", "address"]);
@@ -63,6 +76,38 @@ fn an_immutable_field_replaces_and_says_so() {
     assert_ne!(vms[0]["id"], old);
     assert_eq!(case.cloud().list("/api/v1/volumes")[0]["vm_id"], vms[0]["id"]);
     assert_eq!(case.cloud().list("/api/v1/backup-schedules")[0]["vm_id"], vms[0]["id"]);
+    no_changes(&case);
+}
+
+#[test]
+fn a_link_that_somebody_undid_is_drift_and_is_made_again() {
+    let case = Case::new().file("stead.yaml", LINKED).emulator();
+    case.ok("apply --yes");
+    let (volume, database) =
+        (case.cloud().list("/api/v1/volumes").remove(0), case.cloud().list("/api/v1/databases").remove(0));
+    let of =
+        |record: &serde_json::Value, field: &str| record[field].as_str().unwrap_or_default().to_owned();
+    let detach = format!("/api/v1/volumes/{}/detach", of(&volume, "id"));
+    case.cloud().make(&detach, &json!({}), &of(&volume, "project_id"));
+    case.cloud().delete(&format!("/api/v1/databases/{}/vpc", of(&database, "id")));
+    let (vm, vpc) = (of(&volume, "vm_id"), of(&database, "vpc_id"));
+    case.fails(3, "drift --exit-code").says(&[
+        "database.main.vpc",
+        &vpc,
+        "(not set)",
+        "volume.data.vm",
+        &vm,
+        "(not set)",
+    ]);
+    case.ok("plan").says(&["database.main", "vpc"]).says(&["volume.data", "vm"]);
+    let before = case.cloud().last();
+    case.ok("apply --yes");
+    let sent = case.cloud().mutations_since(before);
+    assert!(sent.iter().any(|sent| sent.ends_with("/attach")), "{sent:?}");
+    assert!(sent.iter().any(|sent| sent.ends_with("/vpc")), "{sent:?}");
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert_eq!(case.cloud().list("/api/v1/volumes")[0]["vm_id"], volume["vm_id"]);
+    case.ok("drift --exit-code");
     no_changes(&case);
 }
 

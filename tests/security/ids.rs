@@ -100,6 +100,7 @@ async fn ask(service: &Hostile<'_>) {
         details: keys.clone(),
         parents: keys.iter().map(|key| (key.kind.clone(), key.id.clone())).collect(),
         choices: BTreeSet::new(),
+        applied: std::collections::BTreeMap::new(),
         everywhere: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
     };
     let _ = client.refresh(&wanted).await;

@@ -32,7 +32,7 @@ fn speaks_the_languages_names() {
     assert_eq!(at("cpu"), Some(&Value::Integer(2)));
     assert_eq!(at("storage"), Some(&Value::Integer(40)));
     assert_eq!(at("price_per_hour").and_then(Value::as_decimal), decimal("0.036"));
-    assert_eq!(at("vpc"), None, "an empty reference is none");
+    assert_eq!(at("vpc"), Some(&Value::Null), "an empty reference is none");
     assert_eq!(at("console_require_mfa"), None, "null is absent");
     assert_eq!(at("user_data"), None, "what is written only is never read");
     assert_eq!(at("ssh_keys"), Some(&Value::List(vec!["a".into(), "b".into()])));

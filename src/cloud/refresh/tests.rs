@@ -77,6 +77,7 @@ fn reads_lists_details_and_proofs_of_absence() {
         details: [key("vm", None, "vm-2"), key("volume", None, "vol-9")].into(),
         parents: [("database_user".into(), "db-0".into())].into(),
         choices: BTreeSet::new(),
+        applied: BTreeMap::new(),
     };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(
@@ -175,4 +176,48 @@ fn a_refusal_ends_it() {
         run(&clock, client.refresh(&Wanted { kinds: names(&["vm"]), ..Wanted::default() })).unwrap_err();
     assert!(matches!(&error, ReadError::Refused { refusal, .. } if refusal.status == 401), "{error}");
     assert!(log.borrow().len() <= 2);
+}
+
+/// Reads two volumes of which lists show `listed` for the VM, and by-id reads the VM that was applied.
+fn read_volumes(listed: &Json) -> (Snapshot, Vec<String>) {
+    let whole =
+        |n: usize| json!({"id": format!("vol-{n}"), "name": "v", "vm_id": "vm-1", "project_id": "p1"});
+    let (client, clock, log) = client(|request| match request.path.as_str() {
+        "/api/v1/projects" => page(request, &[json!({"id": "p1", "is_default": true})], 100),
+        "/api/v1/volumes" => {
+            let mut rows = vec![whole(0), whole(1)];
+            match listed {
+                Json::String(_) => drop(rows[1].as_object_mut().unwrap().remove("vm_id")),
+                listed => rows.iter_mut().for_each(|row| row["vm_id"] = listed.clone()),
+            }
+            page(request, &rows, 100)
+        }
+        path => {
+            let n = path.rsplit('-').next().unwrap().parse().unwrap();
+            answer(200, &json!({"success": true, "data": whole(n)}))
+        }
+    });
+    let keys = [key("volume", None, "vol-0"), key("volume", None, "vol-1")];
+    let applied: crate::model::value::Attributes = [("vm".into(), "vm-1".into())].into();
+    let wanted = Wanted {
+        kinds: names(&["volume"]),
+        owned: keys.to_vec(),
+        applied: keys.into_iter().map(|key| (key, applied.clone())).collect(),
+        ..Wanted::default()
+    };
+    let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+    let reads = log.borrow().iter().map(|(_, request)| request.path.clone()).collect::<Vec<_>>();
+    (snapshot, reads.into_iter().filter(|path| path.contains("volumes/")).collect())
+}
+
+#[test]
+fn a_list_alone_proves_no_difference() {
+    // `null` for everything, and a field that the list leaves out of one record.
+    for (listed, reads) in [(json!(null), 2), (json!("absent"), 1)] {
+        let (snapshot, read) = read_volumes(&listed);
+        assert_eq!(read.len(), reads, "{listed} {read:?}");
+        for object in snapshot.of_kind("volume") {
+            assert_eq!(object.attributes["vm"], Value::text("vm-1"), "{listed}");
+        }
+    }
 }

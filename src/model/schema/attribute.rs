@@ -199,6 +199,8 @@ pub struct Attribute {
     pub at_once: bool,
     /// Whether list answers carry it; otherwise only a by-id GET does.
     pub listed: bool,
+    /// Whether the service leaves its field out of a by-id GET while it is not set.
+    pub omitted_when_empty: bool,
     /// It is part of the create body (`power` is not: a call follows).
     pub at_creation: bool,
     /// Live values that stand for the language's (`active` is `on`); empty for the value itself.
@@ -264,6 +266,7 @@ impl Attribute {
             effects: &[],
             at_once: false,
             listed: true,
+            omitted_when_empty: false,
             at_creation: true,
             read_as: &[],
             secret: false,
@@ -381,6 +384,13 @@ impl Attribute {
         self
     }
 
+    /// Says that the service leaves it out of a by-id GET while it is not set.
+    #[must_use]
+    pub const fn omitted_when_empty(mut self) -> Self {
+        self.omitted_when_empty = true;
+        self
+    }
+
     /// Says that the create body does not take it: a call sets it after creation.
     #[must_use]
     pub const fn after_creation(mut self) -> Self {
@@ -453,6 +463,23 @@ impl Attribute {
             OnChange::Link { set, unset, .. } => vec![set, unset],
             OnChange::Upload { deliver, .. } => vec![deliver],
             OnChange::Replace | OnChange::Never => Vec::new(),
+        }
+    }
+
+    /// Tells whether an object can be without it. A name, a number, a yes or no and a word of a few always have a
+    /// value: a `null` in place of one says only that the service does not show it.
+    #[must_use]
+    pub const fn can_be_empty(&self) -> bool {
+        match self.ty {
+            Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => true,
+            Type::Text { format: Format::Timestamp, .. } => true,
+            Type::Text { .. } => !matches!(self.presence, Presence::Required),
+            Type::Boolean
+            | Type::Integer { .. }
+            | Type::Decimal
+            | Type::Enum(_)
+            | Type::Labelled(_)
+            | Type::Catalog(_) => false,
         }
     }
 

@@ -1,0 +1,246 @@
+//! What values mean, by their type alone: one function decides for plan, apply, refresh and ledger whether two values
+//! are the same. In: a type, or an attribute, and two values however files, ledger and service write them. What is
+//! sent is what is written: nothing here changes a value on its way out.
+
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use jiff::Timestamp;
+
+use super::schema::{Attribute, Format, Presence, Type};
+use super::value::Value;
+
+/// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty collection are the
+/// same: services write an unset field in any of these ways.
+#[must_use]
+pub fn same(ty: &Type, a: &Value, b: &Value) -> bool {
+    if a == b || (is_unset(a) && is_unset(b)) {
+        return true;
+    }
+    match (instant(ty, a), instant(ty, b)) {
+        (Some(one), Some(other)) => is_same_instant(one, other),
+        _ => meaning(ty, a) == meaning(ty, b),
+    }
+}
+
+/// Tells whether two values of an attribute mean the same: none is the default, where there is one.
+#[must_use]
+pub fn same_of(attribute: &Attribute, a: &Value, b: &Value) -> bool {
+    same(&attribute.ty, &or_default(attribute, a), &or_default(attribute, b))
+}
+
+/// Returns the value that an object has without this one being set.
+#[must_use]
+pub fn or_default(attribute: &Attribute, value: &Value) -> Value {
+    match (attribute.presence, value) {
+        (Presence::Default(literal), Value::Null) => literal.value(),
+        (_, value) => value.clone(),
+    }
+}
+
+/// Tells whether a value stands for "not set".
+#[must_use]
+pub fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Text(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Map(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns a value in the one form in which its type writes it: numbers as numbers, ids as text, labels as words, sets
+/// sorted and without repetition. Texts stay as they are: this may be sent.
+#[must_use]
+pub fn canonical(ty: &Type, value: &Value) -> Value {
+    form(ty, value, &|_, _| None)
+}
+
+/// Returns a value in the one form in which values of its type are compared: as `canonical`, and texts by what their
+/// format says of them. Times are told to the second.
+#[must_use]
+pub fn meaning(ty: &Type, value: &Value) -> Value {
+    form(ty, value, &|format, text| written(format, text))
+}
+
+/// Returns the type of one key of a map or record.
+#[must_use]
+pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
+    match ty {
+        Type::Map(of) => Some(of),
+        Type::Record(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, ty)| ty),
+        _ => None,
+    }
+}
+
+type Rewrite<'f> = &'f dyn Fn(Format, &str) -> Option<String>;
+
+fn form(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
+    match (ty, value) {
+        (Type::Boolean, Value::Text(text)) => {
+            text.parse::<bool>().map_or_else(|_| value.clone(), Value::Bool)
+        }
+        (Type::Integer { .. }, _) => whole(value),
+        (Type::Decimal, _) => {
+            value.as_decimal().map_or_else(|| value.clone(), |n| Value::Decimal(n.normalize()))
+        }
+        (Type::Labelled(words), _) => label(words, value),
+        (Type::Text { format, .. }, Value::Text(text)) => {
+            rewrite(*format, text).map_or_else(|| value.clone(), Value::text)
+        }
+        (
+            Type::Text { .. } | Type::Enum(_) | Type::Reference(_) | Type::Catalog(_),
+            Value::Integer(_) | Value::Decimal(_) | Value::Bool(_),
+        ) => Value::text(value.to_string()),
+        (Type::List(of), Value::List(items)) => {
+            Value::List(items.iter().map(|item| form(of, item, rewrite)).collect())
+        }
+        (Type::Set { of, .. }, Value::List(items)) => {
+            let mut items: Vec<_> = items.iter().map(|item| form(of, item, rewrite)).collect();
+            items.sort_by_cached_key(Value::rank);
+            items.dedup();
+            Value::List(items)
+        }
+        (Type::Map(_) | Type::Record(_), Value::Map(map)) => {
+            let part = |key: &str, part: &Value| {
+                part_type(ty, key).map_or_else(|| part.clone(), |ty| form(ty, part, rewrite))
+            };
+            Value::Map(map.iter().map(|(key, value)| (key.clone(), part(key, value))).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+fn whole(value: &Value) -> Value {
+    let number = value.as_decimal().filter(|n| n.fract().is_zero());
+    number.and_then(|n| i64::try_from(n).ok()).map_or_else(|| value.clone(), Value::Integer)
+}
+
+fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
+    let number = match value {
+        Value::Integer(n) => Some(*n),
+        Value::Text(text) => text.parse().ok(),
+        _ => None,
+    };
+    let word = words.iter().find(|(_, n)| Some(*n) == number);
+    word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
+}
+
+/// Returns the one way to write a text of a format; `None` where it stands for nothing but itself.
+fn written(format: Format, text: &str) -> Option<String> {
+    match format {
+        Format::Timestamp => {
+            let time = text.parse::<Timestamp>().ok()?;
+            Some(Timestamp::from_second(time.as_second()).ok()?.to_string())
+        }
+        Format::Cidr4 | Format::AllowedCidr4 => {
+            let one = || Ipv4Net::new(text.parse::<Ipv4Addr>().ok()?, 32).ok();
+            Some(text.parse::<Ipv4Net>().ok().or_else(one)?.trunc().to_string())
+        }
+        Format::Domain => Some(text.strip_suffix('.').unwrap_or(text).to_lowercase()),
+        Format::Email => Some(text.to_lowercase()),
+        Format::SshPublicKey => {
+            let mut words = text.split_whitespace();
+            Some(format!("{} {}", words.next()?, words.next()?))
+        }
+        Format::ClockTime => {
+            let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
+            let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
+            Some(format!("{hour:02}:{minute:02}"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a point in time, and whether it is written to a fraction of a second.
+fn instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
+    let Type::Text { format: Format::Timestamp, .. } = ty else { return None };
+    let text = value.as_text()?;
+    Some((text.parse().ok()?, text.contains('.')))
+}
+
+fn is_same_instant((one, fine): (Timestamp, bool), (other, also): (Timestamp, bool)) -> bool {
+    if fine && also { one == other } else { one.as_second() == other.as_second() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema::Literal;
+
+    const WHOLE: Type = Type::Integer { min: 0, max: 99, unit: "" };
+
+    const fn text(format: Format) -> Type {
+        Type::Text { min: 0, max: 999, format }
+    }
+
+    const TEXT: Type = text(Format::Any);
+    const NET: Type = text(Format::AllowedCidr4);
+
+    fn list(items: &[&str]) -> Value {
+        Value::List(items.iter().map(Value::text).collect())
+    }
+
+    #[test]
+    fn the_same_thing_in_other_words() {
+        let set = Type::Set { of: &TEXT, max: 9 };
+        let days = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
+        for (ty, a, b, equal) in [
+            (TEXT, Value::text("16"), Value::Integer(16), true),
+            (TEXT, Value::text("16"), Value::Integer(17), false),
+            (TEXT, Value::Null, Value::text(""), true),
+            (WHOLE, Value::text("40"), Value::Integer(40), true),
+            (WHOLE, Value::Null, Value::Integer(0), false),
+            (Type::Boolean, Value::text("true"), Value::Bool(true), true),
+            (Type::Decimal, Value::text("1.50"), Value::Decimal("1.5".parse().unwrap()), true),
+            (days, Value::text("monday"), Value::Integer(1), true),
+            (days, Value::text("monday"), Value::text("0"), false),
+            (set, list(&["b", "a", "a"]), list(&["a", "b"]), true),
+            (Type::List(&TEXT), list(&["b", "a"]), list(&["a", "b"]), false),
+            (set, Value::Null, list(&[]), true),
+            (
+                Type::Set { of: &NET, max: 9 },
+                list(&["10.0.0.1/32", "9.0.0.0/8"]),
+                list(&["9.0.0.0/8", "10.0.0.1"]),
+                true,
+            ),
+        ] {
+            assert_eq!(same(&ty, &a, &b), equal, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn texts_are_compared_by_their_format() {
+        for (format, a, b, equal) in [
+            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00", true),
+            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:00.900Z", true),
+            (Format::Timestamp, "2027-01-01T00:00:00.1Z", "2027-01-01T00:00:00.900Z", false),
+            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:01Z", false),
+            (Format::Timestamp, "soon", "soon", true),
+            (Format::Cidr4, "10.0.0.0/16", "10.0.7.1/16", true),
+            (Format::Cidr4, "10.0.0.0/16", "10.0.0.0/17", false),
+            (Format::Domain, "Shop.Example.com", "shop.example.com.", true),
+            (Format::Domain, "shop.example.com", "www.example.com", false),
+            (Format::Email, "Ann@Example.com", "ann@example.com", true),
+            (Format::SshPublicKey, "ssh-ed25519 AAAA ann@home", "ssh-ed25519  AAAA", true),
+            (Format::SshPublicKey, "ssh-ed25519 AAAA", "ssh-ed25519 AAAa", false),
+            (Format::ClockTime, "03:30", "3:30:00", true),
+            (Format::ClockTime, "03:30", "03:31", false),
+            (Format::Any, "Shop.", "shop", false),
+            (Format::TimeZone, "Europe/Berlin", "europe/berlin", false),
+        ] {
+            assert_eq!(same(&text(format), &a.into(), &b.into()), equal, "{a} {b}");
+            assert_eq!(canonical(&text(format), &a.into()), a.into(), "what is written is sent");
+        }
+    }
+
+    #[test]
+    fn none_is_the_default() {
+        let zone = Attribute::default("zone", text(Format::TimeZone), Literal::Text("UTC"));
+        assert!(same_of(&zone, &Value::Null, &"UTC".into()));
+        assert!(!same_of(&zone, &Value::Null, &"Europe/Berlin".into()));
+        let plain = Attribute::optional("zone", text(Format::TimeZone));
+        assert!(!same_of(&plain, &Value::Null, &"UTC".into()));
+    }
+}

@@ -1,0 +1,128 @@
+//! `Reading`: what a live object says of one attribute. In: an attribute and an object as it was decoded, where an
+//! empty field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a
+//! value and an empty one may be compared: a missing field proves nothing.
+
+use super::schema::{Attribute, Type};
+use super::snapshot::Object;
+use super::value::Value;
+
+/// What an object says of one attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reading {
+    /// It has this value.
+    Value(Value),
+    /// It has none.
+    Empty,
+    /// The service does not show it: to this credential, in this answer, or at all.
+    NotTold,
+    /// The service is moving it from one value to another.
+    InTransition,
+}
+
+impl Reading {
+    /// Reads an attribute of an object, in the language's words.
+    #[must_use]
+    pub fn new(attribute: &Attribute, object: &Object) -> Self {
+        if !attribute.is_readable() {
+            return Self::NotTold;
+        }
+        let Some(live) = object.attributes.get(attribute.name) else {
+            // The status that gives it has a word, and none of those that stand for a value.
+            let is_moving = !attribute.read_as.is_empty() && object.status(attribute.returned).is_some();
+            return if is_moving { Self::InTransition } else { Self::NotTold };
+        };
+        match live {
+            Value::Null => Self::Empty,
+            value if is_masked(value) => Self::NotTold,
+            value if attribute.read_as.is_empty() => Self::Value(value.clone()),
+            value => {
+                let word = value.as_text().unwrap_or_default();
+                let read = attribute.read_as.iter().find(|(from, to)| *from == word || *to == word);
+                read.map_or(Self::InTransition, |(_, to)| Self::Value(Value::text(to)))
+            }
+        }
+    }
+
+    /// Returns what may be compared: the value, `Null` for none, and nothing where the service does not say.
+    #[must_use]
+    pub fn told(self) -> Option<Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Empty => Some(Value::Null),
+            Self::NotTold | Self::InTransition => None,
+        }
+    }
+}
+
+/// Tells whether a value says only that a secret is set: the service masks it.
+#[must_use]
+pub fn is_masked(value: &Value) -> bool {
+    matches!(value, Value::Secret(super::secret::Secret::Sealed(None)))
+}
+
+/// Returns what an object says of one key of a map or record, of which `whole` was read. A key that a map lacks is
+/// not set; one that a record lacks is not told, unless the record is empty.
+#[must_use]
+pub fn told_part<'v>(ty: &Type, whole: &'v Value, key: &str) -> Option<&'v Value> {
+    const NONE: &Value = &Value::Null;
+    match whole {
+        Value::Map(map) => match (map.get(key), ty) {
+            (Some(part), _) => Some(part).filter(|part| !is_masked(part)),
+            (None, Type::Record(_)) if !map.is_empty() => None,
+            (None, _) => Some(NONE),
+        },
+        _ => Some(NONE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+    use crate::model::secret::Secret;
+
+    fn object(kind: &str, pairs: &[(&str, Value)]) -> Object {
+        Object {
+            kind: kind.into(),
+            id: "x".into(),
+            parent: None,
+            project: None,
+            created_at: None,
+            attributes: pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect(),
+            detailed: true,
+        }
+    }
+
+    #[test]
+    fn an_attribute_has_four_readings() {
+        let masked = Value::Secret(Secret::Sealed(None));
+        for (kind, name, pairs, wanted) in [
+            ("volume", "vm", vec![("vm", Value::text("v1"))], Reading::Value(Value::text("v1"))),
+            ("volume", "vm", vec![("vm", Value::Null)], Reading::Empty),
+            ("volume", "vm", vec![], Reading::NotTold),
+            ("vm", "power", vec![("power", Value::text("off"))], Reading::Value(Value::text("off"))),
+            ("vm", "power", vec![("power", Value::text("stopped"))], Reading::Value(Value::text("off"))),
+            ("vm", "power", vec![("power", Value::text("stopping"))], Reading::InTransition),
+            ("vm", "power", vec![("status", Value::text("stopping"))], Reading::InTransition),
+            ("vm", "power", vec![], Reading::NotTold),
+            ("vm", "user_data", vec![("user_data", Value::text("x"))], Reading::NotTold),
+            ("app", "start_command", vec![("start_command", masked)], Reading::NotTold),
+        ] {
+            let attribute = REGISTRY.kind(kind).and_then(|kind| kind.attribute(name)).unwrap();
+            assert_eq!(Reading::new(attribute, &object(kind, &pairs)), wanted, "{kind}.{name} {pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_map_says_by_its_keys_what_is_not_set_and_a_record_does_not() {
+        let (map, record) = (Type::Map(&Type::Boolean), Type::Record(&[("a", Type::Boolean)]));
+        let has = |key: &str, value| Value::Map([(key.into(), value)].into());
+        let masked = has("a", Value::Secret(Secret::Sealed(None)));
+        assert_eq!(told_part(&map, &has("a", Value::Bool(true)), "a"), Some(&Value::Bool(true)));
+        assert_eq!(told_part(&map, &has("b", Value::Bool(true)), "a"), Some(&Value::Null));
+        assert_eq!(told_part(&map, &Value::Null, "a"), Some(&Value::Null));
+        assert_eq!(told_part(&map, &masked, "a"), None);
+        assert_eq!(told_part(&record, &has("b", Value::Bool(true)), "a"), None);
+        assert_eq!(told_part(&record, &Value::Map([].into()), "a"), Some(&Value::Null));
+    }
+}
