@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::cloud::upload::Upload;
-use stead::emulator::world::{self, World, handle};
+use stead::emulator::world::{self, World};
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Intent, IntentAction};
 use stead::ledger::replay::load_ledger;
@@ -171,7 +171,8 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
 /// The world's answer at a time.
 fn arrived(outside: &Outside, request: &world::Request, now: Duration) -> Answer {
     outside.thaw();
-    let world::Response { status, body, .. } = handle(&mut outside.world.borrow_mut(), request, wall(now));
+    let mut service = outside.service.borrow_mut();
+    let world::Response { status, body, .. } = service(&mut outside.world.borrow_mut(), request, wall(now));
     if status >= 400 && (request.method.mutates() || status != 404) {
         let (method, path, why) = (request.method, &request.path, String::from_utf8_lossy(&body));
         outside.refusals.borrow_mut().push(format!("{method} {path} {status} {why}"));

@@ -6,13 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value as Json;
 use stead::cloud::exchange::Request;
-use stead::emulator::world::World;
+use stead::emulator::world::{self, World, handle};
 use stead::ledger::memory_shelf::{Contents, MemoryShelf};
 use stead::ledger::record::Record;
 
 use super::machine::Machine;
+
+/// What answers a request: the world alone, or a layer before it.
+pub type Service = Box<dyn FnMut(&mut World, &world::Request, Timestamp) -> world::Response>;
 
 /// Everything that outlives a process.
 #[derive(Clone)]
@@ -48,6 +52,7 @@ fn copied(shelf: &MemoryShelf) -> MemoryShelf {
 pub struct Outside {
     pub machine: Rc<Machine>,
     pub world: RefCell<World>,
+    pub service: RefCell<Service>,
     pub records: RefCell<Vec<Record>>,
     /// Facts that the journal did not take.
     pub rescued: RefCell<Vec<Record>>,
@@ -108,6 +113,7 @@ impl Outside {
         Self {
             machine,
             world: RefCell::new(world),
+            service: RefCell::new(Box::new(handle)),
             records: RefCell::new(records),
             rescued: RefCell::default(),
             in_flight: RefCell::default(),

@@ -18,8 +18,8 @@ use stead::plan::cost::Prices;
 use stead::plan::make::Options;
 
 use crate::disaster::Outside;
+use crate::loading::{loaded, seed};
 use crate::machine::{SimRandom, wall};
-use crate::preflight::{loaded, seed};
 use crate::process::{Aim, beginning, observed, process};
 
 /// What is wrong with a run, in words; nothing is a proof.

@@ -26,6 +26,7 @@ mod disk;
 mod foreign;
 mod generated;
 mod guards;
+mod loading;
 mod machine;
 mod preflight;
 mod process;

@@ -10,8 +10,8 @@ use stead::model::schema::Method;
 
 use super::cloud::meddle;
 use super::disaster::Outside;
+use super::loading::{loaded, seed};
 use super::machine::wall;
-use super::preflight::{loaded, seed};
 use super::process::{Aim, Run, assert_still, beginning, listed, process};
 
 const DATABASES: &str = "/api/v1/databases";

@@ -28,8 +28,8 @@ use uuid::Uuid;
 use crate::cloud::{KEY, SimCloud};
 use crate::disaster::Outside;
 use crate::generated::{enrich, text};
+use crate::loading::{loaded, seed};
 use crate::machine::{SimClock, SimRandom, wall};
-use crate::preflight::{loaded, seed};
 use crate::process::{Aim, beginning, identity, process};
 
 /// Most objects of a seeded world.

@@ -1,0 +1,405 @@
+//! One run: a generated stack in a world that differs, and the laws that hold all the same.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use stead::config::stack::Stack;
+use stead::model::schema::Method;
+use stead::plan::change::{Cause, DriftClass, Plan};
+
+use crate::contract::{collection, target};
+use crate::disaster::Outside;
+use crate::layer::{Effect, Layer, Sent, Variation};
+use crate::loading::{loaded, seed};
+use crate::process::{Aim, Run, beginning, planning, process};
+use crate::truth::{Objects, ask, everything, holds, meddle, record};
+use crate::written::{Attr, Block, Truth, Written};
+
+/// What is broken: the law, and how.
+pub type Broken = Vec<(char, String)>;
+
+/// What law (f) compares.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Story {
+    /// Changing requests, with addresses in place of ids; in no order, for two may be under way at once.
+    pub requests: Vec<String>,
+    pub world: BTreeMap<String, String>,
+    pub plan: Vec<String>,
+}
+
+/// No command lasts longer: each step has its own timeout, and the longest are an hour.
+const LONGEST: Duration = Duration::from_hours(4);
+
+/// A plan reads what it reads, and once more after a bound.
+const LONGEST_PLAN: Duration = Duration::from_mins(2);
+
+pub struct Trial {
+    outside: Rc<Outside>,
+    layer: Rc<RefCell<Layer>>,
+    written: Written,
+    stack: Stack,
+    broken: Broken,
+    story: Story,
+    effect: Effect,
+}
+
+/// Runs a stack in a world. Returns what was broken, and the story.
+pub fn run(number: u64, variation: &'static Variation) -> (Broken, Story) {
+    let written = crate::generate::generate(number);
+    let text = written.text();
+    let (stack, _) = loaded(&text).unwrap_or_else(|codes| panic!("{codes:?}\n{text}"));
+    let outside = beginning(&stack);
+    let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
+    outside.world.borrow_mut().mutate("account", "", &rich, crate::machine::wall(Duration::ZERO)).unwrap();
+    let layer = Rc::new(RefCell::new(Layer::new(variation)));
+    let served = Rc::clone(&layer);
+    *outside.service.borrow_mut() =
+        Box::new(move |world, request, now| served.borrow_mut().handle(world, request, now));
+    let mut trial = Trial {
+        outside: Rc::new(outside),
+        layer,
+        written,
+        stack,
+        broken: Vec::new(),
+        story: Story::default(),
+        effect: variation.effect,
+    };
+    trial.strangers();
+    let before = everything(&trial.outside);
+    trial.live();
+    trial.end(&before);
+    trial.projects();
+    (trial.broken, trial.story)
+}
+
+fn is_whole(run: &Run) -> bool {
+    let outcome = &run.outcome;
+    run.plan.blocks.is_empty()
+        && outcome.failed.is_empty()
+        && outcome.skipped.is_empty()
+        && outcome.questions.is_empty()
+}
+
+fn said(run: &Run) -> String {
+    format!("{:?} {:?} {:?}", run.plan.blocks, run.outcome.failed, run.outcome.questions)
+}
+
+impl Trial {
+    fn broken(&mut self, law: char, what: impl Into<String>) {
+        self.broken.push((law, what.into()));
+    }
+
+    /// What belongs to others.
+    fn strangers(&self) {
+        let (_, projects) = ask(&self.outside, Method::Get, "/api/v1/projects", None, &Json::Null);
+        let project = projects["data"][0]["id"].as_str().unwrap().to_owned();
+        for (path, body) in [
+            ("/api/v1/vpcs", json!({"name": "theirs", "cidr": "172.16.0.0/16"})),
+            ("/api/v1/ssh-keys", json!({"name": "theirs", "public_key": crate::stack::KEY})),
+            ("/api/v1/volumes", json!({"name": "theirs", "size": 7})),
+        ] {
+            let (status, answer) = ask(&self.outside, Method::Post, path, Some(&project), &body);
+            assert!(status < 300, "{answer}");
+        }
+    }
+
+    fn objects(&self) -> Objects {
+        Objects::new(&self.written, &self.layer.borrow().sent)
+    }
+
+    fn apply(&mut self, aim: &Aim) -> Run {
+        let run = process(&self.outside, aim, seed(&self.outside)).unwrap();
+        if run.took > LONGEST {
+            self.broken('e', format!("the apply takes {:?}", run.took));
+        }
+        run
+    }
+
+    fn plan(&mut self) -> Plan {
+        let begun = self.outside.machine.elapsed();
+        let aim = Aim::build(self.stack.clone());
+        let plan = planning(&self.outside, &aim, seed(&self.outside));
+        let took = self.outside.machine.elapsed() - begun;
+        if took > LONGEST_PLAN {
+            self.broken('e', format!("the plan takes {took:?}"));
+        }
+        plan
+    }
+
+    /// Applies, changes what others can, and applies again.
+    fn live(&mut self) {
+        let run = self.apply(&Aim::build(self.stack.clone()));
+        if !self.stands(&run, "the first apply") {
+            return;
+        }
+        self.story.world = self.world();
+        let edits = self.meddle();
+        if edits.is_empty() {
+            return;
+        }
+        self.outside.machine.skip(Duration::from_mins(10));
+        let edits = self.in_effect(edits);
+        let plan = self.plan();
+        self.finds(&plan, &edits);
+        self.story.plan = self.lines(&plan);
+        if plan.blocks.is_empty() {
+            let run = self.apply(&Aim::build(self.stack.clone()));
+            self.stands(&run, "the apply after the edits");
+        }
+    }
+
+    /// Law (a): what was applied is so, and the next plan is empty.
+    fn stands(&mut self, run: &Run, what: &str) -> bool {
+        if self.effect == Effect::Refuses {
+            let changes = self.layer.borrow().sent.len();
+            if is_whole(run) && !run.plan.steps.is_empty() || changes > 0 {
+                self.broken('a', format!("{what} goes on: {changes} changes"));
+            }
+            return false;
+        }
+        if !is_whole(run) {
+            self.broken('a', format!("{what} fails: {}", said(run)));
+            return false;
+        }
+        let objects = self.objects();
+        let mut wrong = Vec::new();
+        for block in &self.written.blocks {
+            let Some(record) = record(&self.outside, &objects, block) else {
+                wrong.push(format!("{} is not there", block.address));
+                continue;
+            };
+            for attr in block.attributes.iter().filter(|attr| !attr.unwritten) {
+                if !holds(&self.outside, &objects, &record, attr, &attr.truth) {
+                    let live = &record[attr.field];
+                    wrong.push(format!(
+                        "{}.{} stands at {live}, not {:?}",
+                        block.address, attr.name, attr.truth
+                    ));
+                }
+            }
+        }
+        if !wrong.is_empty() {
+            self.broken('a', format!("{what}: {}", wrong.join("; ")));
+        }
+        let plan = self.plan();
+        let is_empty = plan.changes.is_empty() && plan.steps.is_empty() && plan.blocks.is_empty();
+        if !is_empty {
+            let found =
+                format!("after {what} the plan is not empty: {:?} {:?}", self.lines(&plan), plan.blocks);
+            self.broken('a', found);
+        }
+        let drift = drifts(&plan);
+        if !drift.is_empty() {
+            self.broken('a', format!("after {what} there is drift: {drift:?}"));
+        }
+        is_empty
+    }
+
+    /// Others change what they can. Returns what they changed.
+    fn meddle(&self) -> Vec<(Block, Attr, Truth)> {
+        let objects = self.objects();
+        let mut done = Vec::new();
+        for block in &self.written.blocks {
+            for attr in &block.attributes {
+                let Some((edit, to)) = &attr.edit else { continue };
+                if meddle(&self.outside, &objects, block, attr, edit) {
+                    done.push((block.clone(), attr.clone(), to.clone()));
+                    // One long operation at a time.
+                    self.outside.machine.skip(Duration::from_mins(3));
+                }
+            }
+        }
+        done
+    }
+
+    /// Leaves out what a later edit, or the service, took back.
+    fn in_effect(&self, edits: Vec<(Block, Attr, Truth)>) -> Vec<(Block, Attr, Truth)> {
+        let objects = self.objects();
+        let is_so = |(block, attr, to): &(Block, Attr, Truth)| {
+            record(&self.outside, &objects, block)
+                .is_some_and(|record| holds(&self.outside, &objects, &record, attr, to))
+        };
+        edits.into_iter().filter(is_so).collect()
+    }
+
+    fn is_hidden(&self, block: &Block, attr: &Attr) -> bool {
+        let Effect::Hides(fields) = self.effect else { return false };
+        fields.iter().any(|field| *field == format!("{}.{}", block.kind, attr.field))
+    }
+
+    /// Law (b): an edit of what is written is in the plan and in the drift, and nothing else is.
+    fn finds(&mut self, plan: &Plan, edits: &[(Block, Attr, Truth)]) {
+        let named = |address: &str, path: &str, attr: &(Block, Attr, Truth)| {
+            address == attr.0.address && path.split('.').next() == Some(attr.1.name)
+        };
+        let mut found = Vec::new();
+        for edit in edits.iter().filter(|(_, attr, _)| !attr.unwritten) {
+            if self.is_hidden(&edit.0, &edit.1) {
+                continue;
+            }
+            let what = format!("{}.{}", edit.0.address, edit.1.name);
+            let changes = plan.changes.iter().filter(|change| *change.address.as_str() == *edit.0.address);
+            let line = changes.flat_map(|c| &c.attributes).find(|a| named(&edit.0.address, &a.path, edit));
+            match line {
+                None => found.push(format!("the plan does not have {what}")),
+                Some(line) if !matches!(line.cause, Cause::Drift) => {
+                    found.push(format!("{what} changes because of {:?}", line.cause));
+                }
+                Some(line) => found.extend(differs(&edit.2, &edit.1, &line.before.to_string())),
+            }
+            let in_drift = plan.drift.iter().any(|drift| {
+                drift.path.as_ref().is_some_and(|path| named(drift.address.as_str(), path, edit))
+            });
+            if !in_drift {
+                found.push(format!("the drift does not have {what}"));
+            }
+        }
+        let written = |address: &str, path: &str| {
+            edits.iter().any(|edit| !edit.1.unwritten && named(address, path, edit))
+        };
+        for change in &plan.changes {
+            let lines =
+                change.attributes.iter().filter(|line| !written(change.address.as_str(), &line.path));
+            found.extend(
+                lines.map(|line| format!("the plan has {}.{}: {line:?}", change.address, line.path)),
+            );
+        }
+        let others = drifts(plan).into_iter().filter(|(address, path)| !written(address, path));
+        found.extend(others.map(|(address, path)| format!("the drift has {address}.{path}")));
+        if !found.is_empty() {
+            self.broken('b', found.join("; "));
+        }
+    }
+
+    /// Law (c): everything of ours came of one creation, nothing of it is left, and what is others' stays.
+    fn end(&mut self, before: &BTreeMap<String, Vec<Json>>) {
+        if self.effect == Effect::Refuses {
+            return;
+        }
+        let objects = self.objects();
+        for (address, creates) in objects.creates.iter().filter(|(_, creates)| creates.len() > 1) {
+            self.broken('c', format!("{address} was made {} times", creates.len()));
+        }
+        if !objects.strays.is_empty() {
+            self.broken('c', format!("for no address: {:?}", objects.strays));
+        }
+        let run = self.apply(&Aim::destroy(self.stack.clone()));
+        if !is_whole(&run) {
+            self.broken('c', format!("the destroy fails: {}", said(&run)));
+            return;
+        }
+        self.outside.machine.skip(Duration::from_mins(5));
+        let after = everything(&self.outside);
+        for (path, rows) in &after {
+            let Some(old) = before.get(path) else { continue };
+            let kept =
+                |row: &Json| row["id"].to_string() + &row["name"].to_string() + &row["size"].to_string();
+            let (old, new): (BTreeSet<_>, BTreeSet<_>) =
+                (old.iter().map(kept).collect(), rows.iter().map(kept).collect());
+            if old != new {
+                self.broken('c', format!("{path}: {old:?} became {new:?}"));
+            }
+        }
+        let log: Vec<String> = self.layer.borrow().sent.iter().map(|sent| line(sent, &objects)).collect();
+        self.story.requests = log;
+        self.story.requests.sort();
+    }
+
+    /// Law (d): every change carries the project of its object.
+    fn projects(&mut self) {
+        let mut of: BTreeMap<String, String> = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for sent in &self.layer.borrow().sent {
+            let Some(target) = target(&sent.path).filter(|target| target.of.states_project) else {
+                continue;
+            };
+            if let Some(record) = sent.record.as_ref().filter(|_| target.id.is_none())
+                && let (Some(id), Some(project)) = (record["id"].as_str(), record["project_id"].as_str())
+            {
+                of.insert(id.to_owned(), project.to_owned());
+            }
+            let known = target.parent.as_ref().or(target.id.as_ref()).and_then(|id| of.get(id));
+            if sent.project.is_none() || known.is_some_and(|known| sent.project.as_ref() != Some(known)) {
+                wrong.push(format!("{} {} has {:?}, not {known:?}", sent.method, sent.path, sent.project));
+            }
+        }
+        if !wrong.is_empty() {
+            self.broken('d', wrong.join("; "));
+        }
+    }
+
+    /// What the world has of what was written, by address.
+    fn world(&self) -> BTreeMap<String, String> {
+        let objects = self.objects();
+        let mut world = BTreeMap::new();
+        for block in &self.written.blocks {
+            let Some(record) = record(&self.outside, &objects, block) else { continue };
+            let fields = collection(block.kind).map(|of| of.fields).unwrap_or_default();
+            // The service draws these in the order of requests, which reads in between may change.
+            let drawn = |name: &str| {
+                matches!(name, "public_dns_hostname" | "public_port" | "user" | "private_ipv4_address")
+            };
+            let fields = fields.iter().filter(|field| !drawn(field.name));
+            let told: Vec<_> =
+                fields.map(|field| format!("{}={}", field.name, record[field.name])).collect();
+            world.insert(block.address.clone(), objects.named(&told.join(" ")));
+        }
+        world
+    }
+
+    /// The plan's lines, with addresses in place of ids.
+    fn lines(&self, plan: &Plan) -> Vec<String> {
+        let objects = self.objects();
+        let mut lines: Vec<_> = plan
+            .changes
+            .iter()
+            .flat_map(|change| {
+                let of = format!("{:?} {}", change.action, change.address);
+                let parts = change.attributes.iter().map(move |line| {
+                    format!("{of} {}: {} to {} ({:?})", line.path, line.before, line.after, line.cause)
+                });
+                let alone = change.attributes.is_empty();
+                parts.chain(alone.then(|| format!("{:?} {}", change.action, change.address)))
+            })
+            .map(|line| objects.named(&line))
+            .collect();
+        lines.extend(drifts(plan).into_iter().map(|(address, path)| format!("drift {address} {path}")));
+        lines.sort();
+        lines
+    }
+}
+
+/// Differences that count, as address and attribute.
+fn drifts(plan: &Plan) -> Vec<(String, String)> {
+    let counts = |class: DriftClass| !matches!(class, DriftClass::Ignored | DriftClass::Unmanaged);
+    let all = plan.drift.iter().filter(|drift| counts(drift.class));
+    all.map(|drift| {
+        (drift.address.to_string(), drift.path.as_ref().map(ToString::to_string).unwrap_or_default())
+    })
+    .collect()
+}
+
+/// Says when the plan's old value is not the one that the edit left.
+fn differs(truth: &Truth, attr: &Attr, before: &str) -> Option<String> {
+    let expected = match (truth, attr.name) {
+        (Truth::Is(Json::String(text)), "power") => if text == "active" { "on" } else { "off" }.to_owned(),
+        // Shown by its name, and redacted.
+        (_, "plan" | "day_of_week" | "maintenance_day" | "env_vars" | "labels") => return None,
+        (Truth::Is(Json::String(text)), _) => text.clone(),
+        (Truth::Is(json), _) => json.to_string(),
+        (Truth::Number(number), _) => number.to_string(),
+        _ => return None,
+    };
+    (expected != before).then(|| format!("{} was {expected}, and the plan says {before}", attr.name))
+}
+
+fn line(sent: &Sent, objects: &Objects) -> String {
+    let body = sent.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    // Elsewhere the header says nothing.
+    let stated = target(&sent.path).is_some_and(|target| target.of.states_project);
+    let project = sent.project.as_ref().filter(|_| stated);
+    objects.named(&format!("{} {} {project:?} {body}", sent.method, sent.path))
+}

@@ -1,0 +1,42 @@
+//! Worlds that differ: generated stacks against services that are within the specification and are not
+//! our emulator. README.md lists what the client assumes, and which variation says otherwise.
+#![allow(
+    missing_docs,
+    dead_code,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::single_match_else,
+    clippy::type_complexity,
+    clippy::unchecked_time_subtraction,
+    clippy::unwrap_used,
+    clippy::use_debug,
+    reason = "a test stops at the first surprise; the simulation's parts have more than is used here"
+)]
+
+#[path = "../simulation/books.rs"]
+mod books;
+#[path = "../simulation/cloud.rs"]
+mod cloud;
+mod contract;
+#[path = "../simulation/disaster.rs"]
+mod disaster;
+mod generate;
+mod laws;
+mod layer;
+#[path = "../simulation/loading.rs"]
+mod loading;
+#[path = "../simulation/machine.rs"]
+mod machine;
+#[path = "../simulation/process.rs"]
+mod process;
+mod representation;
+mod runs;
+#[path = "../simulation/stack.rs"]
+mod stack;
+mod truth;
+mod written;
