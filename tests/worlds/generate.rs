@@ -23,7 +23,7 @@ struct Generator<'r> {
 
 /// Returns the stack of a number: of its kind first, then of what it needs and of others.
 pub fn generate(number: u64) -> Written {
-    let chance = SimRandom::new(number.wrapping_mul(0x9E37) ^ 0x3017_D5);
+    let chance = SimRandom::new(number.wrapping_mul(0x9E37) ^ 0x0030_17D5);
     let mut generator = Generator { chance: &chance, stack: Written::default(), count: 0 };
     generator.one(number % KINDS);
     for _ in 0..chance.below(3) {

@@ -35,7 +35,7 @@ pub static VARIATIONS: &[Variation] = &[
         }
     }),
     variation("204 without a body", no_content),
-    variation("null for empty", |_, asked, told| empty_as(asked, told, Some(Json::Null))),
+    variation("null for empty", |_, asked, told| null_for_empty(asked, told)),
     variation("empty text for null", empty_text),
     variation("more fields", more_fields),
     variation("numbers as texts", |_, asked, told| {
@@ -63,7 +63,7 @@ pub static VARIATIONS: &[Variation] = &[
     variation("times with an offset", |_, asked, told| times(asked, told, "+00:00")),
     variation("times with a fraction", |_, asked, told| times(asked, told, ".000000Z")),
     variation("hosts in capitals", |_, asked, told| {
-        texts(asked, told, Form::Host, |t| t.to_uppercase() + ".")
+        texts(asked, told, Form::Host, |t| t.to_uppercase() + ".");
     }),
     variation("mail in capitals", |_, asked, told| texts(asked, told, Form::Email, str::to_uppercase)),
     variation("keys without a comment", |_, asked, told| {
@@ -98,7 +98,7 @@ pub static VARIATIONS: &[Variation] = &[
         effect: Effect::Representation,
         ask: |_, asked| {
             for (_, value) in asked.query.iter_mut().filter(|(name, _)| name == "limit") {
-                *value = "2".to_owned();
+                "2".clone_into(value);
             }
         },
         tell: as_told,
@@ -174,17 +174,15 @@ fn no_content(_: &mut Seen, asked: &Asked, told: &mut Told) {
     }
 }
 
-fn empty_as(asked: &Asked, told: &mut Told, form: Option<Json>) {
+fn null_for_empty(asked: &Asked, told: &mut Told) {
     told.records(asked, |of, record, _| {
         let Some(map) = record.as_object_mut() else { return };
         for field in of.fields.iter().filter(|field| field.optional) {
             let is_empty = map.get(field.name).is_some_and(|value| {
                 value.is_null() || value == "" || *value == json!([]) || *value == json!({})
             });
-            match &form {
-                Some(form) if is_empty => drop(map.insert(field.name.to_owned(), form.clone())),
-                None if is_empty => drop(map.remove(field.name)),
-                _ => {}
+            if is_empty {
+                map.insert(field.name.to_owned(), Json::Null);
             }
         }
     });

@@ -95,7 +95,9 @@ fn shard(which: u64, of: u64) -> BTreeMap<(&'static str, char), (usize, String)>
             // What is broken without the layer is told once, of the plain world.
             let is_new = broken != plain_broken;
             broken.retain(|one| !plain_broken.contains(one));
-            broken.into_iter().for_each(|(law, what)| note(variation.name, law, number, what));
+            for (law, what) in broken {
+                note(variation.name, law, number, what);
+            }
             if variation.effect == Effect::Representation
                 && !is_new
                 && let Some(what) = compare(&plain, &story)
