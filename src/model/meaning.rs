@@ -2,7 +2,7 @@
 //! are the same. In: a type, or an attribute, and two values however files, ledger and service write them. What is
 //! sent is what is written: nothing here changes a value on its way out.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use jiff::Timestamp;

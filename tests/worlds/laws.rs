@@ -388,6 +388,12 @@ fn differs(truth: &Truth, attr: &Attr, before: &str) -> Option<String> {
         (Truth::Is(Json::String(text)), "power") => if text == "active" { "on" } else { "off" }.to_owned(),
         // Shown by its name, and redacted.
         (_, "plan" | "day_of_week" | "maintenance_day" | "env_vars" | "labels") => return None,
+        // A clock time may be shown with its seconds.
+        (Truth::Is(Json::String(text)), "maintenance_start")
+            if before.strip_suffix(":00") == Some(text) =>
+        {
+            return None;
+        }
         (Truth::Is(Json::String(text)), _) => text.clone(),
         (Truth::Is(json), _) => json.to_string(),
         (Truth::Number(number), _) => number.to_string(),
