@@ -104,7 +104,12 @@ pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
             map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
         others.next().filter(|_| others.next().is_none()).map(|(_, value)| value)
     };
-    map.get("data").or_else(named).or_else(only).filter(|value| !value.is_null())
+    // Without an envelope: several fields, and none of those that only envelopes have.
+    let bare = || {
+        let is_envelope = ["success", "error", "data"].iter().any(|key| map.contains_key(*key));
+        (!is_envelope && map.len() > 1).then_some(json)
+    };
+    map.get("data").or_else(named).or_else(only).or_else(bare).filter(|value| !value.is_null())
 }
 
 /// Returns a page of a list. An absent list with an explicit `null` is an empty one.

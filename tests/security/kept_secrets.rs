@@ -370,13 +370,13 @@ fn generated_stack(number: usize) -> String {
     } else {
         ("\"k-${vars.token}\"", "\"${vars.token + vars.other}\"")
     };
-    text += &format!(
+    text.extend([format!(
         "vm: {{ web: {{ template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.net, user_data: {token} }} }}\n"
-    );
+    )]);
     if bit(3) {
-        text += &format!(
+        text.extend([format!(
             "app: {{ web: {{ type: web, repo: acme/shop, branch: main, port: 8080, env_vars: {{ A: {token}, B: {other} }} }} }}\n"
-        );
+        )]);
     }
     if bit(4) {
         text += "api_key: { ci: { role: admin, deliver_secret: { file: ./ci } } }\n";
@@ -385,7 +385,7 @@ fn generated_stack(number: usize) -> String {
         text += "database: { main: { engine: postgres, plan: pg-2c-4g, users: { app: { deliver_secret: { file: ./user } } } } }\n";
     }
     if bit(6) {
-        text += &format!("outputs: {{ o: {{ value: {other}, sensitive: true }} }}\n");
+        text.extend([format!("outputs: {{ o: {{ value: {other}, sensitive: true }} }}\n")]);
     }
     text
 }

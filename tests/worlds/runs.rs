@@ -15,17 +15,6 @@ use crate::representation::{PLAIN, VARIATIONS};
 /// holds again must leave it.
 const KNOWN_DEFECTS: &[(&str, char, &str)] = &[
     (
-        "bare objects",
-        '!',
-        "a GET of one without an envelope is an unreadable answer, and nothing is planned",
-    ),
-    ("bare objects", 'a', "an object that answers without an envelope is never seen ready"),
-    (
-        "bare objects",
-        'c',
-        "a creation that answers without an envelope counts as lost, and blocks the destroy",
-    ),
-    (
         "clock times with seconds",
         'f',
         "a plan shows a changed clock time as the service writes it, with seconds",

@@ -84,7 +84,15 @@ fn finds_the_payload() {
     ] {
         assert_eq!(payload(&body, envelope), Some(&record));
     }
-    for body in [j!({"success": true, "a": {}, "b": {}}), j!([1]), j!({"data": null}), j!(null)] {
+    let bare = j!({"id": "a", "name": "web", "database": null});
+    assert_eq!(payload(&bare, Envelope::Data), Some(&bare));
+    for body in [
+        j!({"error": "x", "message": "y", "id": "a"}),
+        j!({"success": true, "a": {}, "b": {}}),
+        j!([1]),
+        j!({"data": null}),
+        j!(null),
+    ] {
         assert_eq!(payload(&body, Envelope::Data), None, "{body}");
     }
 }

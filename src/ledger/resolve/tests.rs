@@ -82,7 +82,7 @@ fn attributes_are_compared_tolerantly() {
 fn what_a_list_leaves_out_speaks_against_nobody() {
     let intent = intent([("console_require_mfa".into(), true.into())].into());
     let listed = Object { detailed: false, ..object("new", &[]) };
-    assert_eq!(found(&intent, &Ledger::new(identity()), &[listed.clone()]), ["new"]);
+    assert_eq!(found(&intent, &Ledger::new(identity()), std::slice::from_ref(&listed)), ["new"]);
     let empty = Object { attributes: [("console_require_mfa".into(), Value::Null)].into(), ..listed };
     assert_eq!(found(&intent, &Ledger::new(identity()), &[empty]), ["new"]);
     assert!(found(&intent, &Ledger::new(identity()), &[object("new", &[])]).is_empty());

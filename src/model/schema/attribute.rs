@@ -471,8 +471,12 @@ impl Attribute {
     #[must_use]
     pub const fn can_be_empty(&self) -> bool {
         match self.ty {
-            Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => true,
-            Type::Text { format: Format::Timestamp, .. } => true,
+            Type::Reference(_)
+            | Type::List(_)
+            | Type::Set { .. }
+            | Type::Map(_)
+            | Type::Record(_)
+            | Type::Text { format: Format::Timestamp, .. } => true,
             Type::Text { .. } => !matches!(self.presence, Presence::Required),
             Type::Boolean
             | Type::Integer { .. }
