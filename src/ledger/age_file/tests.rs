@@ -41,6 +41,7 @@ fn a_ciphertext_of_another_place_is_refused() {
         (SecretPlace { environment: "stage".into(), ..place() }, "environment"),
         (SecretPlace { address: "api_key.cd".into(), ..place() }, "address"),
         (SecretPlace { version: 2, ..place() }, "version"),
+        (SecretPlace { version: 4, ..place() }, "version"),
         (SecretPlace { object: Some("key-2".into()), ..place() }, "object"),
         (SecretPlace { object: None, ..place() }, "object"),
     ] {

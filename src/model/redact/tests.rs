@@ -135,6 +135,11 @@ fn six_bytes_of_a_secret_are_a_repetition() {
     for text in ["Hunte", "the request is wrong: user_data", ""] {
         assert!(!one.are_repeated_in(text.as_bytes()), "{text}");
     }
+    // Other letters of base64 stand before it: where its groups begin is not known.
+    for before in ["", "A", "AB", "ABC"] {
+        let part = STANDARD.encode(format!("xy{}", &SECRET[1..SECRET.len() - 1]));
+        assert!(one.are_repeated_in(format!("{before}{part}").as_bytes()), "{before}{part}");
+    }
     // A script may be sent in base64, and its text be quoted.
     assert!(sent(&[&STANDARD.encode("#!/bin/sh canary")]).are_repeated_in(b"line 1: sh canary: not found"));
     assert!(!SentSecrets::default().are_repeated_in(b"anything at all"));
