@@ -47,16 +47,20 @@ impl Stack {
         }
     }
 
+    /// Returns the stack's file. Disks come and go: their removal is consented to where they are declared.
     pub fn yaml(&self) -> String {
         let Self { volumes, size, machine, key, word } = self;
         let mut text = "stead: 1\nstack: kill\nvpc:\n  net: { cidr: 10.9.0.0/16 }\nvolume:\n".to_owned();
         for n in 0..*volumes {
-            let _ = writeln!(text, "  disk-{n}: {{ name: disk-{n}, size: {size} }}");
+            let _ = writeln!(
+                text,
+                "  disk-{n}: {{ name: disk-{n}, size: {size}, lifecycle: {{ on_remove: delete }} }}"
+            );
         }
         if *machine {
             let _ = writeln!(
                 text,
-                "vm:\n  web: {{ name: web-{word}, template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.net }}"
+                "vm:\n  web: {{ name: web-{word}, template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.net, lifecycle: {{ on_remove: delete }} }}"
             );
         }
         if *key {
