@@ -12,6 +12,7 @@ use super::sink_checks;
 use crate::config::load::{self, Giving, Rejected, Request};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, Sources};
 
@@ -48,6 +49,24 @@ impl Project {
     /// When there is none, or it has problems: all of them together.
     pub(super) fn open(settings: &Settings) -> Result<Self, Failure> {
         Self::resolve(settings, files::read_stack(&settings.dir)?, &request(settings)?)
+    }
+
+    /// Returns settings that name an environment for what is done in all of them: the chosen one, else the default, else
+    /// the first; with the default that was found to be missing.
+    ///
+    /// # Errors
+    /// When the files cannot be read.
+    pub(super) fn in_some_environment(settings: &Settings) -> Result<(Settings, Option<Name>), Failure> {
+        let mut found = settings.clone();
+        let sources = files::read_stack(&settings.dir)?.sources;
+        let below = below(&settings.dir, Trust::Full, settings.allow_outside);
+        let peek = load::peek(REGISTRY, &sources, &below).filter(|_| settings.env.is_none());
+        let first =
+            peek.filter(|peek| peek.default.is_empty()).and_then(|peek| peek.environments.first().cloned());
+        if first.is_some() {
+            found.env.clone_from(&first);
+        }
+        Ok((found, first))
     }
 
     /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.

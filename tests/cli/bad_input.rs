@@ -230,3 +230,23 @@ vm:
     let output = case.command("plan --exit-code").env("STEAD_VAR_TOKEN", "other").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "a changed secret is one");
 }
+
+#[test]
+fn a_stack_without_a_default_environment_is_checked_in_all_of_them() {
+    let stack = "stead: 1\nstack: s\nenvironments: { prod: { vars: { cidr: 10.1.0.0/16 } }, staging: {} }\n\
+                 vars: { cidr: { type: string, default: 10.2.0.0/16 } }\nvpc: { net: { cidr: $vars.cidr } }\n";
+    let case = Case::new().file("stead.yaml", stack);
+    case.ok("validate").says(&["s is valid in all environments: prod, staging", "-e prod"]);
+    assert_eq!(case.ok("validate --output json").json()["diagnostics"], serde_json::json!([]));
+    case.ok("plan -e prod --cloud local");
+    // What is wrong in one that is not the first is told with its name.
+    case.edit("stead.yaml", "staging: {}", "staging: { vars: { cidr: 10.2.0.0/99 } }");
+    case.fails(1, "validate").says(&["In the environment staging"]);
+    case.edit("stead.yaml", "10.2.0.0/99", "10.3.0.0/16");
+    // Formatting looks into the ledgers of all of them.
+    case.edit("stead.yaml", "vpc:", "moved: [{ from: vpc.old, to: vpc.net }]\nvpc:");
+    case.ok("fmt --prune");
+    case.ok("validate --fix --yes");
+    // What is about one environment still asks which.
+    case.fails(1, "plan --cloud local").says(&["no environment is chosen"]);
+}

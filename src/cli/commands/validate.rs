@@ -38,7 +38,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         return Err(Failure::new(Exit::Failed, "stead.lock is missing")
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
-    let opened = whole(session, session.open());
+    let (settings, picked) = Project::in_some_environment(&session.settings)?;
+    let opened = whole(session, session.open_with(&settings), picked.as_ref());
     if let Some(found) = found(&opened) {
         reports::problems(session, &args.reports.wanted, found)?;
     }
@@ -55,6 +56,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         opened => opened?,
     };
     let stack = &project.stack;
+    if let Some(first) = picked {
+        let environments: Vec<&str> = stack.environments.iter().map(Name::as_str).collect();
+        session.ui.out(&format!(
+            "{} is valid in all environments: {}\n",
+            stack.name,
+            environments.join(", ")
+        ));
+        session.next(&format!("plan -e {first}"), "shows what would change in one");
+        return Ok(Exit::Done);
+    }
     session.ui.out(&format!(
         "{}/{} is valid: {} resources\n",
         stack.name,
@@ -77,13 +88,17 @@ fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)>
 
 /// Adds what is wrong in the other environments, as what one of them leaves out another one has, and what the
 /// policies say that need nothing of the live world.
-fn whole(session: &Session, opened: Result<Project, Failure>) -> Result<Project, Failure> {
+fn whole(
+    session: &Session,
+    opened: Result<Project, Failure>,
+    picked: Option<&Name>,
+) -> Result<Project, Failure> {
     let (own, denials) = match &opened {
         Ok(project) => (project.warnings.clone(), offline::denials(&project.stack)),
         Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };
-    let (chosen, others) = elsewhere(session)?;
+    let (chosen, others) = elsewhere(session, picked)?;
     let found = everywhere::together(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     if denials.is_empty() && !found.iter().any(is_error) {
@@ -107,7 +122,7 @@ fn whole(session: &Session, opened: Result<Project, Failure>) -> Result<Project,
 
 /// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
 /// when that one is meant.
-fn elsewhere(session: &Session) -> Result<(Name, Others), Failure> {
+fn elsewhere(session: &Session, picked: Option<&Name>) -> Result<(Name, Others), Failure> {
     let settings = &session.settings;
     if let Some(chosen) = &settings.env {
         return Ok((chosen.clone(), Vec::new()));
@@ -115,8 +130,9 @@ fn elsewhere(session: &Session) -> Result<(Name, Others), Failure> {
     let read = files::read_stack(&settings.dir)?;
     let below = project::below(&settings.dir, Trust::Full, settings.allow_outside);
     let Some(peek) = load::peek(REGISTRY, &read.sources, &below) else { return Ok(Default::default()) };
+    let chosen = picked.cloned().unwrap_or(peek.default);
     let mut others = Vec::new();
-    for environment in peek.environments.into_iter().filter(|name| *name != peek.default) {
+    for environment in peek.environments.into_iter().filter(|name| *name != chosen) {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
         let problems = match Project::open(&settings) {
             Ok(_) => Vec::new(),
@@ -125,7 +141,7 @@ fn elsewhere(session: &Session) -> Result<(Name, Others), Failure> {
         };
         others.push((environment, problems));
     }
-    Ok((peek.default, others))
+    Ok((chosen, others))
 }
 
 /// Tells the problems and how many there are, then what can be done about them.
@@ -144,10 +160,11 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
     if !before.diagnostics.is_empty() {
         return Ok(());
     }
+    let (settings, _) = Project::in_some_environment(&session.settings)?;
     let mut texts: Vec<Source> = before.sources.iter().map(|(_, source)| source.clone()).collect();
     let mut known = usize::MAX;
     for _ in 0..MOST_ROUNDS {
-        let problems = problems(session, &texts)?;
+        let problems = problems(&settings, &texts)?;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
         let fixes: Vec<&Fix> =
             problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
@@ -170,12 +187,12 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
 }
 
 /// Returns the problems of a stack with these texts.
-fn problems(session: &Session, texts: &[Source]) -> Result<Vec<Diagnostic>, Failure> {
+fn problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, Failure> {
     let mut sources = Sources::default();
     for source in texts {
         sources.add(source.clone());
     }
-    match Project::of(&session.settings, StackFiles { sources, diagnostics: Vec::new() }) {
+    match Project::of(settings, StackFiles { sources, diagnostics: Vec::new() }) {
         Ok(project) => Ok(project.warnings),
         Err(Failure { rejected: Some(rejected), .. }) => Ok(rejected.diagnostics),
         Err(failure) => Err(failure),
