@@ -24,6 +24,9 @@ struct Seen<'r> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     final_snapshot: bool,
     keep: bool,
+    /// Consent to lose its data is part of what is reviewed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    delete: bool,
     ignore_drift: Vec<(&'r Name, Option<String>)>,
     replace: Option<crate::model::schema::ReplaceOrder>,
     timeouts: [Option<u64>; 3],
@@ -115,6 +118,7 @@ fn seen(resource: &Resource) -> Seen<'_> {
         protect: *protect,
         final_snapshot: *final_snapshot,
         keep: *on_remove == OnRemove::Keep,
+        delete: *on_remove == OnRemove::Delete,
         ignore_drift: ignore_drift
             .iter()
             .map(|ignored| (&ignored.attribute, ignored.until.map(|date| date.to_string())))

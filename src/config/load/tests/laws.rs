@@ -53,6 +53,8 @@ fn a_changed_wish_changes_the_digest_and_a_secret_does_not() {
         "crane: { a: { tons: 6 } }",
         "crane: { b: { tons: 5 } }",
         "crane: { a: { tons: 5, lifecycle: { protect: true } } }",
+        "crane: { a: { tons: 5, lifecycle: { on_remove: keep } } }",
+        "crane: { a: { tons: 5, lifecycle: { on_remove: delete } } }",
         "crane: { a: { tons: 5 } }\noutputs: { o: 1 }",
     ] {
         assert_ne!(base, digest(other), "{other}");
