@@ -62,9 +62,10 @@ impl Fault {
         matches!(self, Self::Refused(code, _) if *code == SqlState::UNDEFINED_TABLE)
     }
 
-    /// Tells whether someone else was making the same table.
+    /// Tells whether another session was creating the same table. Which name it meets first depends on the instant:
+    /// the catalog's index, the table, or the row type that has the table's name.
     pub(super) fn is_twice(&self) -> bool {
-        let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE];
+        let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
         matches!(self, Self::Refused(code, _) if codes.contains(code))
     }
 
@@ -151,5 +152,10 @@ mod tests {
         assert!(refused(SqlState::T_R_SERIALIZATION_FAILURE).met_another());
         assert!(!refused(SqlState::QUERY_CANCELED).met_another());
         assert!(!Fault::Lost(String::new()).met_another());
+        // 42710 is "type ... already exists".
+        for code in ["23505", "42P07", "42710"] {
+            assert!(refused(SqlState::from_code(code)).is_twice(), "{code}");
+        }
+        assert!(!refused(SqlState::UNDEFINED_TABLE).is_twice());
     }
 }
