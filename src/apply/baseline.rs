@@ -277,6 +277,7 @@ mod tests {
             keep_on_remove: false,
             delete_on_remove: false,
             final_snapshot: false,
+            verified: None,
             unfinished: false,
             secret_lost: false,
         };

@@ -1,7 +1,7 @@
 //! The crash-safe creation: baseline, durable intent, one request, and a durable binding before
 //! anything depends on the object. An answer that is lost is looked for, never guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,6 +11,7 @@ use super::resolve::Found;
 use super::rollout::Rollout;
 use super::run::Undelivered;
 use super::session::{Job, Scope, Session, Target, read_failed};
+use super::verify::{Verified, Written};
 use super::wire;
 use crate::cloud::change::Changes;
 use crate::cloud::client::{Mutation, Refusal, ShownOnce};
@@ -24,7 +25,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::value::Attributes;
 use crate::plan::change::{ProjectOf, Remember};
 
 /// Requests of one creation, at most: a new one only after the last is known, or presumed by the
@@ -47,6 +48,8 @@ struct Birth {
     body: Body,
     expected: Attributes,
     entry: Entry,
+    /// Attributes whose live values are not compared with the sent ones.
+    unverified: BTreeSet<Name>,
     deposes: bool,
 }
 
@@ -95,7 +98,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let expected = wire::expected(job.kind, &values);
         // What was to step down may have gone along with another object meanwhile.
         let deposes = wish.deposes && self.current(job.address).is_some();
-        Ok(Birth { scope, values, body, expected, entry, deposes })
+        let unverified = wish.remember.unverified.clone();
+        Ok(Birth { scope, values, body, expected, entry, unverified, deposes })
     }
 
     async fn attempt_until_bound(
@@ -391,24 +395,20 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Ok(object) => object,
             Err(error) => return Err(Box::pin(self.explained(job, &target, error)).await),
         };
-        if let Some(name) = wire::unlike(job.kind, &birth.expected, &object) {
-            return Err(StepError::Failed(format!(
-                "the service does not keep {name}: {} was sent, the object shows {}",
-                birth.expected.get(name).unwrap_or(&Value::Null),
-                object.attributes.get(name).unwrap_or(&Value::Null),
-            )));
-        }
-        let object = self.set_after_creation(job, &target, &birth.values, object).await?;
+        let written = Written { values: &birth.values, unverified: &birth.unverified, sent: None };
+        let Verified { object, verification, failure } =
+            Box::pin(self.verify(job, &target, &written, object)).await?;
         if let Some(rollout) = rollout {
             // Until it has ended the ledger says that the creation is not finished: the next run asks.
             Box::pin(self.roll_out_parent(job, rollout)).await?;
         }
         let applied = self.sealed(job.kind, &birth.values);
         let secret_lost = self.still_lacks_secret(job, &target).await?;
-        let entry = Entry { applied, unfinished: false, secret_lost, ..birth.entry.clone() };
+        let verified = Some(verification);
+        let entry = Entry { applied, unfinished: false, secret_lost, verified, ..birth.entry.clone() };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 }
 
@@ -483,6 +483,7 @@ pub(super) fn remembered(
         unfinished,
         secret_lost: false,
         final_snapshot: remember.final_snapshot,
+        verified: None,
     }
 }
 

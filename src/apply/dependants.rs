@@ -71,6 +71,7 @@ mod tests {
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,
+            verified: None,
         }
     }
 

@@ -87,6 +87,9 @@ pub enum StepError {
     /// The object is not as the plan saw it.
     #[error("{0}")]
     Moved(String),
+    /// The service took the value and shows another one.
+    #[error("{0}")]
+    NotKept(String),
     /// It did not settle in time, or ended in a failed state.
     #[error("{0}")]
     Unsettled(String),
@@ -128,6 +131,7 @@ impl StepError {
         match self {
             error @ (Self::Refused(_) | Self::Broken(_)) => error,
             Self::Moved(text) => Self::Moved(redact(text)),
+            Self::NotKept(text) => Self::NotKept(redact(text)),
             Self::Unsettled(text) => Self::Unsettled(redact(text)),
             Self::Question(text) => Self::Question(redact(text)),
             Self::Ledger(text) => Self::Ledger(redact(text)),

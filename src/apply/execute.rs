@@ -23,7 +23,7 @@ use crate::ledger::record::Record;
 use crate::ledger::store::Store;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::plan::change::{Bookkeeping, Operation, Plan, Step};
+use crate::plan::change::{Bookkeeping, Cause, NoteCode, Operation, Plan, Step};
 
 /// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
 /// they came: with more of them queued there, the step that everything waits for would stand behind.
@@ -90,6 +90,11 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
         session.tell_end(plan, &ended);
         match ended.result {
             Ok(_) => schedule.done(ended.step),
+            // Known before, and blocks nothing: what needs the resource is not skipped.
+            Err(error @ StepError::NotKept(_)) if is_sent_again(plan, ended.step) => {
+                schedule.done(ended.step);
+                errors.insert(ended.step, error);
+            }
             Err(error) => {
                 halted |= ends_everything(&error);
                 session.skip(plan, ended.step, schedule.failed(ended.step));
@@ -309,6 +314,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         outcome.notes = self.sweep().await;
         outcome.questions = self.questions();
         outcome.outputs = self.outputs(&plan.outputs).await;
+        add_not_kept(plan, outcome);
         let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
         let at = self.clock().now();
         let tally = Tally {
@@ -328,6 +334,28 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if let Err(error) = self.commit([ended]).await {
             // Everything that was done is recorded: only the word that the run is over is missing.
             outcome.notes.push(error.to_string());
+        }
+    }
+}
+
+/// Tells whether a step sends a value again that the service did not keep before.
+fn is_sent_again(plan: &Plan, step: usize) -> bool {
+    let mut changes = plan.changes.iter().filter(|change| change.steps.contains(&step));
+    changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
+}
+
+/// Adds the values that the service did not keep before, and that no step sent again: their resources are not as
+/// declared.
+fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
+    for note in plan.notes.iter().filter(|note| note.code == NoteCode::NotKept) {
+        let Some(address) = &note.address else { continue };
+        match outcome.failed.iter_mut().find(|(failed, _)| failed == address) {
+            Some((_, StepError::NotKept(text))) => text.extend(["; ", &note.text]),
+            Some(_) => {}
+            None => {
+                outcome.done.retain(|done| done != address);
+                outcome.failed.push((address.clone(), StepError::NotKept(note.text.clone())));
+            }
         }
     }
 }
@@ -378,6 +406,7 @@ fn tally(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {
         let rank = match schedule.progress()[number] {
+            Progress::Done if errors.contains_key(&number) => 2,
             Progress::Done => 0,
             Progress::Waiting | Progress::Running | Progress::Skipped(_) => 1,
             Progress::Failed => 2,

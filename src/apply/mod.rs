@@ -18,6 +18,7 @@ mod scribe;
 mod session;
 mod update;
 mod upload;
+mod verify;
 mod wait;
 mod wire;
 mod world;

@@ -9,6 +9,7 @@ use super::event::StepError;
 use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::upload::begun_by;
+use super::verify::{Verified, Written};
 use super::wait::{at_rest, has_failed, is_in_use};
 use super::wire;
 use crate::cloud::change::Changes;
@@ -51,6 +52,16 @@ pub(super) struct Move {
 impl Move {
     pub(super) fn targets(&self) -> Attributes {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
+    }
+
+    /// Returns a call that takes one attribute from one value to another.
+    pub(super) fn new(call: &'static Call, attribute: &Attribute, ends: (Value, Value)) -> Self {
+        Self { call, attributes: [(attribute.name.into(), ends)].into() }
+    }
+
+    /// Lets the call take another attribute along.
+    pub(super) fn add(&mut self, attribute: &Attribute, ends: (Value, Value)) {
+        self.attributes.insert(attribute.name.into(), ends);
     }
 
     /// Returns a live value with a secret wherever there was one, or is to be one, or somebody else may have
@@ -118,7 +129,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let mut reached = Attributes::new();
         for planned in change.calls {
             let step = self.evaluated(job, planned).await?;
-            object = Some(self.go(job, &target, &step, &values, &reached).await?);
+            object = match self.go(job, &target, &step, &values, &reached).await {
+                Ok(object) => Some(object),
+                // The calls after it are made all the same: what was not kept is said in the end.
+                Err(StepError::NotKept(_)) => None,
+                Err(error) => return Err(error),
+            };
             reached.extend(step.targets());
         }
         let object = match object {
@@ -137,14 +153,22 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Some(rollout) => Box::pin(self.roll_out(job, &object, &rollout)).await?,
             None => {}
         }
+        let sent = change.calls.iter().flat_map(|call| call.attributes.keys().cloned()).collect();
+        let unverified = &change.remember.unverified;
+        let written = Written { values: &values, unverified, sent: Some(sent) };
+        let Verified { object, verification, failure } =
+            Box::pin(self.verify(job, &target, &written, object)).await?;
         let applied = self.sealed(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
         let secret_lost = self.still_lacks_secret(job, &target).await?;
-        let entry =
-            Entry { secret_lost, ..remembered(job, parent.as_ref(), applied, change.remember, false) };
+        let entry = Entry {
+            secret_lost,
+            verified: Some(verification),
+            ..remembered(job, parent.as_ref(), applied, change.remember, false)
+        };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
         self.notice(job.address, object);
-        Ok(owned.id)
+        failure.map_or(Ok(owned.id), Err)
     }
 
     /// Undoes the links of an older object, which stand in the way of its deletion.
@@ -179,31 +203,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         Ok(Move { call, attributes })
     }
 
-    /// Sets the attributes that a creation does not take, where the new object differs.
-    pub(super) async fn set_after_creation(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        values: &Attributes,
-        mut object: Object,
-    ) -> Result<Object, StepError> {
-        for attribute in job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable()) {
-            let Some(wanted) = values.get(attribute.name) else { continue };
-            let live = object.attributes.get(attribute.name).cloned().unwrap_or_default();
-            if wire::same(attribute, wanted, &live) {
-                continue;
-            }
-            for (call, before, after) in wire::calls_between(attribute, &live, wanted) {
-                let attributes = BTreeMap::from([(attribute.name.into(), (before, after))]);
-                object =
-                    self.go(job, target, &Move { call, attributes }, values, &Attributes::new()).await?;
-            }
-        }
-        Ok(object)
-    }
-
     /// Makes one call and sees to it that it has its effect. Returns the object after it.
-    async fn go(
+    pub(super) async fn go(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -353,7 +354,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             };
             let now = self.clock().elapsed();
             if now >= *patience.get_or_insert(now + self.context.bounds.listing) {
-                return Err(StepError::Moved(format!(
+                return Err(StepError::NotKept(format!(
                     "{} was accepted, but the object still shows {unlike}",
                     step.call.name
                 )));
@@ -383,7 +384,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         intent: Intent,
         object: Result<Object, StepError>,
     ) -> Result<Object, StepError> {
-        if let Err(StepError::Unsettled(_) | StepError::Moved(_)) | Ok(_) = &object {
+        if let Err(StepError::Unsettled(_) | StepError::Moved(_) | StepError::NotKept(_)) | Ok(_) = &object
+        {
             self.commit(self.done(job, &intent, &step.targets())).await?;
         }
         object

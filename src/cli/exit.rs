@@ -99,7 +99,8 @@ impl Exit {
     /// Returns how a plan ends. What blocks it counts first.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
-        match (plan.blocks.is_empty(), exit_code && !plan.changes.is_empty()) {
+        let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
+        match (plan.blocks.is_empty(), exit_code && !is_as_declared) {
             (false, _) => Self::Blocked,
             (true, true) => Self::Changes,
             (true, false) => Self::Done,
@@ -128,6 +129,10 @@ impl Exit {
         if outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Displaced(_))) {
             return Self::Locked;
         }
+        let is_not_kept = |error: &StepError| matches!(error, StepError::NotKept(_));
+        if !outcome.failed.is_empty() && outcome.failed.iter().all(|(_, error)| is_not_kept(error)) {
+            return Self::Failed;
+        }
         if !outcome.done.is_empty() {
             return Self::Partly;
         }
@@ -155,7 +160,8 @@ impl Exit {
             StepError::Refused(refusal) => Self::of_refusal(refusal),
             StepError::Moved(_) => Self::OutOfDate,
             StepError::Displaced(_) => Self::Locked,
-            StepError::Broken(_)
+            StepError::NotKept(_)
+            | StepError::Broken(_)
             | StepError::Unsettled(_)
             | StepError::Question(_)
             | StepError::Ledger(_)

@@ -11,6 +11,7 @@ use super::history::{Incident, Run};
 use super::kept_secrets::KeptSecrets;
 use super::lease::Holder;
 use super::record::Record;
+use super::verification::Verification;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::secret::{FingerprintKey, Secret};
@@ -196,6 +197,10 @@ pub struct Entry {
     /// Remembered `lifecycle.final_snapshot`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
+    /// What the object showed of `applied` after the last write; `None` in an entry of an earlier version, and
+    /// until the write is finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
 }
 
 /// A live object that stead made or was told to adopt.

@@ -34,6 +34,7 @@ pub mod shelf;
 pub mod soundness;
 pub mod store;
 pub mod trail;
+pub mod verification;
 pub mod verify;
 
 mod line;

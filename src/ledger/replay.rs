@@ -341,6 +341,9 @@ impl Ledger {
             } else {
                 entry.applied.insert(name.clone(), value.clone());
             }
+            if let Some(verified) = &mut entry.verified {
+                verified.forget(name);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::change::Bookkeeping;
 use super::compare::{same, sealed};
+use super::confirm;
 use super::diff::Diff;
 use super::order::remember;
 use super::survey::{Adoption, Live, Subject, Survey, certificate, is_gone};
@@ -82,9 +83,18 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,
+        verified: confirm::renewed(subject, verdict, object),
     };
-    let same = subject.entry.is_some_and(|before| *before == entry && !is_renewed(before, &entry));
+    let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
+}
+
+/// Tells whether an entry would not change. That a reading confirms a value is written down with the next change
+/// only, but a value that the service keeps by now must not count as one that it does not keep.
+fn is_same(before: &Entry, entry: &Entry) -> bool {
+    let verified = before.verified.clone();
+    let not_kept = |entry: &Entry| entry.verified.as_ref().map(|v| v.not_kept.clone()).unwrap_or_default();
+    not_kept(before) == not_kept(entry) && *before == Entry { verified, ..entry.clone() }
 }
 
 /// Tells whether a short fingerprint gives way to a whole one, which is equal to it.

@@ -133,6 +133,10 @@ pub enum Cause {
     Upstream,
     /// An earlier apply did not finish.
     Unfinished,
+    /// The live object is not as it was applied, and no earlier reading showed that it ever was.
+    Unconfirmed,
+    /// The service did not keep what was sent.
+    NotKept,
 }
 
 /// One line of the plan for people.
@@ -203,6 +207,12 @@ impl Plan {
         no.map(|ruling| &ruling.name).collect()
     }
 
+    /// Tells whether the service does not keep a value that the configuration declares.
+    #[must_use]
+    pub fn has_values_not_kept(&self) -> bool {
+        self.notes.iter().any(|note| note.code == NoteCode::NotKept)
+    }
+
     /// Tells whether something keeps the whole plan from being applied, when these policies do not count.
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
@@ -260,6 +270,9 @@ pub struct Note {
     pub help: String,
     /// Where.
     pub source: Option<Place>,
+    /// The resource, for a note about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Address>,
 }
 
 /// What a note is about.
@@ -278,6 +291,8 @@ pub enum NoteCode {
     Left,
     /// Recipients of kept secrets, and what is left to do for them.
     Recipients,
+    /// The service does not keep a value: the object will not be as it is declared.
+    NotKept,
 }
 
 /// One attribute that differs.
@@ -439,6 +454,10 @@ pub struct Remember {
     /// `lifecycle.final_snapshot`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
+    /// Attributes whose live value is not compared with the sent one: `lifecycle.ignore_drift`, and what the
+    /// service itself moves.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unverified: BTreeSet<Name>,
     /// It is a copy of what goes: once it is made it stays live, and nobody manages it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub let_go: bool,
@@ -480,6 +499,9 @@ pub struct Drift {
     /// `drift --accept` can write the live value where the attribute is written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acceptable: bool,
+    /// No earlier reading showed what was applied: nothing says that somebody changed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unconfirmed: bool,
     /// Where the attribute is written.
     pub source: Option<Place>,
 }

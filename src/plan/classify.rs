@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::change::{Cause, Note, NoteCode};
+use super::confirm;
 use super::diff::Diff;
 use super::finals;
 use super::guards;
@@ -191,6 +192,7 @@ impl<'a> Judge<'_, 'a> {
             return Verdict::plain(Act::Frozen, Cause::Drift);
         };
         let mut differences = diff.differences(wants);
+        let not_kept = confirm::take_not_kept(&mut differences);
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
         let rotated = self.rotated(subject);
@@ -236,6 +238,7 @@ impl<'a> Judge<'_, 'a> {
         verdict.broken = broken;
         verdict.rehomed = rehomed.is_some();
         verdict.differences = differences;
+        verdict.not_kept = not_kept;
         verdict
     }
 
@@ -369,6 +372,7 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
         help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
             .to_owned(),
         source: subject.block.and_then(|block| survey.inputs.stack.sources.place(block.span)),
+        address: Some(subject.address.clone()),
     })
     .collect()
 }
@@ -491,6 +495,8 @@ fn cause(differences: &[Difference<'_>]) -> Cause {
         (_, true, ..) => Cause::Config,
         (_, _, true, _) => Cause::Drift,
         (.., true) => Cause::Unfinished,
+        _ if has(Cause::Unconfirmed) => Cause::Unconfirmed,
+        _ if has(Cause::NotKept) => Cause::NotKept,
         _ if differences.is_empty() => Cause::Config,
         _ => Cause::Upstream,
     }

@@ -58,6 +58,7 @@ mod tests {
             class,
             leave: None,
             acceptable: false,
+            unconfirmed: false,
             source: None,
         }
     }

@@ -204,6 +204,7 @@ pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
             text: format!("{} is done", done.text),
             help: "the entry can go (stead fmt --prune)".to_owned(),
             source,
+            address: None,
         }
     };
     let moving: HashSet<Span> = survey.declared.was.values().filter_map(|was| was.span).collect();

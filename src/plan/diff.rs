@@ -7,10 +7,13 @@ use super::change::Cause;
 use super::compare::{
     is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
 };
+use super::confirm;
 use super::names::Names;
 use super::survey::{Adoption, Subject, Survey};
 use super::verdict::{Difference, Want};
 use crate::config::stack::IgnoreDrift;
+use crate::ledger::entry::Entry;
+use crate::ledger::verification::Confirmation;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
 use crate::model::reading::{Reading, told_part};
@@ -27,18 +30,17 @@ pub(super) struct Diff<'s, 'a> {
     survey: &'s Survey<'a>,
     subject: &'s Subject<'a>,
     object: &'a Object,
-    applied: Option<&'a Attributes>,
+    entry: Option<&'a Entry>,
 }
 
 impl<'s, 'a> Diff<'s, 'a> {
     /// Looks at a subject that has an object.
     pub fn new(survey: &'s Survey<'a>, subject: &'s Subject<'a>) -> Option<Self> {
-        let recovered = match subject.adoption {
-            Some(Adoption::Recovered(entry)) => Some(&entry.applied),
-            _ => None,
+        let entry = match subject.adoption {
+            Some(Adoption::Recovered(entry)) => Some(entry),
+            _ => subject.entry,
         };
-        let applied = recovered.or_else(|| subject.entry.map(|entry| &entry.applied));
-        Some(Self { survey, subject, object: subject.object()?, applied })
+        Some(Self { survey, subject, object: subject.object()?, entry })
     }
 
     /// Returns what differs, in the order of the kind's table.
@@ -69,7 +71,7 @@ impl<'s, 'a> Diff<'s, 'a> {
 
     /// Returns what was last applied.
     pub fn applied(&self, attribute: &Attribute) -> Option<&'a Value> {
-        self.applied?.get(attribute.name)
+        self.entry?.applied.get(attribute.name)
     }
 
     fn whole(&self, want: &Want<'a>) -> Option<Difference<'a>> {
@@ -89,7 +91,11 @@ impl<'s, 'a> Diff<'s, 'a> {
             live: live.as_ref(),
             key,
         };
-        let (before, cause) = sides.judge(ignores(self.survey, self.subject, attribute.name), attribute)?;
+        let ignored = ignores(self.survey, self.subject, attribute.name);
+        let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
+            Some(shown) => (shown, Cause::Drift),
+            None => sides.judge(ignored, attribute)?,
+        };
         let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
         let names = &self.survey.names;
         let last = applied.filter(|a| !same(&attribute.ty, a, &before) && !same(&attribute.ty, a, &target));
@@ -98,8 +104,8 @@ impl<'s, 'a> Diff<'s, 'a> {
             path: attribute.name.into(),
             after: if want.id.is_some() { want.value.clone() } else { shown(attribute, &target, names) },
             last_applied: last.map(|value| shown(attribute, &sealed(value, key), names)),
+            cause: self.explain(want, (&attribute.ty, attribute.name, &before), (cause, applied)),
             before: shown(attribute, &before, names),
-            cause: self.explain(want, cause, applied),
             setting: want.setting,
         })
     }
@@ -128,31 +134,58 @@ impl<'s, 'a> Diff<'s, 'a> {
             let live = live.as_ref().and_then(|live| told_part(&attribute.ty, live, key));
             let open = open.get(key).unwrap_or(&Value::Null);
             let sides = Sides { ty, open, want: target, applied, live, key: self.survey.key() };
-            let Some((before, cause)) = sides.judge(ignored, attribute) else { continue };
+            let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
+            let judged = match self.still_not_kept(&path, &sides, ignored) {
+                Some(shown) => Some((shown, Cause::Drift)),
+                None => sides.judge(ignored, attribute),
+            };
+            let Some((before, cause)) = judged else { continue };
+            let before = match (written.get(key), applied) {
+                (None, None) => unwritten(attribute, &before, self.survey.key()),
+                known => shielded(attribute, known.into(), &before, self.survey.key()),
+            };
             found.push(Difference {
                 attribute,
-                path: smol_str::format_smolstr!("{}.{key}", attribute.name),
+                cause: self.explain(want, (ty, &path, &before), (cause, applied)),
+                path,
                 last_applied: applied
                     .filter(|a| !same(ty, a, &before) && !same(ty, a, target))
                     .map(|applied| sealed(applied, self.survey.key())),
-                before: match (written.get(key), applied) {
-                    (None, None) => unwritten(attribute, &before, self.survey.key()),
-                    known => shielded(attribute, known.into(), &before, self.survey.key()),
-                },
+                before,
                 after: target.clone(),
-                cause: self.explain(want, cause, applied),
                 setting: want.setting,
             });
         }
     }
 
-    /// A difference that another resource's change brings is that resource's doing.
-    fn explain(&self, want: &Want<'a>, cause: Cause, applied: Option<&Value>) -> Cause {
+    /// Returns what an object showed after the last write in place of a value that is still the written one, where
+    /// this reading does not show the attribute: a list may lack it.
+    fn still_not_kept(&self, path: &str, sides: &Sides<'_>, ignored: bool) -> Option<Value> {
+        let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
+        let applied = sides.applied.filter(|applied| is_open && same(sides.ty, applied, sides.want));
+        match applied.and(self.entry)?.confirmation(path) {
+            Confirmation::NotKept(shown) => Some(shown.clone()),
+            _ => None,
+        }
+    }
+
+    /// A difference that another resource's change brings is that resource's doing; and only what an earlier reading
+    /// showed otherwise was changed by somebody.
+    fn explain(
+        &self,
+        want: &Want<'a>,
+        (ty, path, live): (&Type, &str, &Value),
+        (cause, applied): (Cause, Option<&Value>),
+    ) -> Cause {
+        let cause = match self.entry {
+            Some(entry) => confirm::confirmed_cause(entry, (want.attribute, ty), path, live, cause),
+            None => cause,
+        };
         let unfinished = self.subject.entry.is_some_and(|entry| entry.unfinished);
         let follows = want.setting.is_none() || (applied.is_some() && self.referred_before(want));
         match cause {
             Cause::Config if follows => Cause::Upstream,
-            Cause::Config | Cause::Drift if unfinished => Cause::Unfinished,
+            Cause::Config | Cause::Drift | Cause::Unconfirmed if unfinished => Cause::Unfinished,
             cause => cause,
         }
     }

@@ -2,10 +2,12 @@
 
 use super::change::{Drift, DriftClass, Leave};
 use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
+use super::confirm::is_not_kept;
 use super::diff::{Diff, ignores, is_exclusive, leave, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
+use crate::ledger::verification::Confirmation;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
 use crate::model::reading::told_part;
@@ -27,6 +29,7 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
             class: DriftClass::Gone,
             leave: None,
             acceptable: false,
+            unconfirmed: false,
             source: survey.inputs.stack.sources.place(resource.span),
         }];
     }
@@ -95,6 +98,7 @@ impl Finder<'_, '_> {
                 class,
                 leave: None,
                 acceptable: false,
+                unconfirmed: false,
                 source: self.place(want.setting, want.attribute.name),
             });
         }
@@ -107,7 +111,7 @@ impl Finder<'_, '_> {
         } else {
             is_same(want, sides.ty, sides.applied, sides.live)
         };
-        if is_as_applied || leaves_alone(want, sides.wanted) {
+        if is_as_applied || leaves_alone(want, sides.wanted) || is_not_kept(self.verdict, &path) {
             return;
         }
         let shown = |value: &_| shown(want.attribute, value, &self.survey.names);
@@ -133,6 +137,7 @@ impl Finder<'_, '_> {
             }),
             last_applied: shown(&sealed(sides.applied, self.survey.key())),
             live: shown(&live),
+            unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
             acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
             path: Some(path),
             source,

@@ -262,7 +262,7 @@ pub(super) fn may_change(
     };
     let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
     // What grew behind stead's back is told as drift: nobody asked for less.
-    if difference.cause == Cause::Drift {
+    if matches!(difference.cause, Cause::Drift | Cause::Unconfirmed | Cause::NotKept) {
         return false;
     }
     let (address, path) = (subject.address, &difference.path);

@@ -124,6 +124,7 @@ pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         text,
         help: help.to_owned(),
         source: source.clone(),
+        address: None,
     };
     let mut notes = Vec::new();
     if let Some(Bookkeeping::PinRecipients(names)) = pin(survey) {

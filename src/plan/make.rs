@@ -10,6 +10,7 @@ use super::bookkeeping::bookkeeping;
 use super::change::{Action, Base, Block, Bookkeeping, Change, Note, Plan};
 use super::clash;
 use super::classify::{self, classify};
+use super::confirm;
 use super::cost::Bill;
 use super::declared::{self, Declared};
 use super::drift::drift;
@@ -138,6 +139,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     notes.extend(classify::notes(&survey, &verdicts));
     notes.extend(sinks::check(&survey, &ordered.steps, &mut blocks));
     notes.extend(kept_secrets::notes(&survey));
+    notes.extend(confirm::notes(&survey, &verdicts));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";

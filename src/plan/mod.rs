@@ -9,6 +9,7 @@ pub mod change;
 mod clash;
 mod classify;
 pub mod compare;
+mod confirm;
 mod consistent;
 pub mod contest;
 pub mod cost;

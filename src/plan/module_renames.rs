@@ -74,6 +74,7 @@ pub(super) fn note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
         text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
         help: survey.spoken(span, &help),
         source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+        address: None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Steps and their order: what is made comes after what it needs; what goes comes after everything
 //! that held it has let go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::calls;
 use super::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
 use super::classify::is_adopted;
+use super::diff::ignores;
 use super::leftovers::Leftovers;
 use super::succession::successors;
 use super::survey::{Adoption, Live, Subject, Survey, is_leaving, referred};
@@ -480,8 +481,15 @@ pub(super) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
         delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
         final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
+        unverified: unverified(survey, subject),
         let_go: false,
     }
+}
+
+/// Returns the attributes whose live values are not compared with what is sent.
+fn unverified(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
+    let ignored = |attribute: &&Attribute| ignores(survey, subject, attribute.name);
+    subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 
 /// Returns the links without which the object cannot be deleted.
@@ -499,6 +507,7 @@ fn as_before(subject: &Subject<'_>) -> Remember {
         keep_on_remove: entry.keep_on_remove,
         delete_on_remove: entry.delete_on_remove,
         final_snapshot: entry.final_snapshot,
+        unverified: BTreeSet::new(),
         let_go: false,
     });
     remember.unwrap_or_default()

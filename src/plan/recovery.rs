@@ -11,6 +11,7 @@ use super::change::Cause;
 use super::clash::{Home, Taken, home, place, taken};
 use super::classify::dependencies_first;
 use super::compare::{canonical, same, sealed};
+use super::confirm;
 use super::declared::Declared;
 use super::diff::returned;
 use super::lookup::Outlook;
@@ -315,6 +316,7 @@ fn entry(
         unfinished: !is_at_rest(subject.kind, object),
         secret_lost: false,
         final_snapshot: false,
+        verified: Some(confirm::observed(&verdict.wants, object)),
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
             text: format!("the deletion of {from} and the creation of {to} look like a rename"),
             help: survey.spoken(span, &help),
             source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+            address: None,
         }
     });
     let modules = modules.iter().map(|module| module_renames::note(survey, module));

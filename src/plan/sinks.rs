@@ -78,6 +78,7 @@ pub(super) fn check(survey: &Survey<'_>, steps: &[Step], blocks: &mut Blocks<'_,
                 text: format!("the secret of {} is delivered to {}", one.address, describe(&one.sink)),
                 help: "only content that an earlier apply delivered there is replaced".to_owned(),
                 source: inputs.stack.sources.place(one.span),
+                address: None,
             });
         }
     }

@@ -98,6 +98,8 @@ pub(super) struct Verdict<'a> {
     pub wants: Vec<Want<'a>>,
     /// What differs.
     pub differences: Vec<Difference<'a>>,
+    /// What differs, and nothing is done about: the service did not keep it.
+    pub not_kept: Vec<Difference<'a>>,
     /// Why.
     pub cause: Cause,
     /// Why, in a sentence, where the differences do not say it.
@@ -125,6 +127,7 @@ impl<'a> Verdict<'a> {
             act,
             wants: Vec::new(),
             differences: Vec::new(),
+            not_kept: Vec::new(),
             cause,
             reason: None,
             project: ProjectOf::None,

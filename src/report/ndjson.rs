@@ -54,6 +54,7 @@ impl ErrorEntry {
             StepError::Refused(refusal) => ("refused", Some(refusal.status), refusal.reason.clone()),
             StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
             StepError::Moved(_) => ("moved", None, None),
+            StepError::NotKept(_) => ("not_kept", None, None),
             StepError::Unsettled(_) => ("unsettled", None, None),
             StepError::Question(_) => ("question", None, None),
             StepError::Ledger(_) => ("ledger", None, None),

@@ -59,6 +59,10 @@ pub(super) fn failed(error: &StepError, occasion: Occasion) -> InWords {
             "The object is not as the plan saw it, so it was left alone.",
             "Plan again and look at the difference.",
         ),
+        StepError::NotKept(_) => (
+            "The service took the request and shows another value. The object is in the ledger.",
+            "Write the value that the service keeps, list the attribute under `lifecycle.ignore_drift`, or remove it.",
+        ),
         StepError::Unsettled(_) => (
             "The service took the request, but the object did not reach a usable state.",
             "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",

@@ -148,6 +148,7 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,
+            verified: None,
         };
         let address = Address::new("vpc", "v");
         journal.commit(&[Record::Adopted { address, entry: Box::new(entry) }]).await.unwrap();

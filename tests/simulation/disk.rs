@@ -60,6 +60,7 @@ fn adopted(number: usize) -> Record {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
+        verified: None,
     };
     Record::Adopted { address: Address::new("volume", &format!("r{number}")), entry: Box::new(entry) }
 }

@@ -65,6 +65,7 @@ fn intent(number: usize) -> Record {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
+        verified: None,
     };
     Record::Intent(Intent {
         op: op(number),

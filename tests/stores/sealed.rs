@@ -246,6 +246,7 @@ fn copy(stack: &str) -> Vec<u8> {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
+        verified: None,
     });
     ledger.record(&Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
     document::write(&ledger, None).unwrap()

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use stead::apply::event::StepError;
 use stead::config::stack::Stack;
 use stead::model::schema::Method;
-use stead::plan::change::{Cause, DriftClass, Plan};
+use stead::plan::change::{Action, Cause, DriftClass, NoteCode, Plan};
 
 use crate::contract::{collection, target};
 use crate::disaster::Outside;
@@ -131,6 +132,10 @@ impl Trial {
 
     /// Applies, changes what others can, and applies again.
     fn live(&mut self) {
+        if let Effect::Ignores(fields) = self.effect {
+            self.live_with_values_not_kept(fields);
+            return;
+        }
         let run = self.apply(&Aim::build(self.stack.clone()));
         if !self.stands(&run, "the first apply") {
             return;
@@ -196,6 +201,97 @@ impl Trial {
             self.broken('a', format!("after {what} there is drift: {drift:?}"));
         }
         is_empty
+    }
+
+    /// Law (a) where values are not kept: each apply ends with them named, and nothing else; the rest is done, and no
+    /// object is made for them again.
+    fn live_with_values_not_kept(&mut self, fields: &[&str]) {
+        let mut run = self.apply(&Aim::build(self.stack.clone()));
+        // What needs a resource that is not as declared is left for the next apply.
+        for _ in 0..self.written.blocks.len() {
+            if run.outcome.skipped.is_empty() {
+                break;
+            }
+            run = self.apply(&Aim::build(self.stack.clone()));
+        }
+        let (not_kept, wrong) = self.not_kept(fields);
+        if !wrong.is_empty() {
+            self.broken('a', format!("other values are not there: {wrong:?}"));
+        }
+        let failed = |run: &Run| -> BTreeMap<String, String> {
+            let all = run.outcome.failed.iter();
+            let all = all.filter(|(_, error)| matches!(error, StepError::NotKept(_)));
+            all.map(|(address, error)| (address.to_string(), error.to_string())).collect()
+        };
+        let again = self.apply(&Aim::build(self.stack.clone()));
+        for (what, run) in [("the apply", &run), ("the apply after it", &again)] {
+            let failed = failed(run);
+            if run.outcome.failed.len() != failed.len() || !run.outcome.skipped.is_empty() {
+                self.broken('a', format!("{what} fails otherwise: {}", said(run)));
+            }
+            let named = |address: &String| not_kept.get(address).map(BTreeSet::len);
+            for address in failed.keys().filter(|address| named(address).is_none()) {
+                self.broken('a', format!("{what} fails at {address}: {}", failed[address]));
+            }
+            for (address, names) in &not_kept {
+                let text = failed.get(address).cloned().unwrap_or_default();
+                for name in names.iter().filter(|name| !text.contains(name.as_str())) {
+                    self.broken(
+                        'a',
+                        format!("{what} does not say that {address}.{name} is not kept: {text:?}"),
+                    );
+                }
+            }
+        }
+        let plan = self.plan();
+        for change in &plan.changes {
+            let is_sent_again = change.action == Action::Update
+                && change.attributes.iter().all(|line| line.cause == Cause::NotKept);
+            if !is_sent_again {
+                self.broken('a', format!("the plan goes on: {:?}", self.lines(&plan)));
+            }
+        }
+        let noted = |address: &str, name: &str| {
+            let of = format!("`{address}.{name}");
+            plan.notes.iter().any(|note| note.code == NoteCode::NotKept && note.text.contains(&of))
+                || plan.changes.iter().any(|change| {
+                    *change.address.as_str() == *address
+                        && change.attributes.iter().any(|line| line.path.split('.').next() == Some(name))
+                })
+        };
+        for (address, names) in &not_kept {
+            for name in names.iter().filter(|name| !noted(address, name)) {
+                self.broken('a', format!("the plan does not name {address}.{name}"));
+            }
+        }
+        let drift = drifts(&plan);
+        if !drift.is_empty() {
+            self.broken('a', format!("what is not kept counts as drift: {drift:?}"));
+        }
+    }
+
+    /// Returns the written attributes that the world does not have, by address: those that it ignores, and others.
+    fn not_kept(&self, fields: &[&str]) -> (BTreeMap<String, BTreeSet<String>>, Vec<String>) {
+        let objects = self.objects();
+        let mut not_kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for block in &self.written.blocks {
+            let Some(record) = record(&self.outside, &objects, block) else {
+                wrong.push(format!("{} is not there", block.address));
+                continue;
+            };
+            for attr in block.attributes.iter().filter(|attr| !attr.unwritten) {
+                if holds(&self.outside, &objects, &record, attr, &attr.truth) {
+                    continue;
+                }
+                if fields.contains(&format!("{}.{}", block.kind, attr.field).as_str()) {
+                    not_kept.entry(block.address.clone()).or_default().insert(attr.name.to_owned());
+                } else {
+                    wrong.push(format!("{}.{} stands at {}", block.address, attr.name, record[attr.field]));
+                }
+            }
+        }
+        (not_kept, wrong)
     }
 
     /// Others change what they can. Returns what they changed.

@@ -26,6 +26,7 @@ mod contract;
 #[path = "../simulation/disaster.rs"]
 mod disaster;
 mod generate;
+mod ignoring;
 mod laws;
 mod layer;
 #[path = "../simulation/loading.rs"]

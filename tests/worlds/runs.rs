@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::ignoring;
 use crate::laws::{Broken, Story, run};
 use crate::layer::{Effect, Variation};
-use crate::representation::{PLAIN, VARIATIONS};
+use crate::representation::{self, PLAIN};
 
 /// What the client gets wrong today: the variation, the law, and what is wrong. The list is exact: what
 /// holds again must leave it.
@@ -59,8 +60,9 @@ fn number(name: &str) -> Option<u64> {
 fn shard(which: u64, of: u64) -> BTreeMap<(&'static str, char), (usize, String)> {
     let only = env::var("STEAD_WORLD").ok();
     let wanted = |variation: &&Variation| only.as_ref().is_none_or(|only| *only == variation.name);
-    let variations: Vec<&'static Variation> = VARIATIONS.iter().filter(wanted).collect();
-    let worlds = VARIATIONS.len() as u64 + 1;
+    let all = || representation::VARIATIONS.iter().chain(ignoring::VARIATIONS);
+    let variations: Vec<&'static Variation> = all().filter(wanted).collect();
+    let worlds = all().count() as u64 + 1;
     let stacks = number("STEAD_SEEDS").unwrap_or(2_000).div_ceil(worlds);
     let numbers: Vec<u64> = match number("STEAD_SEED") {
         Some(one) => (one % of == which).then_some(one).into_iter().collect(),

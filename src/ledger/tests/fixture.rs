@@ -56,6 +56,7 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
+        verified: None,
     }
 }
 

@@ -12,6 +12,7 @@ mod guards;
 mod invented;
 mod laws;
 mod moves;
+mod not_kept;
 mod policy;
 mod prices;
 mod promises;

@@ -525,6 +525,7 @@ fn entry(kind: &Kind) -> Entry {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
+        verified: Some(crate::ledger::verification::Verification::default()),
     }
 }
 

@@ -304,6 +304,8 @@ pub(super) struct DriftEntry<'a> {
     path: Option<&'a Name>,
     last_applied: Shown<'a>,
     live: Shown<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unconfirmed: bool,
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_drift: Option<LeaveEntry<'a>>,
@@ -325,6 +327,7 @@ impl<'a> DriftEntry<'a> {
             path: drift.path.as_ref(),
             last_applied: Shown(&drift.last_applied),
             live: Shown(&drift.live),
+            unconfirmed: drift.unconfirmed,
             class: words::drift_class(drift.class),
             ignore_drift: drift.leave.as_ref().map(|leave| LeaveEntry {
                 reason: leave.reason.as_deref(),

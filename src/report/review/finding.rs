@@ -160,6 +160,9 @@ impl Reviewed<'_> {
     fn drifted(&self, drift: &Drift) -> Finding {
         let subject = drift::name(drift);
         let text = match view::drift_values(drift) {
+            Some((old, new)) if drift.unconfirmed => {
+                format!("{subject} differs from what was applied: {old} → {new}")
+            }
             Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
             None => format!("{subject} is gone: it was deleted outside stead"),
         };

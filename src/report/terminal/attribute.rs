@@ -111,6 +111,8 @@ fn note(line: Line, attribute: &AttributeChange) -> Line {
             line.put(Role::Warn, format!("  changed outside stead too; last applied {last}"))
         }
         (Cause::Both, None) => line.put(Role::Warn, "  changed outside stead too"),
+        (Cause::Unconfirmed, _) => line.put(Role::Warn, "  differs from what was applied"),
+        (Cause::NotKept, _) => line.put(Role::Warn, "  not kept by the service"),
         (Cause::Config | Cause::Upstream | Cause::Unfinished, _) => line,
     };
     let line = if attribute.forces_replacement {

@@ -164,6 +164,8 @@ fn what(change: &Change) -> String {
         Cause::Both => ", changed here and outside stead",
         Cause::Upstream => ", follows what it refers to",
         Cause::Unfinished => ", completes an earlier apply",
+        Cause::Unconfirmed => ", differs from what was applied",
+        Cause::NotKept => ", sent again: the service did not keep it",
     };
     let id = || change.id.as_deref().map(short_id).unwrap_or_default();
     match change.action {

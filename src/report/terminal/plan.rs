@@ -50,7 +50,9 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     page.line(head(plan, facts, style));
     let drifts = told(plan, verbose);
     if !drifts.is_empty() {
-        page.line(Line::indent(0).put(Role::Strong, "DRIFT").say("  changed outside stead"));
+        let confirmed = drifts.iter().all(|drift| !drift.unconfirmed);
+        let what = if confirmed { "  changed outside stead" } else { "  differs from what was applied" };
+        page.line(Line::indent(0).put(Role::Strong, "DRIFT").say(what));
         page.lines(drift::lines(&drifts, page.style()));
     }
     if plan.changes.is_empty() {
@@ -76,6 +78,7 @@ fn is_empty(plan: &Plan) -> bool {
     plan.changes.is_empty()
         && plan.steps.is_empty()
         && plan.blocks.is_empty()
+        && !plan.has_values_not_kept()
         && plan.drift.iter().all(|drift| quiet(drift.class))
 }
 

@@ -238,6 +238,7 @@ fn drift() -> Vec<Drift> {
         class,
         leave: None,
         acceptable: false,
+        unconfirmed: false,
         source: Some(at(25)),
     };
     vec![
@@ -358,6 +359,7 @@ pub(crate) fn hostile() -> Plan {
         class: DriftClass::AcceptOnly,
         leave: None,
         acceptable: false,
+        unconfirmed: false,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
     plan.blocks.push(Block {

@@ -142,6 +142,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,
+            verified: None,
         };
         ledger.entries.insert(address.clone(), entry);
     }

@@ -1,0 +1,276 @@
+//! After a write: the written attributes against what the object shows. In: the values that were sent, and the object
+//! once it is ready. Out: what the service did not keep. An attribute that a call sets is sent once more, as a step of
+//! its own in the journal; what differs after that fails the step, and the ledger records what was shown.
+//!
+//! Invariant: only what the service shows is compared, and nothing counts as not kept before the bound of listing has
+//! passed: until then an answer may be old.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::event::StepError;
+use super::session::{Job, Session, Target};
+use super::update::Move;
+use super::wait::TICK;
+use super::wire;
+use crate::cloud::exchange::Cloud;
+use crate::ledger::store::Store;
+use crate::ledger::verification::{Confirmation, Verification};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::meaning::{self, part_type};
+use crate::model::reading::{Reading, told_part};
+use crate::model::schema::{Attribute, Kind, OnChange, Type};
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+
+/// What was written, and what of it is compared.
+pub(super) struct Written<'w> {
+    /// The values of the written attributes.
+    pub(super) values: &'w Attributes,
+    /// Attributes that are not compared.
+    pub(super) unverified: &'w BTreeSet<Name>,
+    /// Attributes that this step has sent by calls; `None`: it created the object.
+    pub(super) sent: Option<BTreeSet<Name>>,
+}
+
+/// A written value that the object does not show.
+struct NotKept {
+    attribute: &'static Attribute,
+    path: Name,
+    sent: Value,
+    /// With a secret wherever `sent` has one.
+    shown: Value,
+}
+
+/// What an object shows of what was written.
+#[derive(Default)]
+struct Comparison {
+    not_kept: Vec<NotKept>,
+    not_shown: BTreeSet<Name>,
+}
+
+/// What became of what was written.
+pub(super) struct Verified {
+    pub(super) object: Object,
+    pub(super) verification: Verification,
+    /// Why the step fails, if the service did not keep what the step sent.
+    pub(super) failure: Option<StepError>,
+}
+
+impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+    /// Compares an object with what was written, and sends once more what differs and a call sets.
+    pub(super) async fn verify(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        written: &Written<'_>,
+        object: Object,
+    ) -> Result<Verified, StepError> {
+        let known = self.known_not_kept(job, written);
+        // What a creation leaves out is set by its call, and what a call changes besides, once more.
+        let mut passes = if written.sent.is_none() { 2 } else { 1 };
+        let mut written_at = self.clock().elapsed();
+        let mut object = object;
+        loop {
+            let (seen, comparison) =
+                self.compare_in_time(job, target, written, (object, written_at)).await?;
+            object = seen;
+            let is_open = |one: &&NotKept| known.get(&one.path) != Some(&self.recorded(one));
+            let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
+            let moves = if passes == 0 { Vec::new() } else { moves(&open, written.values, &object) };
+            if moves.is_empty() {
+                let failure = failure(&open);
+                let shown = comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded(one)));
+                let not_kept = shown.collect();
+                let verification = Verification { not_kept, not_shown: comparison.not_shown };
+                return Ok(Verified { object, verification, failure });
+            }
+            passes -= 1;
+            for step in &moves {
+                written_at = self.clock().elapsed();
+                match self.go(job, target, step, written.values, &Attributes::new()).await {
+                    // Said of the attribute in the end.
+                    Ok(_) | Err(StepError::NotKept(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            object = self.rested(job, target).await?;
+        }
+    }
+
+    /// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
+    /// write. An object of which a list was read is read whole if that left something out.
+    async fn compare_in_time(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        written: &Written<'_>,
+        (mut object, written_at): (Object, Duration),
+    ) -> Result<(Object, Comparison), StepError> {
+        let key = self.secret_key();
+        let compared =
+            |object: &Object| compare(job.kind, (written.values, written.unverified), object, &key);
+        let mut comparison = compared(&object);
+        let is_partial = !comparison.not_kept.is_empty() || !comparison.not_shown.is_empty();
+        if !object.detailed && is_partial && job.kind.api.read.is_some() {
+            object = self.rested(job, target).await?;
+            comparison = compared(&object);
+        }
+        while !comparison.not_kept.is_empty()
+            && self.clock().elapsed() < written_at + self.context.bounds.listing
+        {
+            self.clock().sleep(TICK).await;
+            object = self.rested(job, target).await?;
+            comparison = compared(&object);
+        }
+        Ok((object, comparison))
+    }
+
+    /// Returns what the object showed, before this step, in place of the same values, where the step did not send
+    /// them again.
+    fn known_not_kept(&self, job: &Job<'_>, written: &Written<'_>) -> Attributes {
+        let ledger = self.context.journal.ledger();
+        let (Some(entry), Some(sent)) = (ledger.entries.get(job.address), &written.sent) else {
+            return Attributes::new();
+        };
+        let applied = self.sealed(job.kind, written.values);
+        let mut known = Attributes::new();
+        for (name, value) in applied.iter().filter(|(name, _)| !sent.contains(*name)) {
+            let Some(before) = entry.applied.get(name) else { continue };
+            let parts = match (value, before) {
+                (Value::Map(value), Value::Map(before)) => {
+                    let same = value.keys().filter(|key| value.get(*key) == before.get(*key));
+                    same.map(|key| smol_str::format_smolstr!("{name}.{key}")).collect()
+                }
+                _ if value == before => vec![name.clone()],
+                _ => Vec::new(),
+            };
+            for path in parts {
+                if let Confirmation::NotKept(shown) = entry.confirmation(&path) {
+                    known.insert(path.clone(), shown.clone());
+                }
+            }
+        }
+        known
+    }
+
+    /// Returns what the ledger records of a value that was not kept.
+    fn recorded(&self, one: &NotKept) -> Value {
+        wire::seal(one.attribute, &one.shown, &self.secret_key())
+    }
+}
+
+/// Compares an object with the values that were written.
+fn compare(
+    kind: &Kind,
+    (values, unverified): (&Attributes, &BTreeSet<Name>),
+    object: &Object,
+    key: &FingerprintKey,
+) -> Comparison {
+    let mut found = Comparison::default();
+    for (name, sent) in values {
+        let compared = kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
+        let Some(attribute) = compared.filter(|_| !unverified.contains(name)) else { continue };
+        if *sent == Value::Null && !is_emptied(attribute) || is_moved_by_service(attribute, object) {
+            continue;
+        }
+        let Some(live) = Reading::new(attribute, object).told() else {
+            found.not_shown.insert(name.clone());
+            continue;
+        };
+        let shown = attribute.hidden([Some(sent), None], live);
+        match (&attribute.ty, sent) {
+            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => {
+                for (part, sent) in parts {
+                    let told = part_type(ty, part).zip(told_part(ty, &shown, part));
+                    let Some((ty, live)) = told else { continue };
+                    let form = |value: &Value| meaning::meaning(ty, &wire::seal_parts(value, key));
+                    if !meaning::same(ty, sent, live) && !wire::alike(&form(sent), &form(live), key) {
+                        let path = smol_str::format_smolstr!("{name}.{part}");
+                        found.not_kept.push(NotKept {
+                            attribute,
+                            path,
+                            sent: sent.clone(),
+                            shown: live.clone(),
+                        });
+                    }
+                }
+            }
+            _ if wire::same_sealed(attribute, sent, &shown, key) => {}
+            _ => found.not_kept.push(NotKept { attribute, path: name.clone(), sent: sent.clone(), shown }),
+        }
+    }
+    found
+}
+
+/// Tells whether `null` empties an attribute; of the others it leaves the value to the service.
+fn is_emptied(attribute: &Attribute) -> bool {
+    matches!(
+        attribute.ty,
+        Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)
+    )
+}
+
+fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {
+    let mode = |name| object.attributes.get(name).and_then(Value::as_text);
+    attribute.moved_by.is_some_and(|(name, modes)| mode(name).is_some_and(|mode| modes.contains(&mode)))
+}
+
+/// Returns the calls that set what differs; attributes with the same call travel together.
+fn moves(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for attribute in open.iter().map(|one| one.attribute) {
+        let wanted = values.get(attribute.name).filter(|_| seen.insert(attribute.name));
+        let Some(wanted) = wanted else { continue };
+        let live = Reading::new(attribute, object).told().unwrap_or_default();
+        if attribute.grow_only && wanted.as_decimal() < live.as_decimal() {
+            continue;
+        }
+        let wanted = with_other_keys(attribute, wanted, &live);
+        for (call, before, after) in wire::calls_between(attribute, &live, &wanted) {
+            let travels = matches!(attribute.change, OnChange::Patch { .. });
+            match moves.iter_mut().find(|step| travels && step.call.name == call.name) {
+                Some(step) => step.add(attribute, (before, after)),
+                None => moves.push(Move::new(call, attribute, (before, after))),
+            }
+        }
+    }
+    moves
+}
+
+/// Adds to a map the keys that are live and that no block writes: a call sends the map whole.
+fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value {
+    match (attribute.ty, wanted, live) {
+        (Type::Map(_), Value::Map(wanted), Value::Map(live)) => {
+            let mut all = live.clone();
+            all.extend(wanted.iter().map(|(key, value)| (key.clone(), value.clone())));
+            Value::Map(all)
+        }
+        (_, wanted, _) => wanted.clone(),
+    }
+}
+
+/// Says which values the service did not keep.
+fn failure(open: &[&NotKept]) -> Option<StepError> {
+    let said = open.iter().map(|one| {
+        let NotKept { path, sent, shown, attribute } = one;
+        let shown_text = if meaning::is_unset(shown) { "nothing".to_owned() } else { format!("`{shown}`") };
+        let is_start = meaning::is_unset(shown)
+            || *shown == meaning::or_default(attribute, &Value::Null)
+            || attribute.usual.is_some_and(|usual| *shown == usual.value());
+        if is_start {
+            format!(
+                "the service did not keep `{path}`: `{sent}` was sent, and the object shows {shown_text}"
+            )
+        } else {
+            format!(
+                "`{path}` shows {shown_text} after `{sent}` was sent: the service or somebody else set it"
+            )
+        }
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| StepError::NotKept(said.join("; ")))
+}

@@ -1,0 +1,121 @@
+//! What earlier readings confirm of a difference between what was applied and what is live. In: the ledger's
+//! verification of an entry, and the difference. Out: its cause, the differences of attributes that the service does
+//! not keep, and the notes about them. Invariant: "changed outside stead" is said only where an earlier reading showed
+//! another value than the present one, and no object is replaced for a value that the service did not keep before.
+
+use super::change::{Cause, Note, NoteCode};
+use super::compare::same;
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Difference, Verdict, Want};
+use crate::ledger::entry::Entry;
+use crate::ledger::verification::{Confirmation, Verification};
+use crate::model::reading::Reading;
+use crate::model::schema::{Attribute, OnChange, Type};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+
+/// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
+/// `live` is sealed, as the ledger has it.
+pub(super) fn confirmed_cause(
+    entry: &Entry,
+    (attribute, ty): (&Attribute, &Type),
+    path: &str,
+    live: &Value,
+    cause: Cause,
+) -> Cause {
+    let never_changes = matches!(attribute.change, OnChange::Replace | OnChange::Never);
+    match (cause, entry.confirmation(path)) {
+        (Cause::Drift, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::NotKept,
+        // Its creation was accepted with this value and not verified: no call changes it.
+        (Cause::Drift, Confirmation::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
+        (Cause::Drift, Confirmation::Unknown) => Cause::Unconfirmed,
+        (Cause::Both, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::Config,
+        (Cause::Both, Confirmation::Unknown) => Cause::Config,
+        (cause, _) => cause,
+    }
+}
+
+/// Takes the differences out that nothing is done about: the service did not keep these values before, and to send
+/// them again would replace, restart or roll out the object for nothing.
+pub(super) fn take_not_kept<'a>(differences: &mut Vec<Difference<'a>>) -> Vec<Difference<'a>> {
+    let stays =
+        |difference: &Difference<'_>| difference.cause == Cause::NotKept && !is_sent_again(difference);
+    let (not_kept, rest) = std::mem::take(differences).into_iter().partition(stays);
+    *differences = rest;
+    not_kept
+}
+
+/// Tells whether a value that the service did not keep is sent again: the call only writes it down.
+fn is_sent_again(difference: &Difference<'_>) -> bool {
+    difference.attribute.at_once && !difference.forces_replacement()
+}
+
+/// Tells whether a difference, or a part of one, is of an attribute that the service does not keep.
+pub(super) fn is_not_kept(verdict: &Verdict<'_>, path: &str) -> bool {
+    let all = verdict.not_kept.iter().chain(&verdict.differences);
+    all.into_iter().any(|difference| difference.cause == Cause::NotKept && difference.path == path)
+}
+
+/// Returns what an object that is taken into the ledger shows of its written attributes.
+pub(super) fn observed(wants: &[Want<'_>], object: &Object) -> Verification {
+    let is_hidden = |want: &&Want<'_>| {
+        want.setting.is_some()
+            && want.attribute.is_readable()
+            && Reading::new(want.attribute, object).told().is_none()
+    };
+    let not_shown = wants.iter().filter(is_hidden).map(|want| want.attribute.name.into()).collect();
+    Verification { not_shown, ..Verification::default() }
+}
+
+/// Returns what is known of an entry's attributes after this reading, where no write follows.
+pub(super) fn renewed(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    object: &Object,
+) -> Option<Verification> {
+    if verdict.act == Act::Update {
+        return None;
+    }
+    let mut seen = observed(&verdict.wants, object);
+    if let (Some(entry), None) = (subject.entry, &subject.adoption) {
+        let is_unknown = |path: &str| entry.confirmation(path) == Confirmation::Unknown;
+        seen.not_shown.retain(|name| is_unknown(name));
+        for difference in &verdict.not_kept {
+            if let Confirmation::NotKept(shown) = entry.confirmation(&difference.path) {
+                seen.not_kept.insert(difference.path.clone(), shown.clone());
+            }
+        }
+    }
+    Some(seen)
+}
+
+/// Returns a note for each attribute that the service does not keep and that is not sent again.
+pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        notes.extend(verdict.not_kept.iter().map(|difference| note(survey, subject, difference)));
+    }
+    notes
+}
+
+fn note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
+    let (address, path, name) = (subject.address, &difference.path, difference.attribute.name);
+    let shown = match &difference.before {
+        Value::Null => "nothing".to_owned(),
+        value => format!("`{value}`"),
+    };
+    let span = difference.setting.map(|setting| setting.origin(path).0);
+    Note {
+        code: NoteCode::NotKept,
+        text: format!(
+            "the service does not keep `{address}.{path}`: `{}` was sent, and the object shows {shown}",
+            difference.after
+        ),
+        help: format!(
+            "write the value that the service keeps, list `{name}` under `lifecycle.ignore_drift`, or remove the \
+             attribute"
+        ),
+        source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+        address: Some(address.clone()),
+    }
+}

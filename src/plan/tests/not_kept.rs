@@ -1,0 +1,110 @@
+//! What a plan says of a value that the service did not keep, and of one that no reading ever showed.
+
+use serde_json::json;
+
+use super::invented::INVENTED;
+use super::world::World;
+use super::{changes, show};
+use crate::config::stack::IgnoreDrift;
+use crate::ledger::verification::Verification;
+use crate::model::source::{SourceId, Span};
+use crate::model::value::Value;
+use crate::plan::change::{Cause, NoteCode, Plan};
+
+/// A gear whose shape was sent as `round`, and that showed `flat` after the last write.
+fn flat_gear() -> World {
+    let mut world = World::with(INVENTED);
+    world.write("gear.g", json!({"shape": "round", "speed": 2}));
+    world.settle();
+    world.mutate("gear.g", "shape", json!("flat"));
+    verify(&mut world, |verified| drop(verified.not_kept.insert("shape".into(), Value::text("flat"))));
+    world
+}
+
+fn verify(world: &mut World, change: impl FnOnce(&mut Verification)) {
+    let entry = world.ledger.entries.get_mut("gear.g").unwrap();
+    change(entry.verified.as_mut().unwrap());
+}
+
+fn named(plan: &Plan) -> Vec<&str> {
+    let notes = plan.notes.iter().filter(|note| note.code == NoteCode::NotKept);
+    notes.map(|note| note.text.as_str()).collect()
+}
+
+#[test]
+fn what_the_service_does_not_keep_is_named_and_never_replaced_for() {
+    let world = flat_gear();
+    let plan = world.plan();
+    assert!(plan.changes.is_empty() && plan.steps.is_empty() && plan.drift.is_empty(), "{}", show(&plan));
+    let said = "the service does not keep `gear.g.shape`: `round` was sent, and the object shows `flat`";
+    assert_eq!(named(&plan), [said]);
+    assert!(plan.has_values_not_kept());
+}
+
+#[test]
+fn each_way_out_of_a_value_that_is_not_kept_works() {
+    let is_settled = |world: &World, how: &str| {
+        let plan = world.plan();
+        assert!(named(&plan).is_empty() && plan.steps.is_empty(), "{how}: {}", show(&plan));
+    };
+    let mut world = flat_gear();
+    is_settled(world.set("gear.g", "shape", json!("flat")), "the kept value is written");
+    let mut world = flat_gear();
+    world.lifecycle("gear.g", |lifecycle| {
+        let ignored = IgnoreDrift {
+            attribute: "shape".into(),
+            reason: None,
+            until: None,
+            span: Span { source: SourceId(0), start: 0, end: 1 },
+        };
+        lifecycle.ignore_drift.push(ignored);
+    });
+    is_settled(&world, "it is ignored");
+    let mut world = flat_gear();
+    is_settled(world.unset("gear.g", "shape"), "it is removed");
+    let mut world = flat_gear();
+    world.set("gear.g", "shape", json!("oval"));
+    assert_eq!(changes(&world.plan()), ["shape flat → oval !"], "another value is tried");
+}
+
+#[test]
+fn a_value_that_is_kept_by_now_is_no_longer_one_that_is_not() {
+    let mut world = flat_gear();
+    world.mutate("gear.g", "shape", json!("round"));
+    let plan = world.plan();
+    assert!(named(&plan).is_empty() && plan.steps.is_empty(), "{}", show(&plan));
+    world.apply(&plan);
+    world.mutate("gear.g", "shape", json!("flat"));
+    let plan = world.plan();
+    assert_eq!(plan.changes[0].attributes[0].cause, Cause::Drift, "somebody changed it: {}", show(&plan));
+}
+
+#[test]
+fn only_what_a_reading_showed_before_was_changed_outside() {
+    for (what, wanted) in
+        [("shown", Cause::Drift), ("not shown", Cause::Unconfirmed), ("earlier", Cause::Unconfirmed)]
+    {
+        let mut world = World::with(INVENTED);
+        world.write("gear.g", json!({"speed": 2}));
+        world.settle();
+        match what {
+            "not shown" => verify(&mut world, |verified| verified.not_shown.extend(["speed".into()])),
+            "earlier" => world.ledger.entries.get_mut("gear.g").unwrap().verified = None,
+            _ => {}
+        }
+        world.mutate("gear.g", "speed", json!(5));
+        let plan = world.plan();
+        assert_eq!(plan.changes[0].attributes[0].cause, wanted, "{what}: {}", show(&plan));
+        assert_eq!(plan.drift[0].unconfirmed, wanted == Cause::Unconfirmed, "{what}");
+    }
+}
+
+#[test]
+fn an_unfinished_creation_is_not_replaced_for_what_it_was_sent_with() {
+    let mut world = flat_gear();
+    let entry = world.ledger.entries.get_mut("gear.g").unwrap();
+    (entry.unfinished, entry.verified) = (true, None);
+    let plan = world.plan();
+    assert_eq!(named(&plan).len(), 1, "{}", show(&plan));
+    assert!(plan.changes.iter().all(|change| change.attributes.is_empty()), "{}", show(&plan));
+}
