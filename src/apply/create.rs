@@ -95,7 +95,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         // A secret that is shown once counts as lost until it is delivered.
         let secret_lost = job.kind.shown_once.is_some();
         let entry = Entry { secret_lost, ..remembered(job, wish.parent, applied, wish.remember, true) };
-        let expected = wire::expected(job.kind, &values);
+        let mut expected = wire::expected(job.kind, &values);
+        // Answers and lists are compared with it, and they name each object by one id.
+        self.context.client.name_references(job.kind, &mut expected).await;
         // What was to step down may have gone along with another object meanwhile.
         let deposes = wish.deposes && self.current(job.address).is_some();
         let unverified = wish.remember.unverified.clone();
@@ -322,6 +324,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let mut records: Vec<Record> = kept.into_iter().collect();
         records.push(Record::Bound { op: intent.op, object: owned.clone() });
         if has_secret && birth.entry.secret_lost {
+        self.context.client.keep_id(&owned.key(job.kind.name));
             let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
             records.push(Record::Applied { address: job.address.clone(), entry });
             records.extend(self.end_of_rotation(job));
@@ -391,7 +394,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         object: Object,
     ) -> Result<(), StepError> {
         let target = Target::of(job.kind, owned);
-        let object = match self.settle(job, &target, Some(object)).await {
+        let object = match self.settle_new(job, &target, &birth.values, object).await {
             Ok(object) => object,
             Err(error) => return Err(Box::pin(self.explained(job, &target, error)).await),
         };

@@ -40,9 +40,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     pub(super) async fn judge(&self, intent: &Intent, objects: Vec<Object>) -> Result<Found, StepError> {
         let mut found: Vec<Object> = {
             let ledger = self.context.journal.ledger();
-            candidates(intent, &ledger, &objects).into_iter().cloned().collect()
+            candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
         };
         let strict = self.context.strict;
+        let registry = self.context.client.registry();
         let why = match found.len() {
             0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
             0 if intent.foreign => {
@@ -115,7 +116,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Vec<Name>, StepError> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
-        let ledger = self.context.journal.ledger();
-        Ok(candidates(intent, &ledger, &objects).into_iter().map(|object| object.id.clone()).collect())
+        let (registry, ledger) = (self.context.client.registry(), self.context.journal.ledger());
+        let found = candidates(registry, intent, &ledger, &objects);
+        Ok(found.into_iter().map(|object| object.id.clone()).collect())
     }
 }

@@ -217,7 +217,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let job = &Job { until, ..*job };
         let (mut open, mut broken): (Option<Intent>, _) = (None, None);
         for _ in 0..ATTEMPTS {
-            let object = self.rested(job, target).await?;
+            let object = self.rested_before(job, target, step).await?;
             match stand(job.kind, step, reached, &object, &key) {
                 Stand::There => return self.arrive(job, step, open, object).await,
                 Stand::Elsewhere(name) => {

@@ -15,14 +15,16 @@ use super::event::StepError;
 use super::run::Unpacked;
 use super::session::{Job, Session, Target, read_failed};
 use super::update::Move;
-use super::wait::TICK;
+use super::wait::{TICK, has_failed, is_leaving};
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::cloud::upload::{Grant, Upload, UploadError};
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::meaning::is_unset;
 use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
+use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// Grants and uploads of one step, at most.
@@ -52,13 +54,58 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(Attributes, Duration), StepError> {
         let (mut sent, mut until) = (step.targets(), job.until);
         for delivery in deliveries(job.kind, step.call, &sent) {
-            self.rested(job, target).await?;
+            self.rested_before(job, target, step).await?;
             let begun = self.clock().elapsed();
             let key = self.upload(job, target, &delivery).await?;
             until += self.clock().elapsed().saturating_sub(begun);
             sent.insert(delivery.attribute.name.into(), Value::Text(key));
         }
         Ok((sent, until))
+    }
+
+    /// Reads an object whole before a call. One that was made without a source may stay in whatever status it has
+    /// until it gets one: only then is there anything to wait for.
+    ///
+    /// # Errors
+    /// As `rested`.
+    pub(super) async fn rested_before(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        step: &Move,
+    ) -> Result<Object, StepError> {
+        if !self.is_first_source(job, step) {
+            return self.rested(job, target).await;
+        }
+        match self.get(&target.key).await? {
+            Some(object) if !is_leaving(job.kind, &object) => Ok(object),
+            _ => self.rested(job, target).await,
+        }
+    }
+
+    /// Tells whether a call delivers the first source of an object: its creation is not finished.
+    fn is_first_source(&self, job: &Job<'_>, step: &Move) -> bool {
+        let unfinished =
+            self.context.journal.ledger().entries.get(job.address).is_some_and(|entry| entry.unfinished);
+        unfinished && !deliveries(job.kind, step.call, &step.targets()).is_empty()
+    }
+
+    /// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
+    /// is not waited for: the service may finish it only then.
+    pub(super) async fn settle_new(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        values: &Attributes,
+        object: Object,
+    ) -> Result<Object, StepError> {
+        let is_source =
+            |(name, value): (&Name, &Value)| !is_unset(value) && is_upload(job.kind.attribute(name));
+        let is_ended = has_failed(job.kind, &object) || is_leaving(job.kind, &object);
+        if !is_ended && values.iter().any(is_source) {
+            return Ok(object);
+        }
+        self.settle(job, target, Some(object)).await
     }
 
     async fn upload(&self, job: &Job<'_>, target: &Target, what: &Delivery) -> Result<Name, StepError> {
@@ -117,6 +164,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let changes = self.context.client.changes(&gate);
             let (reason, answer) = match changes.grant(grant, &target.key, target.project.as_ref()).await {
                 Ok(granted) => return Ok(granted),
+                // It is still being made, and takes a source only then.
+                Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
+                    self.rested(job, target).await?;
+                    (refusal.to_string(), Some(refusal))
+                }
                 Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
                 Err(Mutation::NotSent(reason)) => (reason, None),
                 Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
@@ -195,6 +247,13 @@ pub(super) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes) -> Option
     names.find_map(|attribute| match attribute.change {
         OnChange::Upload { deliver, run, .. } if deliver.name == call.name => run,
         _ => None,
+    })
+}
+
+/// Tells whether an attribute is set by an upload after creation.
+fn is_upload(attribute: Option<&Attribute>) -> bool {
+    attribute.is_some_and(|attribute| {
+        !attribute.at_creation && matches!(attribute.change, OnChange::Upload { .. })
     })
 }
 

@@ -47,7 +47,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
         match self.mutate(kind.api.create, path, project, body).await {
             Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => created(kind, parent, json.as_ref()),
+            Settled::Success(json) => self.with_main_ids(kind, created(kind, parent, json.as_ref())).await,
         }
     }
 
@@ -64,7 +64,9 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
         match self.mutate(call.endpoint, path, project, body).await {
             Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => called(kind, call.endpoint, object, json.as_ref()),
+            Settled::Success(json) => {
+                self.with_main_ids(kind, called(kind, call.endpoint, object, json.as_ref())).await
+            }
         }
     }
 
@@ -72,6 +74,14 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
     /// is sent again.
     pub async fn delete(
         &self,
+    /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
+    async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
+        let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
+        self.client.ids.rename(&mut object);
+        self.client.name_references(kind, &mut object.attributes).await;
+        Mutation::Done(Some(object), secret)
+    }
+
         kind: &'static Kind,
         object: &ObjectKey,
         project: Option<&Name>,

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::change::{Changes, Gate};
 use super::exchange::Cloud;
+use super::ids::KnownIds;
 use super::path::fill;
 use super::probe::{Learned, USUAL_PAGE};
 use super::settle::Settling;
@@ -48,6 +49,8 @@ pub struct Client<C, K, R> {
     pub(super) page: Cell<usize>,
     /// How long a list may lag behind: what looks gone is looked for again after it.
     pub(super) lag: Cell<Duration>,
+    /// The ids of objects that have several.
+    pub(super) ids: KnownIds,
 }
 
 /// A request that waits before it is sent, or sent again.
@@ -163,6 +166,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             learned: RefCell::default(),
             page: Cell::new(USUAL_PAGE),
             lag: Cell::new(LAG),
+            ids: KnownIds::default(),
         }
     }
 
@@ -261,7 +265,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         paging::list_stable(self, &paging::Scope { kind, parent, project }).await
     }
 
-    /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list.
+    /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
+    /// several ids is known by one of them, whichever it is asked for by.
     ///
     /// # Errors
     /// As `refresh`, and when the answer describes another object.
@@ -281,10 +286,17 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let fail = |reason: String| ReadError::Failed { request: format!("GET {path}"), reason };
         let record = decode::payload(&json, endpoint.envelope);
         let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
-        let object = decode::object(kind, record, key.parent.as_ref(), true).map_err(fail)?;
-        if object.id != key.id {
+        let mut object = decode::object(kind, record, key.parent.as_ref(), true).map_err(&fail)?;
+        let ids: Vec<Name> = decode::ids(kind, record).collect();
+        self.ids.learn(kind, &object, &ids);
+        self.ids.rename(&mut object);
+        let is_asked_for = object.id == key.id
+            || ids.contains(&key.id)
+            || self.ids.main_id(kind.name, &key.id).as_ref() == Some(&object.id);
+        if !is_asked_for {
             return Err(fail("the answer describes another object".to_owned()));
         }
+        self.resolve_references(kind, &mut object.attributes).await?;
         Ok(Some(object))
     }
 

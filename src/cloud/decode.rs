@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use super::ids::is_uuid;
 use super::path::{is_id, is_name};
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
@@ -157,7 +158,7 @@ pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool)
     let id = match kind.api.absent_when {
         // The only one of its kind has no id of its own.
         Some(_) => Some(Name::new_static(kind.name)),
-        None => map.get(kind.api.id).and_then(|json| id(kind, json)),
+        None => main_id(kind, record),
     };
     let id = id.ok_or_else(|| format!("a {} in the answer has no legal `{}`", kind.name, kind.api.id))?;
     let mut attributes = Attributes::new();
@@ -205,6 +206,17 @@ fn gathered(
 #[must_use]
 pub fn shown_once(kind: &Kind, record: &Json) -> Option<Secret> {
     record.get(kind.shown_once?)?.as_str().map(Secret::new)
+}
+
+/// Returns all ids that a record shows of its object.
+pub fn ids(kind: &Kind, record: &Json) -> impl Iterator<Item = Name> {
+    let fields = std::iter::once(&kind.api.id).chain(kind.api.other_ids);
+    fields.filter_map(|field| id(kind, record.get(*field)?))
+}
+
+/// Returns the id by which an object is known: the long one where a record shows it, whatever field it is in.
+fn main_id(kind: &Kind, record: &Json) -> Option<Name> {
+    ids(kind, record).find(|id| is_uuid(id)).or_else(|| ids(kind, record).next())
 }
 
 /// Returns a legal id of a kind.

@@ -27,6 +27,7 @@ pub(super) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
     collections: &[Collection],
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
+    let wanted = &with_main_ids(client, wanted).await;
     for (kind, keys) in differing(client.registry, wanted, snapshot) {
         let by_id = kind.api.read.is_some();
         if by_id && keys.len() <= FEW {
@@ -54,6 +55,17 @@ pub(super) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
         }
     }
     Ok(())
+}
+
+/// Returns what is wanted, where what was last applied names other objects as the snapshot does.
+async fn with_main_ids<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>, wanted: &Wanted) -> Wanted {
+    let mut wanted = wanted.clone();
+    for (key, applied) in &mut wanted.applied {
+        if let Some(kind) = client.registry.kind(&key.kind) {
+            client.name_references(kind, applied).await;
+        }
+    }
+    wanted
 }
 
 async fn read_each<C: Cloud, K: Clock, R: Random>(

@@ -10,7 +10,7 @@ use super::decode;
 use super::exchange::{Answer, ExchangeError};
 use crate::model::address::Name;
 use crate::model::schema::{Endpoint, Kind};
-use crate::model::snapshot::ObjectKey;
+use crate::model::snapshot::{Object, ObjectKey};
 
 /// What became of a request, before its payload is looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +90,11 @@ pub(super) fn created(kind: &Kind, parent: Option<&Name>, json: Option<&Json>) -
 pub(super) fn called(kind: &Kind, endpoint: Endpoint, key: &ObjectKey, json: Option<&Json>) -> Mutation {
     let record = json.and_then(|json| decode::payload(json, endpoint.envelope));
     let object = record.and_then(|record| decode::object(kind, record, key.parent.as_ref(), false).ok());
-    Mutation::Done(object.filter(|object| object.id == key.id).map(Box::new), None)
+    let is_asked_for = |id: &Name| {
+        *id == key.id || record.is_some_and(|record| decode::ids(kind, record).any(|id| id == key.id))
+    };
+    let object = object.filter(|object| is_asked_for(&object.id));
+    Mutation::Done(object.map(|object| Box::new(Object { id: key.id.clone(), ..object })), None)
 }
 
 #[cfg(test)]

@@ -293,8 +293,17 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
     client.count.set(count);
     let (json, date) = client.read(&path, query, scope.project).await?;
     let page = decode::page(json).map_err(fail)?;
-    let decoded = page.rows.iter().map(|row| decode::object(scope.kind, row, scope.parent, false));
-    let rows = decoded.collect::<Result<Vec<_>, _>>().map_err(fail)?;
+    let decoded = page.rows.iter().map(|row| {
+        let mut object = decode::object(scope.kind, row, scope.parent, false)?;
+        let ids: Vec<Name> = decode::ids(scope.kind, row).collect();
+        client.ids.learn(scope.kind, &object, &ids);
+        client.ids.rename(&mut object);
+        Ok(object)
+    });
+    let mut rows = decoded.collect::<Result<Vec<_>, _>>().map_err(fail)?;
+    for row in &mut rows {
+        client.resolve_references(scope.kind, &mut row.attributes).await?;
+    }
     Ok(Part { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
 }
 

@@ -36,6 +36,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     wanted: &Wanted,
 ) -> Result<Snapshot, ReadError> {
     let before = client.count.get();
+    client.ids.prefer(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
     let mut collections = top_level(client, wanted);
     collections.extend(children(client, wanted));
     let lists = try_join_all(
@@ -67,6 +68,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     confirm_twice(client, wanted, &mut snapshot).await?;
     doubt::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
     doubt::fill_empty(client.registry, &mut snapshot);
+    client.unite(&mut snapshot);
     snapshot.account = default_project(client, &snapshot);
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
@@ -210,7 +212,8 @@ fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, 
 
 pub(super) fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
     if let Some(object) = object {
-        snapshot.objects.insert(key, object);
+        snapshot.objects.remove(&key);
+        snapshot.objects.insert(object.key(), object);
     } else {
         snapshot.objects.remove(&key);
         snapshot.absent.insert(key);

@@ -343,7 +343,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             }
         }
         match self.list_stable(kind, key.parent.as_ref(), project).await {
-            Ok((objects, _)) => Ok(objects.into_iter().find(|object| object.id == key.id)),
+            Ok((objects, _)) => {
+                let id = self.ids.main_id(kind.name, &key.id);
+                let id = id.as_ref().unwrap_or(&key.id);
+                Ok(objects.into_iter().find(|object| object.id == *id))
+            }
             Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
             Err(error) => Err(error),
         }
@@ -443,7 +447,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();
         }
         watch.looked = last.began;
-        Ok(last.objects.get(&watch.key.id).cloned())
+        let id = self.ids.main_id(watch.kind.name, &watch.key.id);
+        Ok(last.objects.get(id.as_ref().unwrap_or(&watch.key.id)).cloned())
     }
 
     /// Tells whether a look of now can show how it was when the wait began.

@@ -41,6 +41,7 @@ pub(super) static APP: Kind = Kind {
     summary: "A service of the application platform: web, private, worker, cron or job.",
     scope: Scope::Project,
     api: Api {
+        other_ids: &["service_id"],
         ready: Some(Ready {
             attribute: "status",
             wanted: &["live"],

@@ -16,6 +16,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     states_project: true,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/backup-schedules"),
         read: Some(Endpoint::documented(Method::Get, "/api/v1/backup-schedules/{id}")),
         list: Endpoint::documented(Method::Get, "/api/v1/backup-schedules"),

@@ -22,6 +22,7 @@ pub(super) static CLUSTER: Kind = Kind {
     scope: Scope::Project,
     states_project: true,
     api: Api {
+        other_ids: &["cluster_id"],
         create: Endpoint::documented(Method::Post, "/api/v1/k8s/clusters"),
         ready: Some(Ready {
             attribute: "status",

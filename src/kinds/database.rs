@@ -42,6 +42,7 @@ pub(super) static DATABASE: Kind = Kind {
     scope: Scope::Project,
     api: Api {
         id: "id",
+        other_ids: &["database_id"],
         create: Endpoint::documented(Method::Post, "/api/v1/databases").answers(Envelope::Database),
         read: Some(Endpoint::assumed(Method::Get, "/api/v1/databases/{id}").answers(Envelope::Database)),
         list: Endpoint::assumed(Method::Get, "/api/v1/databases"),

@@ -12,6 +12,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
     scope: Scope::Child { of: "database", collection: "users" },
     api: Api {
         id: "name",
+        other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users").secret(),
         read: None,
         list: Endpoint::documented(Method::Get, "/api/v1/databases/{parent}/users"),

@@ -14,6 +14,7 @@ pub(super) static PROJECT: Kind = Kind {
     scope: Scope::Account,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::assumed(Method::Post, "/api/v1/projects"),
         read: Some(Endpoint::assumed(Method::Get, "/api/v1/projects/{id}")),
         list: Endpoint::assumed(Method::Get, "/api/v1/projects"),

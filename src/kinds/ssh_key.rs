@@ -10,6 +10,7 @@ pub(super) static SSH_KEY: Kind = Kind {
     scope: Scope::Account,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::assumed(Method::Post, "/api/v1/ssh-keys"),
         read: Some(Endpoint::assumed(Method::Get, "/api/v1/ssh-keys/{id}")),
         list: Endpoint::assumed(Method::Get, "/api/v1/ssh-keys"),

@@ -22,6 +22,7 @@ pub(super) static VM: Kind = Kind {
     states_project: true,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/vms"),
         read: Some(Endpoint::documented(Method::Get, "/api/v1/vms/{id}")),
         list: Endpoint::documented(Method::Get, "/api/v1/vms"),

@@ -20,6 +20,7 @@ pub(super) static VOLUME: Kind = Kind {
     states_project: true,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/volumes"),
         read: Some(Endpoint::documented(Method::Get, "/api/v1/volumes/{id}")),
         list: Endpoint::documented(Method::Get, "/api/v1/volumes"),

@@ -13,6 +13,7 @@ pub(super) static VPC: Kind = Kind {
     states_project: true,
     api: Api {
         id: "id",
+        other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/vpcs"),
         read: Some(Endpoint::assumed(Method::Get, "/api/v1/vpcs/{id}")),
         list: Endpoint::assumed(Method::Get, "/api/v1/vpcs"),

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rust_decimal::Decimal;
 
 use super::entry::{Intent, IntentAction, Ledger};
 use crate::model::address::Name;
+use crate::model::meaning;
+use crate::model::reading::{Reading, told_part};
+use crate::model::schema::{Attribute, Registry};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
@@ -31,6 +33,7 @@ pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
 /// makes a second object.
 #[must_use]
 pub fn candidates<'a>(
+    registry: Registry,
     intent: &Intent,
     ledger: &Ledger,
     objects: impl IntoIterator<Item = &'a Object>,
@@ -38,6 +41,7 @@ pub fn candidates<'a>(
     let IntentAction::Create { expected, baseline, .. } = &intent.action else { return Vec::new() };
     let before: HashSet<&Name> = baseline.iter().collect();
     let owned = owned(intent, ledger);
+    let kind = registry.kind(&intent.kind);
     let could_be = |object: &&Object| {
         object.kind == intent.kind
             && object.parent == intent.parent
@@ -45,7 +49,10 @@ pub fn candidates<'a>(
             && !before.contains(&object.id)
             && !owned.contains(&object.id)
             && (object.parent.is_some() || !ledger.is_buried(&object.kind, &object.id))
-            && expected.iter().all(|(name, value)| shows(object, name, value))
+            && expected.iter().all(|(name, value)| {
+                let attribute = kind.and_then(|kind| kind.attribute(name));
+                attribute.is_none_or(|attribute| shows(object, attribute, value))
+            })
     };
     objects.into_iter().filter(could_be).collect()
 }
@@ -57,38 +64,28 @@ fn owned<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
     objects.filter(|object| object.parent == intent.parent).map(|object| &object.id).collect()
 }
 
-fn shows(object: &Object, name: &Name, expected: &Value) -> bool {
-    match object.attributes.get(name) {
-        None | Some(Value::Null) if !object.detailed => true,
-        live => same(expected, live.unwrap_or(&Value::Null)),
+/// Tells whether an object can be one of which an attribute was sent. What the service does not show, and what a list
+/// shows as empty, speaks against nothing.
+fn shows(object: &Object, attribute: &Attribute, sent: &Value) -> bool {
+    match Reading::new(attribute, object) {
+        Reading::NotTold | Reading::InTransition => true,
+        Reading::Empty => !object.detailed || is_same(attribute, sent, &Value::Null),
+        Reading::Value(live) => is_same(attribute, sent, &live),
     }
 }
 
-/// Compares what was sent with what is shown: numbers as text are numbers, sets have no order, and
-/// what nobody can compare is equal.
-fn same(sent: &Value, live: &Value) -> bool {
+/// Compares what was sent with what is shown, by what their type means. Nobody can compare a secret, and a map may
+/// have keys that others set.
+fn is_same(attribute: &Attribute, sent: &Value, live: &Value) -> bool {
     match (sent, live) {
         (Value::Secret(_) | Value::Unknown(_), _) | (_, Value::Secret(_)) => true,
-        (Value::Null, Value::List(items)) | (Value::List(items), Value::Null) => items.is_empty(),
-        (Value::Null, Value::Text(text)) | (Value::Text(text), Value::Null) => text.is_empty(),
-        (Value::List(sent), Value::List(live)) => {
-            sent.len() == live.len() && sorted(sent).iter().zip(sorted(live)).all(|(a, b)| same(a, b))
-        }
-        (Value::Map(sent), Value::Map(live)) => {
-            sent.iter().all(|(key, value)| same(value, live.get(key).unwrap_or(&Value::Null)))
-        }
-        (sent, live) => sent == live || number(sent).is_some_and(|n| Some(n) == number(live)),
+        (Value::Map(map), _) => map.iter().all(|(key, sent)| {
+            let told = told_part(&attribute.ty, live, key);
+            let ty = meaning::part_type(&attribute.ty, key);
+            told.zip(ty).is_none_or(|(live, ty)| meaning::same(ty, sent, live))
+        }),
+        _ => meaning::same_of(attribute, sent, live),
     }
-}
-
-fn sorted(items: &[Value]) -> Vec<&Value> {
-    let mut items: Vec<_> = items.iter().collect();
-    items.sort_by_cached_key(ToString::to_string);
-    items
-}
-
-fn number(value: &Value) -> Option<Decimal> {
-    value.as_decimal()
 }
 
 #[cfg(test)]

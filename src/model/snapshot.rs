@@ -80,6 +80,8 @@ pub struct Snapshot {
     pub listed: BTreeSet<Name>,
     /// What an object's attribute can be changed to, where the service lists that.
     pub choices: BTreeMap<(ObjectKey, Name), Vec<Value>>,
+    /// By kind and any id of an object that has several: the one in `objects`.
+    pub ids: BTreeMap<(Name, Name), Name>,
     /// What the read cost.
     pub requests: RequestCount,
 }
@@ -94,6 +96,8 @@ pub struct Wanted {
     pub projects: Option<Vec<Name>>,
     /// Owned objects: one that no list shows is asked for by id before it is believed absent.
     pub owned: Vec<ObjectKey>,
+    /// Of these, objects that are to be taken over, by whichever of their ids: no ledger has them yet.
+    pub adopted: BTreeSet<ObjectKey>,
     /// Objects of which an attribute is wanted that lists leave out: read by id.
     pub details: BTreeSet<ObjectKey>,
     /// Child collections to list: `(child kind, parent object's id)`.
@@ -122,6 +126,19 @@ pub struct RequestCount {
 }
 
 impl Snapshot {
+    /// Returns an object by its key, with any of its ids.
+    #[must_use]
+    pub fn find(&self, key: &ObjectKey) -> Option<&Object> {
+        let id = self.main_id(&key.kind, &key.id).clone();
+        self.objects.get(&ObjectKey { id, ..key.clone() })
+    }
+
+    /// Returns the id by which an object is known here, from any of its ids.
+    #[must_use]
+    pub fn main_id<'a>(&'a self, kind: &str, id: &'a Name) -> &'a Name {
+        self.ids.get(&(Name::new(kind), id.clone())).unwrap_or(id)
+    }
+
     /// Returns the objects of one kind.
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Object> {
         let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };

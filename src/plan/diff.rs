@@ -60,6 +60,7 @@ impl<'s, 'a> Diff<'s, 'a> {
     pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
         let live = returned(attribute, self.object)?;
         let applied = self.applied(attribute);
+        let live = self.named_as([model, applied], attribute, live);
         let models: Vec<_> = match (model, applied) {
             // What is plain in either list is no secret of the other.
             (Some(model @ Value::List(_)), Some(applied @ Value::List(_))) => vec![model, applied],
@@ -67,6 +68,15 @@ impl<'s, 'a> Diff<'s, 'a> {
         };
         let hides = attribute.secret || models.iter().any(|model| model.is_secret());
         Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
+    }
+
+    /// Returns the id of another object in the words of the block or of the ledger, which may name it by another one
+    /// of its ids.
+    fn named_as(&self, words: [Option<&Value>; 2], attribute: &Attribute, live: Value) -> Value {
+        let (Type::Reference(of), Value::Text(id)) = (attribute.ty, &live) else { return live };
+        let snapshot = self.survey.inputs.snapshot;
+        let is_same = |word: &&Value| matches!(word, Value::Text(text) if snapshot.main_id(of, text) == snapshot.main_id(of, id));
+        words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
     }
 
     /// Returns what was last applied.

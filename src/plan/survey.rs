@@ -312,7 +312,7 @@ fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = watched.filter(|intent| resolve::is_watched(intent, inputs.now));
     let found = watched.map(|intent| {
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        let found = resolve::candidates(intent, inputs.ledger, objects);
+        let found = resolve::candidates(inputs.registry, intent, inputs.ledger, objects);
         (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
     });
     found.filter(|(_, ids)| !ids.is_empty()).collect()
@@ -339,7 +339,7 @@ fn adopted<'a>(
     if let Some(id) = inputs.options.adopt.get(address) {
         let parent = kind.child_of().and_then(|_| parent_id(inputs, address));
         let key = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: id.clone() };
-        let found = inputs.snapshot.objects.get(&key);
+        let found = inputs.snapshot.find(&key);
         return found.map_or((Live::None, None), |object| (Live::Present(object), Some(Adoption::Asked)));
     }
     match recovered.get(address) {
@@ -361,7 +361,7 @@ fn recovered<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a E
     for intent in inputs.ledger.intents.values() {
         let IntentAction::Create { entry, .. } = &intent.action else { continue };
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        if let [object] = resolve::candidates(intent, inputs.ledger, objects)[..] {
+        if let [object] = resolve::candidates(inputs.registry, intent, inputs.ledger, objects)[..] {
             found.insert(&intent.address, (object, entry.as_ref()));
         }
     }

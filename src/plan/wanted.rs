@@ -231,6 +231,7 @@ fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wa
         if needs_detail(resource) {
             wanted.details.insert(key.clone());
         }
+        wanted.adopted.insert(key.clone());
         wanted.owned.push(key);
     }
 }

@@ -1,6 +1,7 @@
 //! Refresh: what is read, what is proven absent, and what it costs.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -78,6 +79,7 @@ fn reads_lists_details_and_proofs_of_absence() {
         parents: [("database_user".into(), "db-0".into())].into(),
         choices: BTreeSet::new(),
         applied: BTreeMap::new(),
+        adopted: BTreeSet::new(),
     };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(
@@ -161,12 +163,12 @@ fn what_looks_gone_is_looked_for_twice() {
     });
     let owned = vec![key("vm", None, "vm-1"), key("vm", None, "vm-9")];
     let wanted = Wanted { kinds: names(&["vm"]), owned, ..Wanted::default() };
-    client.expect_lag(std::time::Duration::from_secs(7));
+    client.expect_lag(Duration::from_secs(7));
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(snapshot.absent, [key("vm", None, "vm-9")].into());
     assert!(snapshot.objects.contains_key(&key("vm", None, "vm-1")), "it was there all the time");
     assert_eq!(log.borrow().len(), 6, "two lists, two looks by id, and two again");
-    assert!(clock.elapsed() >= std::time::Duration::from_secs(7));
+    assert!(clock.elapsed() >= Duration::from_secs(7));
 }
 
 #[test]
@@ -219,5 +221,88 @@ fn a_list_alone_proves_no_difference() {
         for object in snapshot.of_kind("volume") {
             assert_eq!(object.attributes["vm"], Value::text("vm-1"), "{listed}");
         }
+    }
+}
+
+const LONG: &str = "0193c0de-0000-7000-8000-000000000001";
+
+/// A service with one database and one app, whose link names the database by its short id.
+fn with_short_ids(request: &Request) -> Result<Answer, ExchangeError> {
+    let rows = |rows: Json| answer(200, &json!({"data": rows, "total": 1}));
+    let database = json!({"id": LONG, "database_id": "k3j2h1g9", "name": "main"});
+    match request.path.as_str() {
+        "/api/v1/projects" => rows(json!([{"id": "p1", "is_default": true}])),
+        "/api/v1/databases" => rows(json!([database])),
+        "/api/v1/databases/k3j2h1g9" => {
+            answer(200, &json!({"success": true, "database": {"id": "k3j2h1g9", "name": "main"}}))
+        }
+        "/api/v1/databases/x9y8z7w6" => answer(
+            200,
+            &json!({"success": true, "database": {
+            "id": "0193c0de-0000-7000-8000-000000000002", "database_id": "x9y8z7w6"}}),
+        ),
+        "/api/v1/databases/forbidden" => error(403),
+        path if path.starts_with("/api/v1/databases/") => answer(200, &json!({"database": database})),
+        path if path.ends_with("/database-links") => answer(
+            200,
+            &json!({"data": [
+                {"id": "l1", "database_id": "k3j2h1g9"},
+                {"id": "l2", "database_id": "x9y8z7w6"},
+                {"id": "l3", "database_id": "forbidden"},
+                {"id": "l4", "database_id": "x9y8z7w6"},
+            ], "total": 4}),
+        ),
+        _ => error(404),
+    }
+}
+
+#[test]
+fn an_object_is_known_by_one_of_its_ids() {
+    let link = |id: &str| key("app_database_link", Some("app-1"), id);
+    for listed in [true, false] {
+        let (client, clock, log) = client(with_short_ids);
+        let kinds: &[&str] = if listed { &["database"] } else { &[] };
+        let wanted = Wanted {
+            kinds: names(kinds),
+            parents: [("app_database_link".into(), "app-1".into())].into(),
+            ..Wanted::default()
+        };
+        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        let database = |id: &str| snapshot.objects[&link(id)].attributes.get("database").cloned();
+        let short = if listed { LONG } else { "k3j2h1g9" };
+        assert_eq!(database("l1"), Some(Value::text(short)));
+        assert_eq!(database("l2"), Some(Value::text("0193c0de-0000-7000-8000-000000000002")));
+        assert_eq!(database("l4"), database("l2"));
+        assert_eq!(database("l3"), None, "what cannot be looked up is not told");
+        let by_id = |request: &&(Duration, Request)| request.1.path.starts_with("/api/v1/databases/");
+        assert!(log.borrow().iter().filter(by_id).count() <= 3, "each id is looked up once");
+    }
+}
+
+#[test]
+fn a_ledgers_id_stays_and_any_of_them_finds_the_object() {
+    let short = key("database", None, "k3j2h1g9");
+    for (adopted, id) in [(false, "k3j2h1g9"), (true, LONG)] {
+        let (client, clock, _) = client(with_short_ids);
+        let wanted = Wanted {
+            kinds: names(&["database"]),
+            owned: vec![short.clone()],
+            adopted: if adopted { [short.clone()].into() } else { BTreeSet::new() },
+            ..Wanted::default()
+        };
+        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        assert_eq!(snapshot.of_kind("database").map(|object| object.id.as_str()).collect::<Vec<_>>(), [id]);
+        assert!(snapshot.absent.is_empty());
+        assert_eq!(snapshot.find(&short).map(|object| object.id.as_str()), Some(id));
+        assert_eq!(snapshot.find(&key("database", None, LONG)), snapshot.find(&short));
+    }
+}
+
+#[test]
+fn another_objects_answer_is_refused_whichever_id_it_shows() {
+    let (client, clock, _) = client(with_short_ids);
+    for (id, is_found) in [(LONG, true), ("zzzzzzzz", false), ("k3j2h1g9", true)] {
+        let found = run(&clock, client.get(&key("database", None, id)));
+        assert_eq!(found.is_ok(), is_found, "{id}: {found:?}");
     }
 }

@@ -64,6 +64,8 @@ pub struct Estimate {
 pub struct Api {
     /// The attribute that `{id}` in paths stands for: `id`, or `name` for a child without ids.
     pub id: &'static str,
+    /// Attributes that hold another id of the same object, which paths and answers may have in its place.
+    pub other_ids: &'static [&'static str],
     /// Makes one.
     pub create: Endpoint,
     /// Reads one; `None` where only the list shows it.
@@ -87,6 +89,7 @@ impl Api {
     pub const fn documented(collection: &'static str, item: &'static str) -> Self {
         Self {
             id: "id",
+            other_ids: &[],
             create: Endpoint::documented(Method::Post, collection),
             read: Some(Endpoint::documented(Method::Get, item)),
             list: Endpoint::documented(Method::Get, collection),
@@ -102,6 +105,7 @@ impl Api {
     pub const fn assumed(collection: &'static str, item: &'static str) -> Self {
         Self {
             id: "id",
+            other_ids: &[],
             create: Endpoint::assumed(Method::Post, collection),
             read: Some(Endpoint::assumed(Method::Get, item)),
             list: Endpoint::assumed(Method::Get, collection),

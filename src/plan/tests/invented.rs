@@ -22,6 +22,7 @@ const fn api(ready: Option<Ready>) -> Api {
     let get = Endpoint::documented(Method::Get, "/x");
     Api {
         id: "id",
+        other_ids: &[],
         create: get,
         read: Some(get),
         list: get,

@@ -21,6 +21,7 @@ const fn kind(
         scope,
         api: Api {
             id: "id",
+            other_ids: &[],
             create: ENDPOINT,
             read: None,
             list: ENDPOINT,
