@@ -321,10 +321,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         owned: &Owned,
         (has_secret, kept): (bool, Option<Record>),
     ) -> Result<(), StepError> {
+        self.context.client.keep_id(&owned.key(job.kind.name));
         let mut records: Vec<Record> = kept.into_iter().collect();
         records.push(Record::Bound { op: intent.op, object: owned.clone() });
         if has_secret && birth.entry.secret_lost {
-        self.context.client.keep_id(&owned.key(job.kind.name));
             let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
             records.push(Record::Applied { address: job.address.clone(), entry });
             records.extend(self.end_of_rotation(job));

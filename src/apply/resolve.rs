@@ -38,12 +38,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
     /// still leave, so that it made nothing is never presumed either.
     pub(super) async fn judge(&self, intent: &Intent, objects: Vec<Object>) -> Result<Found, StepError> {
+        let registry = self.context.client.registry();
         let mut found: Vec<Object> = {
             let ledger = self.context.journal.ledger();
             candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
         };
         let strict = self.context.strict;
-        let registry = self.context.client.registry();
         let why = match found.len() {
             0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
             0 if intent.foreign => {

@@ -61,8 +61,12 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         project: Option<&Name>,
         body: impl Into<Body>,
     ) -> Mutation {
+        let project = match self.client.home(object, project).await {
+            Ok(project) => project,
+            Err(reason) => return Mutation::NotSent(reason),
+        };
         let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.mutate(call.endpoint, path, project, body).await {
+        match self.mutate(call.endpoint, path, project.as_ref(), body).await {
             Settled::Ended(mutation) => mutation,
             Settled::Success(json) => {
                 self.with_main_ids(kind, called(kind, call.endpoint, object, json.as_ref())).await
@@ -70,10 +74,6 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         }
     }
 
-    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
-    /// is sent again.
-    pub async fn delete(
-        &self,
     /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
     async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
         let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
@@ -82,15 +82,23 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         Mutation::Done(Some(object), secret)
     }
 
+    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
+    /// is sent again.
+    pub async fn delete(
+        &self,
         kind: &'static Kind,
         object: &ObjectKey,
         project: Option<&Name>,
     ) -> Mutation {
+        let project = match self.client.home(object, project).await {
+            Ok(project) => project,
+            Err(reason) => return Mutation::NotSent(reason),
+        };
         let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
         let fields = kind.api.delete_body.iter();
         let body =
             fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
-        match self.mutate(kind.api.delete, path, project, Json::Object(body.collect())).await {
+        match self.mutate(kind.api.delete, path, project.as_ref(), Json::Object(body.collect())).await {
             Settled::Ended(mutation) => mutation,
             Settled::Success(_) => Mutation::Done(None, None),
         }

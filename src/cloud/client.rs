@@ -1,7 +1,7 @@
 //! `Client`: the service in the language's terms: limited, retried where that is safe, decoded.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Client<C, K, R> {
     pub(super) lag: Cell<Duration>,
     /// The ids of objects that have several.
     pub(super) ids: KnownIds,
+    /// Projects of objects whose records say none.
+    pub(super) homes: RefCell<BTreeMap<ObjectKey, Name>>,
 }
 
 /// A request that waits before it is sent, or sent again.
@@ -167,6 +169,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             page: Cell::new(USUAL_PAGE),
             lag: Cell::new(LAG),
             ids: KnownIds::default(),
+            homes: RefCell::default(),
         }
     }
 

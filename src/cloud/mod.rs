@@ -7,6 +7,7 @@ pub mod client;
 pub mod decode;
 mod doubt;
 pub mod exchange;
+pub mod home;
 mod ids;
 pub mod limiter;
 pub mod path;

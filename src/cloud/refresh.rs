@@ -9,6 +9,7 @@ use super::client::{Client, ReadError};
 use super::decode;
 use super::doubt;
 use super::exchange::Cloud;
+use super::home;
 use super::paging::{Scope as ListScope, list};
 use super::path::fill;
 use crate::model::address::Name;
@@ -69,6 +70,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     doubt::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
     doubt::fill_empty(client.registry, &mut snapshot);
     client.unite(&mut snapshot);
+    client.find_projects(wanted, &mut snapshot).await?;
     snapshot.account = default_project(client, &snapshot);
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
@@ -177,6 +179,7 @@ pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
             objects.retain(|object| {
                 object.project.is_none() || project.is_none() || object.project.as_ref() == project
             });
+            home::settle_listed(kind, project, &mut objects);
             Ok((kind, parent.cloned(), Some(objects)))
         }
         Err(error) if error.is_not_found() && parent.is_some() => {
@@ -205,7 +208,10 @@ fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, 
             parents.insert((name.clone(), parent));
         }
         snapshot.listed.insert(name);
-        snapshot.objects.extend(objects.into_iter().flatten().map(|object| (object.key(), object)));
+        for object in objects.into_iter().flatten() {
+            let object = home::merge_listed(snapshot.objects.get(&object.key()), object);
+            snapshot.objects.insert(object.key(), object);
+        }
     }
     parents
 }

@@ -134,7 +134,7 @@ fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
             Err("the lease ran out".to_owned())
         }
     };
-    let mutation = run(&clock, client.changes(&gate).delete(kind("vm"), &key("a"), None));
+    let mutation = run(&clock, client.changes(&gate).delete(kind("vm"), &key("a"), Some(&"p1".into())));
     assert_eq!(mutation, Mutation::NotSent("the lease ran out".to_owned()));
     assert_eq!(log.borrow().len(), 1, "only the first try left");
     let asked = asked.borrow();
@@ -149,8 +149,10 @@ fn changes_carry_what_the_tables_say() {
     let done = run(&clock, client.changes(OPEN).delete(vm, &key("a"), Some(&"p1".into())));
     assert_eq!(done, Mutation::Done(None, None));
     let resize = vm.call("resize").unwrap();
-    run(&clock, client.changes(OPEN).call(vm, resize, &key("a"), None, json!({"pricing_id": 3})));
-    run(&clock, client.changes(OPEN).call(vm, vm.call("start").unwrap(), &key("a"), None, json!({})));
+    let (project, start) = ("p1".into(), vm.call("start").unwrap());
+    let body = json!({"pricing_id": 3});
+    run(&clock, client.changes(OPEN).call(vm, resize, &key("a"), Some(&project), body));
+    run(&clock, client.changes(OPEN).call(vm, start, &key("a"), Some(&project), json!({})));
     let log = log.borrow();
     let told: Vec<_> =
         log.iter().map(|(_, r)| (r.method.as_str(), r.path.as_str(), r.body.clone())).collect();

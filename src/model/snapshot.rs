@@ -98,6 +98,8 @@ pub struct Wanted {
     pub owned: Vec<ObjectKey>,
     /// Of these, objects that are to be taken over, by whichever of their ids: no ledger has them yet.
     pub adopted: BTreeSet<ObjectKey>,
+    /// Objects of which no ledger has the project, though a change of them must state it.
+    pub homeless: BTreeSet<ObjectKey>,
     /// Objects of which an attribute is wanted that lists leave out: read by id.
     pub details: BTreeSet<ObjectKey>,
     /// Child collections to list: `(child kind, parent object's id)`.

@@ -1,6 +1,7 @@
 //! Guards: what a plan shows and an apply refuses, each with the ways out.
 
 pub(super) mod data;
+mod home;
 
 use super::adoptions;
 use super::blocks::Blocks;
@@ -31,6 +32,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
             holds_data(survey, subject, verdict, blocks);
         }
     }
+    home::check(survey, verdicts, blocks);
     held(survey, verdicts, blocks);
     dangling(survey, verdicts, blocks);
     account(survey, blocks);

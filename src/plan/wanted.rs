@@ -43,6 +43,9 @@ pub fn wanted<'a>(
         let Some(kind) = registry.kind(&entry.kind) else { continue };
         for owned in entry.current.iter().chain(&entry.deposed) {
             wanted.owned.push(owned.key(kind.name));
+            if kind.states_project && owned.project.is_none() {
+                wanted.homeless.insert(owned.key(kind.name));
+            }
             wanted.parents.extend(owned.parent.clone().map(|parent| (kind.name.into(), parent)));
         }
         let current = entry.current.as_ref().zip(stack.resources.get(address));
@@ -232,6 +235,9 @@ fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wa
             wanted.details.insert(key.clone());
         }
         wanted.adopted.insert(key.clone());
+        if resource.kind.states_project {
+            wanted.homeless.insert(key.clone());
+        }
         wanted.owned.push(key);
     }
 }

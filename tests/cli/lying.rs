@@ -89,7 +89,7 @@ impl Liar {
         *self.lie.lock().unwrap() = lie;
     }
 
-    fn run(&self, case: &Case, args: &str) -> Run {
+    pub fn run(&self, case: &Case, args: &str) -> Run {
         Run::of(&case.command(args).env("STEAD_API_URL", &self.url).output().unwrap())
     }
 }

@@ -53,6 +53,7 @@ mod sources;
 mod surface;
 mod trials;
 mod untrusted;
+mod variants;
 
 // Servers of the tests of stores.
 #[allow(dead_code, reason = "those tests use the rest of it")]

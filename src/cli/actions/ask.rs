@@ -268,6 +268,12 @@ async fn project(
         return Ok(known);
     }
     let client = ground.client();
+    if let Some(key) = target.key.as_ref().filter(|_| target.kind.states_project) {
+        return client.home(key, None).await.map_err(|reason| {
+            Failure::new(Exit::Failed, reason)
+                .help("Use a key that sees the object's project in its records or lists.")
+        });
+    }
     let parent = target.key.as_ref().and_then(|key| key.parent.clone()).zip(target.kind.child_of());
     if let Some((id, (kind, _))) = parent {
         let key = ObjectKey { kind: Name::new_static(kind), parent: None, id };

@@ -80,6 +80,7 @@ fn reads_lists_details_and_proofs_of_absence() {
         choices: BTreeSet::new(),
         applied: BTreeMap::new(),
         adopted: BTreeSet::new(),
+        homeless: BTreeSet::new(),
     };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(

@@ -95,6 +95,11 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ),
     ("project", "The project that was named is not there.", "Give a project's name or id with --project."),
     (
+        "project_unknown",
+        "Neither the ledger nor the service says the project of an object that would change.",
+        "Use a key that sees the project; or let go of the object: stead rm ADDRESS --keep.",
+    ),
+    (
         "protected",
         "A protected resource would be deleted or replaced.",
         "Set `lifecycle: { protect: false }` in its block, apply, and remove it then.",

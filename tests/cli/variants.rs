@@ -1,0 +1,106 @@
+//! Services that differ from the emulator within the specification, through the real binary: records without a
+//! project, ids in another form, and an answer that is lost with the secret in it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::lying::{Liar, Lie};
+
+const VOLUME: &str = "\
+stead: 1
+stack: media
+environments: { prod: { default: true } }
+volume:
+  media: { size: 10 }
+";
+
+/// Bounds that fit an emulator on this machine.
+const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
+
+/// Takes the project out of every record of an answer.
+fn without_project(mut body: Value) -> Value {
+    let data = &mut body["data"];
+    let rows = match data {
+        Value::Array(rows) => rows.iter_mut().collect::<Vec<_>>(),
+        record => vec![record],
+    };
+    rows.into_iter().filter_map(Value::as_object_mut).for_each(|row| drop(row.remove("project_id")));
+    body
+}
+
+fn lists(line: &str) -> bool {
+    line.starts_with("GET /api/v1/volumes?")
+}
+
+fn volumes(line: &str) -> bool {
+    line.contains("/api/v1/volumes")
+}
+
+/// A volume that nobody manages, and its id.
+fn with_volume() -> (Case, Liar, String) {
+    let case = Case::new().file("stead.yaml", VOLUME).emulator();
+    let liar = Liar::before(&case);
+    let project = case.cloud().list("/api/v1/projects")[0]["id"].as_str().unwrap().to_owned();
+    let made = case.cloud().make("/api/v1/volumes", &json!({"name": "media", "size": 10}), &project);
+    let id = made["data"]["id"].as_str().unwrap().to_owned();
+    (case, liar, id)
+}
+
+#[test]
+fn what_was_imported_is_changed_in_the_name_of_its_project() {
+    let nowhere: [Lie; 2] = [
+        |line, status, body| (status, if lists(line) { without_project(body) } else { body }),
+        // Only the list that is filtered by the project shows in which it is.
+        |line, status, body| (status, if volumes(line) { without_project(body) } else { body }),
+    ];
+    for lie in nowhere {
+        let (case, liar, id) = with_volume();
+        liar.tell(lie);
+        let run = liar.run(&case, &format!("apply --yes --adopt volume.media={id}"));
+        assert_eq!(run.code, 0, "{}", run.all());
+        case.edit("stead.yaml", "size: 10", "size: 20");
+        let run = liar.run(&case, &format!("apply --yes {BOUNDS}"));
+        assert_eq!(run.code, 0, "{}", run.all());
+        let live = case.cloud().list("/api/v1/volumes");
+        assert_eq!((live.len(), &live[0]["size"]), (1, &json!(20)));
+    }
+}
+
+#[test]
+fn nothing_is_sent_in_the_name_of_a_guessed_project() {
+    let (case, liar, id) = with_volume();
+    liar.tell(|line, status, body| match body["data"].is_array() {
+        true if lists(line) => (status, json!({"data": [], "total": 0})),
+        _ if volumes(line) => (status, without_project(body)),
+        _ => (status, body),
+    });
+    let run = liar.run(&case, &format!("apply --yes --adopt volume.media={id}"));
+    assert_eq!(run.code, 0, "nothing had to be sent: {}", run.all());
+    case.edit("stead.yaml", "size: 10", "size: 20");
+    let before = case.cloud().last();
+    let run = liar.run(&case, "apply --yes");
+    assert_eq!(run.code, 4, "{}", run.all());
+    run.says(&["project_unknown", "in which project volume.media", "stead rm volume.media --keep"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    let run = liar.run(&case, "rm volume.media --keep --yes");
+    assert_eq!(run.code, 0, "{}", run.all());
+    let run = liar.run(&case, "apply --yes");
+    assert_eq!(run.code, 0, "{}", run.all());
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+}
+
+#[test]
+fn a_database_is_taken_over_by_its_short_id() {
+    let stack = "stead: 1\nstack: shop\ndatabase: { main: { plan: pg-free } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let short = case.cloud().list("/api/v1/databases")[0]["database_id"].as_str().unwrap().to_owned();
+    fs::remove_dir_all(case.path(".stead")).unwrap();
+    let before = case.cloud().last();
+    case.ok(&format!("apply --yes --adopt database.main={short}"));
+    case.ok("plan --exit-code").says(&["No changes"]);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+}
