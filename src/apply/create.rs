@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::event::StepError;
-use super::resolve::Found;
+use super::resolve::{Found, LOST_SECRET};
 use super::rollout::Rollout;
 use super::run::Undelivered;
 use super::session::{Job, Scope, Session, Target, read_failed};
@@ -186,6 +186,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if !self.baselines.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
             let oddity = format!("the answer names {}, which was there before or is another's", object.id);
             return Err(self.contradicted(job, intent, &oddity).await);
+        }
+        if matches!(delivered, Some(Delivery::Missing)) && self.lost_secret(job.kind.name, job.address) {
+            return Err(self.ask(intent, vec![object.id], LOST_SECRET).await);
         }
         let owned = owned(intent, &object, false);
         // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.

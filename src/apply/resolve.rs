@@ -8,10 +8,15 @@ use crate::ledger::entry::{Intent, Owned, Question};
 use crate::ledger::record::Record;
 use crate::ledger::resolve::{LATE_EFFECT, candidates};
 use crate::ledger::store::Store;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
+
+/// What is asked of an object whose secret was shown once, in an answer that nobody has.
+pub(super) const LOST_SECRET: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
+                                      (surplus: the next apply deletes it and makes another), or keep it without a \
+                                      delivery (adopt)";
 
 /// What a list says of a creation.
 pub(super) enum Found {
@@ -49,6 +54,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             0 if intent.foreign => {
                 "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
             }
+            1 if self.lost_secret(&intent.kind, &intent.address) => LOST_SECRET,
             1 if strict => "this object could be what the request made, or somebody else's",
             0 | 1 => "",
             _ => "several objects could be what the request made",
@@ -63,6 +69,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         self.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
         self.overlook(&intent.address);
         Ok(Found::Bound(owned, Box::new(object)))
+    }
+
+    /// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
+    pub(super) fn lost_secret(&self, kind: &str, address: &Address) -> bool {
+        let kind = self.context.client.registry().kind(kind);
+        let once = kind.is_some_and(|kind| kind.shown_once.is_some() && kind.reveal().is_none());
+        once && (self.context.wants_secret)(address)
     }
 
     /// Records a question that only a human can answer, and returns it as the step's error.

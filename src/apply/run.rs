@@ -43,6 +43,8 @@ pub struct Context<'a, C, K, R, S> {
     pub deliver: &'a dyn Fn(&Address, &str, &Secret) -> Result<(), Undelivered>,
     /// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
     pub delivers: &'a dyn Fn(&Address, &Secret) -> Option<Record>,
+    /// Tells whether the secret of a resource, which is shown once, is delivered or kept anywhere.
+    pub wants_secret: &'a dyn Fn(&Address) -> bool,
     /// Returns the secret of an object that its sink did not take and that was kept instead.
     pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
     /// Returns the record that keeps the secret of an object, encrypted, which is shown once; `None` where the ledger

@@ -85,6 +85,11 @@ fn sink_of<'a>(project: &'a Project, address: &Address) -> Option<&'a SecretSink
     project.stack.resources.get(address)?.deliver_secret.as_ref()
 }
 
+/// Tells whether the secret of a resource goes anywhere: to its sink, or into the ledger.
+pub(super) fn is_wanted(project: &Project, address: &Address) -> bool {
+    project.stack.recipients.is_some() || sink_of(project, address).is_some()
+}
+
 /// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
 pub(super) fn kept<'a>(
     project: &'a Project,

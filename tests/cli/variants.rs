@@ -104,3 +104,69 @@ fn a_database_is_taken_over_by_its_short_id() {
     case.ok("plan --exit-code").says(&["No changes"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
 }
+
+/// A key whose secret goes to a file, the answer to whose creation is lost; and a VPC beside it.
+fn lost_answer(beside: &str) -> Case {
+    let stack = format!(
+        "stead: 1\nstack: keys\nenvironments: {{ prod: {{ default: true }} }}\n\
+         api_key: {{ ci: {{ deliver_secret: {{ file: ./secret.txt }} }} }}\n{beside}"
+    );
+    let flags = ["--fail", "POST /api-keys=reset-after:1"];
+    Case::new().file("stead.yaml", stack).emulator_with(&flags)
+}
+
+fn keys(case: &Case) -> Vec<String> {
+    let named = |key: &Value| key["name"].as_str().is_some_and(|name| name.contains("ci"));
+    let live = case.cloud().list("/api/v1/api-keys").into_iter().filter(named);
+    live.map(|key| key["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The question's answers as they are printed.
+fn printed(case: &Case, word: &str) -> String {
+    let told = case.ok("resolve").stdout;
+    let line = told.lines().find(|line| line.contains(&format!(" {word} "))).unwrap_or_default();
+    line.trim().strip_prefix("stead ").unwrap_or_else(|| panic!("no {word}: {told}")).to_owned()
+}
+
+#[test]
+fn a_key_whose_secret_was_lost_is_a_question() {
+    let case = lost_answer("");
+    case.fails(1, &format!("apply --yes {BOUNDS}")).says(&[
+        "api_key.ci",
+        "shown once, in an answer that was lost",
+        "stead resolve",
+    ]);
+    assert_eq!(keys(&case).len(), 1);
+    // The rest goes on.
+    let text = fs::read_to_string(case.path("stead.yaml")).unwrap();
+    case.write("stead.yaml", format!("{text}vpc: {{ main: {{ cidr: 10.1.0.0/16 }} }}\n"));
+    let run = case.run(&format!("apply --yes {BOUNDS}"));
+    assert!(run.code != 0, "{}", run.all());
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1, "{}", run.all());
+    assert_eq!(keys(&case).len(), 1, "it is frozen");
+}
+
+#[test]
+fn a_key_whose_secret_was_lost_is_replaced() {
+    let case = lost_answer("");
+    case.fails(1, &format!("apply --yes {BOUNDS}"));
+    let first = keys(&case);
+    case.ok(&printed(&case, "surplus"));
+    case.ok(&format!("apply --yes {BOUNDS}"));
+    let now = keys(&case);
+    assert!(now.len() == 1 && now != first, "{first:?} {now:?}");
+    assert!(fs::read_to_string(case.path("secret.txt")).unwrap().len() > 10);
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
+
+#[test]
+fn a_key_whose_secret_was_lost_is_kept_without_a_delivery() {
+    let case = lost_answer("");
+    case.fails(1, &format!("apply --yes {BOUNDS}"));
+    let first = keys(&case);
+    case.ok(&printed(&case, "adopt"));
+    case.ok(&format!("apply --yes {BOUNDS}"));
+    assert_eq!(keys(&case), first);
+    assert!(!case.path("secret.txt").exists());
+    case.ok("plan --exit-code").says(&["No changes"]);
+}

@@ -172,6 +172,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
             let setting = stack.resources.get(address)?.attributes.get(name)?;
             Some(setting.expression.clone())
         },
+        wants_secret: &|_| false,
         kept: &|_, _| None,
         delivers: &|_, _| None,
         keep: &|_, _, _| None,

@@ -551,6 +551,7 @@ impl<'a> Apply<'a> {
             sources: &sources,
             deliver: &deliver,
             delivers: &delivers,
+            wants_secret: &|address| delivery::is_wanted(self.project, address),
             kept: &kept,
             keep: &keep,
             rescue: &|records| self.keep(records),

@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
-use crate::ledger::entry::{Intent, IntentAction, Ledger, Owned};
+use crate::ledger::entry::{Entry, Intent, IntentAction, Ledger, Owned};
 use crate::ledger::question;
 use crate::ledger::record::{Answer as Said, Record};
 use crate::model::address::{Address, Name};
@@ -81,8 +81,22 @@ async fn record(
     let ledger = journal.ledger().clone();
     let intent = intent(&ledger, op)?;
     let answer = books::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
-    journal.commit(&[Record::Answered { op, answer }]).await?;
+    let mut records = vec![Record::Answered { op, answer: answer.clone() }];
+    records.extend(without_secret(connection, &intent, &answer));
+    journal.commit(&records).await?;
     Ok(intent.address)
+}
+
+/// Returns the record that an object is kept without its secret: the answer that showed it once is lost, and whoever
+/// keeps the object all the same waits for no delivery.
+fn without_secret(connection: &Connection, intent: &Intent, answer: &Said) -> Option<Record> {
+    let (IntentAction::Create { entry, .. }, Said::Made { .. }) = (&intent.action, answer) else {
+        return None;
+    };
+    let kind = connection.client.registry().kind(&intent.kind)?;
+    let lost = entry.secret_lost && kind.shown_once.is_some() && kind.reveal().is_none();
+    let entry = Box::new(Entry { secret_lost: false, ..(**entry).clone() });
+    lost.then(|| Record::Applied { address: intent.address.clone(), entry })
 }
 
 /// Finds the only request of a resource that can be answered.

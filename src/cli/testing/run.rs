@@ -226,6 +226,7 @@ impl Stage {
             sources: &Sources::of(project),
             // What is shown once is of no use to anyone here.
             deliver: &|_, _, _| Ok(()),
+            wants_secret: &|_| false,
             kept: &|_, _| None,
             delivers: &|_, _| None,
             keep: &|_, _, _| None,

@@ -226,6 +226,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
             Some(setting.expression.clone())
         },
         deliver: &|_, _, _| Ok(()),
+        wants_secret: &|_| false,
         kept: &|_, _| None,
         delivers: &|_, _| None,
         keep: &|_, _, _| None,
