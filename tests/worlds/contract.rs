@@ -52,8 +52,6 @@ pub struct Collection {
     pub parent: Option<&'static str>,
     /// What names an object in a path.
     pub id: &'static str,
-    /// The field with the short id, which means the same object.
-    pub short_id: Option<&'static str>,
     /// What a creation's body is known by.
     pub name: &'static str,
     /// One object can be read by its id.
@@ -75,7 +73,6 @@ const PLAIN: Collection = Collection {
     path: "",
     parent: None,
     id: "id",
-    short_id: None,
     name: "name",
     readable: true,
     states_project: false,
@@ -201,7 +198,6 @@ pub static COLLECTIONS: &[Collection] = &[
     Collection {
         kind: "database",
         path: "/api/v1/databases",
-        short_id: Some("database_id"),
         ready: &["running", "warning"],
         fields: &[
             field("name", Text),
@@ -250,7 +246,6 @@ pub static COLLECTIONS: &[Collection] = &[
     Collection {
         kind: "cluster",
         path: "/api/v1/k8s/clusters",
-        short_id: Some("cluster_id"),
         states_project: true,
         ready: &["running"],
         fields: &[
@@ -285,7 +280,6 @@ pub static COLLECTIONS: &[Collection] = &[
     Collection {
         kind: "app",
         path: "/api/v1/apps/services",
-        short_id: Some("service_id"),
         ready: &["live", "paused", "awaiting_source"],
         fields: &[
             field("name", Text),

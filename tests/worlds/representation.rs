@@ -81,13 +81,6 @@ pub static VARIATIONS: &[Variation] = &[
         });
     }),
     variation("databases by short ids", short_ids),
-    variation("answers about one by its short id", |_, asked, told| {
-        told.records(asked, |of, record, listed| {
-            if let Some(short) = of.short_id.map(|field| record[field].clone()).filter(|_| !listed) {
-                record["id"] = short;
-            }
-        });
-    }),
     variation("apps build until they have a source", |_, asked, told| {
         told.records(asked, |_, record, _| {
             if record["status"] == "awaiting_source" {
