@@ -13,11 +13,13 @@ use super::failure::Failure;
 use super::files;
 use super::keys;
 use super::learned;
+use super::limiter_file::LimiterFile;
 use super::local;
 use super::settings::{Cloud, Settings};
 use crate::apply::run::Bounds;
 use crate::cloud::account::Account;
 use crate::cloud::client::Client;
+use crate::cloud::limiter::SharedSlots;
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::cloud::transport::{HttpCloud, Options, Roots};
 use crate::config::stack::Stack;
@@ -117,6 +119,7 @@ impl Link {
         let mut options = options(settings, url, key.as_ref())?;
         options.only_looks = looks;
         let client = client(&options, Bounds::default())?;
+        share_limits(&client, settings, url, known.as_ref());
         if let Some(key) = known.as_ref().and_then(Secret::expose) {
             client.learn_secret(key);
         }
@@ -166,6 +169,7 @@ impl Connection {
 /// When it refuses the key or does not answer.
 pub(super) async fn account(settings: &Settings, url: &str, key: &Secret) -> Result<Account, Failure> {
     let client = client(&options(settings, url, Some(key))?, Bounds::default())?;
+    share_limits(&client, settings, url, Some(key));
     client.learn_secret(key.expose().unwrap_or_default());
     Ok(client.account(key.expose().unwrap_or_default()).await?)
 }
@@ -181,6 +185,19 @@ fn options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Optio
     }
     options.only_looks = settings.untrusted.then_some(REGISTRY);
     Ok(options)
+}
+
+/// Shares the limiters with other commands of this user; one that must write nothing keeps its own.
+fn share_limits(client: &Client<Http, Time, Chance>, settings: &Settings, url: &str, key: Option<&Secret>) {
+    if settings.untrusted {
+        return;
+    }
+    let open = |key: Option<&Secret>| {
+        let file = LimiterFile::open(settings.state.as_deref(), url, key, &SystemRandom);
+        file.map(|file| Box::new(file) as Box<dyn SharedSlots>)
+    };
+    let keyed = key.and_then(|key| open(Some(key)));
+    client.share_limits(keyed, open(None));
 }
 
 fn client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {

@@ -33,6 +33,7 @@ mod key_command;
 mod keychain;
 mod keys;
 mod learned;
+mod limiter_file;
 mod local;
 mod origin;
 mod output_place;

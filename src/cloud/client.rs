@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::change::{Changes, Gate};
 use super::exchange::Cloud;
 use super::ids::KnownIds;
+use super::limiter::SharedSlots;
 use super::path::fill;
 use super::probe::{Learned, USUAL_PAGE};
 use super::settle::Settling;
@@ -177,6 +178,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// limiter.
     pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
         *self.listener.borrow_mut() = Some(Rc::new(listener));
+    }
+
+    /// Shares the limiters with other processes of this user: the account's, and the catalog's.
+    pub fn share_limits(&self, keyed: Option<Box<dyn SharedSlots>>, public: Option<Box<dyn SharedSlots>>) {
+        keyed.into_iter().for_each(|shared| self.keyed.share(shared));
+        public.into_iter().for_each(|shared| self.public.share(shared));
     }
 
     /// Says how long a list may lag behind.

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::exchange::Answer;
 
 /// Requests a second of the standard tier.
@@ -25,6 +27,9 @@ const BURST_WINDOW: Duration = Duration::from_secs(61);
 /// Longest wait after repeated refusals.
 const LONGEST_PENALTY: Duration = Duration::from_mins(1);
 
+/// No hold of another process is believed to last longer.
+const LONGEST_HOLD: Duration = Duration::from_hours(1);
+
 /// A request limit of so many a second plus a burst budget, as a value.
 #[derive(Debug, Clone)]
 pub struct Limiter {
@@ -39,6 +44,28 @@ pub struct Limiter {
     hold: Duration,
     /// Refusals in a row.
     refusals: u32,
+}
+
+/// A limiter as processes hand it on: times in nanoseconds of a clock that they share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimiterState {
+    rate: u32,
+    hold: u64,
+    #[serde(default)]
+    paced: bool,
+    #[serde(default)]
+    refusals: u32,
+    #[serde(default)]
+    sent: Vec<u64>,
+    #[serde(default)]
+    spent: Vec<u64>,
+}
+
+/// Where processes that use one key share what the service admits.
+pub trait SharedSlots {
+    /// Calls `change` once with what the others left, and keeps what it returns, while no other process does the same.
+    /// It is not called where nothing can be shared now.
+    fn update(&self, change: &mut dyn FnMut(Option<LimiterState>) -> LimiterState);
 }
 
 impl Default for Limiter {
@@ -66,6 +93,51 @@ impl Limiter {
         if (1..=FASTEST_RATE).contains(&rate) {
             self.rate = rate;
         }
+    }
+
+    /// Returns what other processes are told.
+    #[must_use]
+    pub fn state(&self) -> LimiterState {
+        let nanos = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        LimiterState {
+            rate: self.rate,
+            hold: nanos(&self.hold),
+            paced: self.paced,
+            refusals: self.refusals,
+            sent: self.sent.iter().map(nanos).collect(),
+            spent: self.spent.iter().map(nanos).collect(),
+        }
+    }
+
+    /// Goes on from what other processes have done. False: it says what cannot be, and counts as nothing.
+    pub fn resume(&mut self, state: &LimiterState, now: Duration) -> bool {
+        let time = |nanos: &u64| Duration::from_nanos(*nanos);
+        let is_past =
+            |times: &[u64]| times.is_sorted() && times.last().is_none_or(|last| time(last) <= now);
+        let most = FASTEST_RATE as usize * 2;
+        let is_sound = (1..=FASTEST_RATE).contains(&state.rate)
+            && is_past(&state.sent)
+            && is_past(&state.spent)
+            && state.sent.len().max(state.spent.len()) <= most
+            && time(&state.hold) <= now + LONGEST_HOLD;
+        if is_sound {
+            *self = Self {
+                rate: state.rate,
+                sent: state.sent.iter().map(time).collect(),
+                spent: state.spent.iter().map(time).collect(),
+                paced: state.paced,
+                hold: time(&state.hold),
+                refusals: state.refusals,
+            };
+        }
+        is_sound
+    }
+
+    /// Tells whether an answer says anything that others should know.
+    #[must_use]
+    pub fn is_news(&self, answer: &Answer) -> bool {
+        let other_rate = answer.limit.is_some_and(|limit| limit != self.rate);
+        answer.status == 429 || other_rate || answer.remaining == Some(0) || self.refusals > 0
     }
 
     /// Admits one request now, or says how long to wait before asking again.

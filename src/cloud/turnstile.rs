@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::exchange::Answer;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, SharedSlots};
 use crate::model::clock::{Clock, Random};
 
 /// A limiter that many futures of one task wait at.
@@ -15,6 +15,8 @@ pub(super) struct Turnstile {
     /// Held by whoever is first in the queue; the lock hands itself on in order of arrival.
     turn: Mutex<()>,
     limiter: RefCell<Limiter>,
+    /// Other processes with the same key.
+    shared: RefCell<Option<Box<dyn SharedSlots>>>,
 }
 
 impl Turnstile {
@@ -24,7 +26,7 @@ impl Turnstile {
         let _turn = self.turn.lock().await;
         let mut waited = Duration::ZERO;
         loop {
-            let admitted = self.limiter.borrow_mut().admit(clock.elapsed());
+            let admitted = self.change(clock, |limiter, now| limiter.admit(now));
             let Err(wait) = admitted else { return waited };
             tell(wait);
             clock.sleep(wait).await;
@@ -39,7 +41,35 @@ impl Turnstile {
 
     /// Learns from an answer.
     pub(super) fn learn(&self, answer: &Answer, clock: &impl Clock, random: &impl Random) {
-        self.limiter.borrow_mut().learn(answer, clock.elapsed(), random.fraction());
+        let fraction = random.fraction();
+        if self.limiter.borrow().is_news(answer) {
+            self.change(clock, |limiter, now| limiter.learn(answer, now, fraction));
+        } else {
+            self.limiter.borrow_mut().learn(answer, clock.elapsed(), fraction);
+        }
+    }
+
+    /// Shares the limiter with other processes from now on. They must have the same clock.
+    pub(super) fn share(&self, shared: Box<dyn SharedSlots>) {
+        *self.shared.borrow_mut() = Some(shared);
+    }
+
+    /// Changes the limiter: the one that all processes share, else this process's own.
+    fn change<T>(&self, clock: &impl Clock, change: impl Fn(&mut Limiter, Duration) -> T) -> T {
+        let mut limiter = self.limiter.borrow_mut();
+        let mut changed = None;
+        if let Some(shared) = &*self.shared.borrow() {
+            shared.update(&mut |state| {
+                // The lock may have taken a while.
+                let now = clock.elapsed();
+                if let Some(state) = state {
+                    limiter.resume(&state, now);
+                }
+                changed = Some(change(&mut limiter, now));
+                limiter.state()
+            });
+        }
+        changed.unwrap_or_else(|| change(&mut limiter, clock.elapsed()))
     }
 
     /// Returns the requests a second that the service is taken to admit.

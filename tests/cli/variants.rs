@@ -170,3 +170,39 @@ fn a_key_whose_secret_was_lost_is_kept_without_a_delivery() {
     assert!(!case.path("secret.txt").exists());
     case.ok("plan --exit-code").says(&["No changes"]);
 }
+
+/// Requests that the service refused because there were too many.
+fn refused(case: &Case) -> usize {
+    case.cloud().requests().iter().filter(|(_, _, status)| *status == 429).count()
+}
+
+/// Machines of which a plan reads each by its id.
+fn machines() -> Case {
+    let machine =
+        |n| format!("  m{n}: {{ plan: std-1c-1g, template: ubuntu-24.04, console_require_mfa: false }}\n");
+    let machines: String = (0..20).map(machine).collect();
+    let case = Case::new().file("stead.yaml", format!("stead: 1\nstack: many\nvm:\n{machines}")).emulator();
+    case.ok("apply --yes");
+    case
+}
+
+#[test]
+fn commands_one_after_another_stay_within_the_limit() {
+    let case = machines();
+    for _ in 0..10 {
+        case.ok("plan --exit-code").says(&["No changes"]);
+    }
+    assert_eq!(refused(&case), 0);
+}
+
+#[test]
+fn commands_side_by_side_stay_within_the_limit() {
+    let case = machines();
+    let all: Vec<_> = (0..4)
+        .map(|_| case.command("plan --exit-code").stdout(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    for mut one in all {
+        assert!(one.wait().unwrap().success());
+    }
+    assert_eq!(refused(&case), 0);
+}
