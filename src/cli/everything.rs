@@ -18,7 +18,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Kind, Method};
-use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
 use crate::plan::make;
 use crate::report::escape;
@@ -129,6 +129,37 @@ pub(super) async fn read(
     Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Known::default(), secrets: None })
 }
 
+/// Reads by id each object that is `taken` over, as far as it was only listed. One that the key may not read so is
+/// returned, with the reason.
+///
+/// # Errors
+/// When the service does not answer.
+pub(super) async fn read_whole(
+    connection: &Connection,
+    snapshot: &mut Snapshot,
+    taken: impl Fn(&Object) -> bool,
+) -> Result<BTreeMap<ObjectKey, String>, Failure> {
+    let readable =
+        |object: &&Object| REGISTRY.kind(&object.kind).is_some_and(|kind| kind.api.read.is_some());
+    let listed =
+        snapshot.objects.values().filter(readable).filter(|object| !object.detailed && taken(object));
+    let keys: Vec<ObjectKey> = listed.map(Object::key).collect();
+    let read = join_all(keys.iter().map(|key| connection.client.get(key))).await;
+    let mut unread = BTreeMap::new();
+    for (key, object) in keys.into_iter().zip(read) {
+        match object {
+            Ok(Some(object)) => drop(snapshot.objects.insert(key, object)),
+            Ok(None) => drop(unread.insert(key, "It is gone by now.".to_owned())),
+            Err(error @ ReadError::Refused { .. }) => {
+                let why = format!("It cannot be read by its id: {}.", escape::line(&error.to_string()));
+                unread.insert(key, why);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(unread)
+}
+
 /// Objects that show more by id than in lists, and were not read so yet.
 fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     let unlisted = |attribute: &Attribute| !attribute.listed && attribute.is_readable();
@@ -137,7 +168,7 @@ fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
         .iter()
         .filter(|kind| kind.api.read.is_some() && kind.attributes.iter().any(unlisted));
     let objects = short.flat_map(|kind| snapshot.of_kind(kind.name));
-    objects.filter(|object| !object.detailed).map(crate::model::snapshot::Object::key).collect()
+    objects.filter(|object| !object.detailed).map(Object::key).collect()
 }
 
 fn merge(into: &mut Snapshot, more: Snapshot) {
@@ -167,10 +198,14 @@ pub(super) fn project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure
 /// When there is none, or several have the name.
 pub(super) fn object(snapshot: &Snapshot, kind: &Kind, named: &Name) -> Result<ObjectKey, Failure> {
     let all = || snapshot.of_kind(kind.name);
-    if let Some(object) = all().find(|object| object.id == *named) {
+    let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
+    let is_id = |object: &&Object| {
+        let mut others = kind.api.other_ids.iter();
+        object.id == *named || others.any(|field| name(object.attributes.get(*field)))
+    };
+    if let Some(object) = all().find(is_id) {
         return Ok(object.key());
     }
-    let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
     let by_name: Vec<_> = all().filter(|object| name(object.attributes.get("name"))).collect();
     match by_name.as_slice() {
         [object] => Ok(object.key()),

@@ -20,7 +20,72 @@ use crate::model::value::{Attributes, Value};
 /// Objects of a kind that are read one by one before their list is read again instead.
 const FEW: usize = 20;
 
-/// Reads again what lists showed otherwise than it was applied, and what they left out though they show it of others.
+/// Objects of one kind that only a list showed, each with what its record leaves out.
+type Lacking = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
+
+/// Reads by id what lists leave out: each object whose record lacks what others of its kind show. Where none shows it,
+/// one object tells whether by-id reads do: only then the others are read, too.
+pub(super) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let mut by_kind: BTreeMap<&'static str, Lacking> = BTreeMap::new();
+    for (key, applied) in &wanted.applied {
+        let kind = client.registry.kind(&key.kind).filter(|kind| kind.api.read.is_some());
+        let object = snapshot.objects.get(key).filter(|object| !object.detailed);
+        let Some((kind, object)) = kind.zip(object) else { continue };
+        let lacks = left_out(kind, object, applied);
+        if !lacks.is_empty() {
+            by_kind.entry(kind.name).or_default().insert(key.clone(), lacks);
+        }
+    }
+    for (kind, lacking) in by_kind {
+        let shown = |snapshot: &Snapshot| -> BTreeSet<&'static str> {
+            let shown = shown_keys(client.registry, snapshot).into_iter();
+            shown.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
+        };
+        let probes = probes(&lacking, &shown(snapshot));
+        read_lacking(client, &lacking, probes, snapshot).await?;
+        let shown = shown(snapshot);
+        let shows = |(_, lacks): &(&ObjectKey, &BTreeSet<_>)| !lacks.is_disjoint(&shown);
+        let others = lacking.iter().filter(shows).map(|(key, _)| key.clone());
+        let unread = |key: &ObjectKey| snapshot.objects.get(key).is_some_and(|object| !object.detailed);
+        let others = others.filter(unread).collect();
+        read_lacking(client, &lacking, others, snapshot).await?;
+    }
+    Ok(())
+}
+
+/// Returns as few objects as lack everything that no record shows.
+fn probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
+    let mut open: BTreeSet<&str> =
+        lacking.values().flatten().filter(|name| !shown.contains(*name)).copied().collect();
+    let mut found = Vec::new();
+    while !open.is_empty() {
+        let most = lacking.iter().max_by_key(|(_, lacks)| lacks.intersection(&open).count());
+        let Some((key, lacks)) = most else { break };
+        open.retain(|name| !lacks.contains(name));
+        found.push(key.clone());
+    }
+    found
+}
+
+async fn read_lacking<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    lacking: &Lacking,
+    keys: Vec<ObjectKey>,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    read_each(client, &keys, snapshot).await?;
+    for key in keys {
+        let lacks = lacking.get(&key).into_iter().flatten();
+        snapshot.count_one_by_one(&key.kind, lacks.copied().map(Name::new_static));
+    }
+    Ok(())
+}
+
+/// Reads again what lists showed otherwise than it was applied.
 pub(super) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
@@ -110,12 +175,11 @@ fn differing(
     wanted: &Wanted,
     snapshot: &Snapshot,
 ) -> Vec<(&'static Kind, Vec<ObjectKey>)> {
-    let shown = shown_keys(registry, snapshot);
     let mut found: BTreeMap<&str, (&'static Kind, Vec<ObjectKey>)> = BTreeMap::new();
     for (key, applied) in &wanted.applied {
         let Some(object) = snapshot.objects.get(key).filter(|object| !object.detailed) else { continue };
         let Some(kind) = registry.kind(&key.kind) else { continue };
-        if differs(kind, object, applied) || lacks(kind, object, applied, &shown) {
+        if differs(kind, object, applied) {
             found.entry(kind.name).or_insert_with(|| (kind, Vec::new())).1.push(key.clone());
         }
     }
@@ -135,20 +199,12 @@ fn differs(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
     })
 }
 
-/// Tells whether a record leaves out what others of its kind show.
-fn lacks(
-    kind: &'static Kind,
-    object: &Object,
-    applied: &Attributes,
-    shown: &BTreeSet<(&'static str, &'static str)>,
-) -> bool {
-    applied.iter().filter(|(_, value)| !is_unset(value)).any(|(name, _)| {
-        kind.attribute(name).is_some_and(|attribute| {
-            attribute.listed
-                && Reading::new(attribute, object) == Reading::NotTold
-                && shown.contains(&(kind.name, attribute.name))
-        })
-    })
+/// Returns what was applied to an object and its record leaves out, where a list could show it.
+fn left_out(kind: &'static Kind, object: &Object, applied: &Attributes) -> BTreeSet<&'static str> {
+    let set = applied.iter().filter(|(_, value)| !is_unset(value));
+    let listed = set.filter_map(|(name, _)| kind.attribute(name)).filter(|attribute| attribute.listed);
+    let untold = listed.filter(|attribute| Reading::new(attribute, object) == Reading::NotTold);
+    untold.filter(|attribute| attribute.is_readable()).map(|attribute| attribute.name).collect()
 }
 
 /// Returns the kinds and attributes that any object of this read shows.

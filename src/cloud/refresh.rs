@@ -59,6 +59,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     let mut snapshot = Snapshot { choices, ..Snapshot::default() };
     let parents = record_lists(&mut snapshot, lists);
     for (key, object) in details {
+        snapshot.count_one_by_one(&key.kind, unlisted(client.registry, wanted, &key));
         record(&mut snapshot, key, object);
     }
     let others = others(client, wanted, &parents, &snapshot);
@@ -67,6 +68,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     record_lists(&mut snapshot, try_join_all(others).await?);
     confirm(client, wanted, &parents, &mut snapshot).await?;
     confirm_twice(client, wanted, &mut snapshot).await?;
+    doubt::read_unlisted(client, wanted, &mut snapshot).await?;
     doubt::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
     doubt::fill_empty(client.registry, &mut snapshot);
     client.unite(&mut snapshot);
@@ -165,6 +167,13 @@ fn details<'a, C, K, R>(
     let readable =
         |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
     wanted.details.iter().filter(readable)
+}
+
+/// Returns the attributes for which an object is read by its id.
+fn unlisted(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> Vec<Name> {
+    let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
+    let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
+    names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
 }
 
 pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(

@@ -82,8 +82,19 @@ pub struct Snapshot {
     pub choices: BTreeMap<(ObjectKey, Name), Vec<Value>>,
     /// By kind and any id of an object that has several: the one in `objects`.
     pub ids: BTreeMap<(Name, Name), Name>,
+    /// By kind, what was read object by object, and because of which attributes.
+    pub one_by_one: BTreeMap<Name, OneByOne>,
     /// What the read cost.
     pub requests: RequestCount,
+}
+
+/// Objects of a kind that were read one by one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OneByOne {
+    /// How many.
+    pub objects: usize,
+    /// Attributes that lists do not show.
+    pub attributes: BTreeSet<Name>,
 }
 
 /// What a read of the live world is to cover.
@@ -139,6 +150,13 @@ impl Snapshot {
     #[must_use]
     pub fn main_id<'a>(&'a self, kind: &str, id: &'a Name) -> &'a Name {
         self.ids.get(&(Name::new(kind), id.clone())).unwrap_or(id)
+    }
+
+    /// Takes note of an object that was read by itself because of attributes that lists do not show.
+    pub fn count_one_by_one(&mut self, kind: &str, attributes: impl IntoIterator<Item = Name>) {
+        let count = self.one_by_one.entry(Name::new(kind)).or_default();
+        count.objects += 1;
+        count.attributes.extend(attributes);
     }
 
     /// Returns the objects of one kind.

@@ -293,6 +293,10 @@ pub enum NoteCode {
     Recipients,
     /// The service does not keep a value: the object will not be as it is declared.
     NotKept,
+    /// The service does not show declared attributes.
+    Unverified,
+    /// Many objects were read one by one.
+    OneByOne,
 }
 
 /// One attribute that differs.

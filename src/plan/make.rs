@@ -22,6 +22,7 @@ use super::kept_secrets;
 use super::leftovers::Leftovers;
 use super::lines::{Facts, line};
 use super::lost_ledger;
+use super::observed;
 use super::order::{Ordered, critical_path, order};
 use super::policy;
 use super::project::Projects;
@@ -140,6 +141,7 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     notes.extend(sinks::check(&survey, &ordered.steps, &mut blocks));
     notes.extend(kept_secrets::notes(&survey));
     notes.extend(confirm::notes(&survey, &verdicts));
+    notes.extend(observed::notes(&survey));
     if ordered.knotted {
         let text = "What goes and what comes wait for each other in a circle.".to_owned();
         let help = "Apply in two goes: take one of the changes back for the first (or use --target).";

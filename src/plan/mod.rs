@@ -32,6 +32,7 @@ pub mod make;
 mod module_renames;
 mod movers;
 mod names;
+mod observed;
 pub mod offline;
 mod order;
 mod policy;

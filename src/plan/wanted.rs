@@ -231,7 +231,8 @@ fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wa
             continue;
         }
         let key = ObjectKey { kind: resource.kind.name.into(), parent: None, id: id.clone() };
-        if needs_detail(resource) {
+        // What is taken over is written or planned from what a by-id read shows.
+        if resource.kind.api.read.is_some() {
             wanted.details.insert(key.clone());
         }
         wanted.adopted.insert(key.clone());

@@ -171,6 +171,28 @@ fn a_key_whose_secret_was_lost_is_kept_without_a_delivery() {
     case.ok("plan --exit-code").says(&["No changes"]);
 }
 
+#[test]
+fn what_the_service_does_not_show_is_not_verified() {
+    let case = Case::new().file("stead.yaml", VOLUME.replace("size: 10", "size: 10, billing_type: payg"));
+    let case = case.emulator();
+    let liar = Liar::before(&case);
+    assert_eq!(liar.run(&case, "apply --yes").code, 0);
+    liar.run(&case, "plan --exit-code").says(&["No changes"]);
+    liar.tell(|line, status, mut body| {
+        let rows = match body.get_mut("data") {
+            Some(Value::Array(rows)) => rows.iter_mut().collect::<Vec<_>>(),
+            record => record.into_iter().collect(),
+        };
+        for row in rows.into_iter().filter_map(Value::as_object_mut).filter(|_| volumes(line)) {
+            row.remove("billing_type");
+        }
+        (status, body)
+    });
+    let run = liar.run(&case, "plan --exit-code");
+    assert_eq!(run.code, 0, "{}", run.all());
+    run.says(&["No changes", "not shown by the service: not verified: volume.billing_type (volume.media)"]);
+}
+
 /// Requests that the service refused because there were too many.
 fn refused(case: &Case) -> usize {
     case.cloud().requests().iter().filter(|(_, _, status)| *status == 429).count()

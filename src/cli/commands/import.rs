@@ -28,7 +28,7 @@ use crate::ledger::entry::{Entry, Ledger};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::ObjectKey;
+use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::{SourceId, Sources};
 use crate::plan::change::Bookkeeping;
 use crate::plan::make::{Inputs, Options};
@@ -117,7 +117,7 @@ impl Importing<'_> {
 
     /// Takes over everything.
     async fn everything(&self, args: &Import) -> Result<Exit, Failure> {
-        let world =
+        let mut world =
             everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
         let project = self.session.settings.project.as_ref();
         let project = project.map(|named| everything::project(&world.snapshot, named)).transpose()?;
@@ -129,9 +129,28 @@ impl Importing<'_> {
         let claimed = everything::claimed(self.connection, &world.snapshot).await?;
         let why = |owner| everything::left_to_its_owner(&world.snapshot, owner);
         kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
+        let taken = |object: &Object| {
+            let key = object.key();
+            let inside = project.is_none() || object.project.is_none() || object.project == project;
+            inside
+                && !kept_out.contains_key(&key)
+                && !options.foreign.contains_key(&key)
+                && !self.owns(&key)
+                && REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.is_given(&object.attributes))
+        };
+        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
+        kept_out.extend(unread);
         let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
         let accepted = self.accept(args, &options, &world, &from, None)?;
         self.settle(args, accepted, &world, (None, true)).await
+    }
+
+    /// Tells whether the ledger has an object, at whatever address.
+    fn owns(&self, key: &ObjectKey) -> bool {
+        let mut entries = self.ledger.entries.values().filter(|entry| entry.kind == key.kind);
+        entries.any(|entry| {
+            entry.current.iter().chain(&entry.deposed).any(|owned| owned.key(&entry.kind) == *key)
+        })
     }
 
     /// Takes over one object, whose block is to be written.
@@ -148,7 +167,7 @@ impl Importing<'_> {
             )
             .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
-        let world =
+        let mut world =
             everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
         let key = match &parent {
             Some(parent) => child::object(&world.snapshot, kind, id, parent.owned(&self.ledger)?)?,
@@ -172,6 +191,12 @@ impl Importing<'_> {
             let why = everything::left_to_its_owner(&world.snapshot, owner);
             return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
+        }
+        let taken = |object: &Object| object.key() == key || object.parent.as_ref() == Some(&key.id);
+        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
+        if let Some(why) = unread.get(&key) {
+            return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
+                .help("Use a key that may read it."));
         }
         let options = Options { foreign, ..self.session.looking() };
         // Who names an object by its id knows what it is.

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::cloud::exchange::{Answer, ExchangeError, Request};
 use crate::cloud::fake::{answer, client, error, page, run};
+use crate::model::value::Attributes;
 
 /// Records by path of their list.
 type World = BTreeMap<&'static str, Vec<Json>>;
@@ -201,7 +202,7 @@ fn read_volumes(listed: &Json) -> (Snapshot, Vec<String>) {
         }
     });
     let keys = [key("volume", None, "vol-0"), key("volume", None, "vol-1")];
-    let applied: crate::model::value::Attributes = [("vm".into(), "vm-1".into())].into();
+    let applied: Attributes = [("vm".into(), "vm-1".into())].into();
     let wanted = Wanted {
         kinds: names(&["volume"]),
         owned: keys.to_vec(),
@@ -305,5 +306,85 @@ fn another_objects_answer_is_refused_whichever_id_it_shows() {
     for (id, is_found) in [(LONG, true), ("zzzzzzzz", false), ("k3j2h1g9", true)] {
         let found = run(&clock, client.get(&key("database", None, id)));
         assert_eq!(found.is_ok(), is_found, "{id}: {found:?}");
+    }
+}
+
+/// A list of five machines that leaves `billing_type` out, but for the first `listed`; by id it is there if `by_id`.
+fn unlisted(request: &Request, listed: usize, by_id: bool) -> Result<Answer, ExchangeError> {
+    let record = |n: usize, shows: bool| {
+        let mut record = json!({"id": format!("vm-{n}"), "name": format!("n{n}")});
+        if shows {
+            record["billing_type"] = "payg".into();
+        }
+        record
+    };
+    match request.path.as_str() {
+        "/api/v1/projects" => answer(200, &json!({"data": [{"id": "p1", "is_default": true}], "total": 1})),
+        "/api/v1/vms" => {
+            let rows: Vec<_> = (0..5).map(|n| record(n, n < listed)).collect();
+            answer(200, &json!({"data": rows, "total": 5}))
+        }
+        path => {
+            let n = path.rsplit('-').next().and_then(|n| n.parse().ok()).unwrap();
+            answer(200, &json!({"success": true, "data": record(n, by_id)}))
+        }
+    }
+}
+
+#[test]
+fn what_lists_leave_out_is_read_by_id_where_that_shows_it() {
+    // How many rows of the list show it, whether a by-id read does, and the reads by id.
+    for (listed, by_id, reads) in [(5, true, 0), (3, true, 2), (3, false, 2), (0, true, 5), (0, false, 1)] {
+        let (client, clock, log) = client(|request| unlisted(request, listed, by_id));
+        let keys: Vec<_> = (0..5).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
+        let applied = Attributes::from([("billing_type".into(), "payg".into())]);
+        let wanted = Wanted {
+            kinds: names(&["vm"]),
+            owned: keys.clone(),
+            applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
+            ..Wanted::default()
+        };
+        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        let asked = log.borrow().iter().filter(|(_, request)| request.path.contains("/vms/")).count();
+        assert_eq!(asked, reads, "{listed} {by_id}");
+        let count = snapshot.one_by_one.get("vm").map_or(0, |count| count.objects);
+        assert_eq!(count, reads, "{listed} {by_id}");
+    }
+}
+
+#[test]
+fn a_thousand_objects_cost_few_requests_unless_lists_leave_something_out() {
+    // Whether lists show the attribute, whether by-id reads do, and the requests beside those of the lists.
+    for (listed, by_id, more) in [(true, true, 0), (false, true, 1_000), (false, false, 1)] {
+        let record = |n: usize, shows: bool| {
+            let created_at = format!("2026-11-21T12:00:00.{:06}Z", 1_000 - n);
+            let mut record = json!({"id": format!("vm-{n}"), "project_id": "p1", "created_at": created_at});
+            if shows {
+                record["billing_type"] = "payg".into();
+            }
+            record
+        };
+        let rows: Vec<_> = (0..1_000).map(|n| record(n, listed)).collect();
+        let (client, clock, log) = client(|request| match request.path.as_str() {
+            "/api/v1/projects" => page(request, &[json!({"id": "p1", "is_default": true})], 100),
+            "/api/v1/vms" => page(request, &rows, 100),
+            path => {
+                let n = path.rsplit('-').next().and_then(|n| n.parse().ok()).unwrap();
+                answer(200, &json!({"success": true, "data": record(n, by_id)}))
+            }
+        });
+        let keys: Vec<_> = (0..1_000).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
+        let applied = Attributes::from([("billing_type".into(), "payg".into())]);
+        let wanted = Wanted {
+            kinds: names(&["vm"]),
+            owned: keys.clone(),
+            applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
+            ..Wanted::default()
+        };
+        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        assert_eq!((snapshot.objects.len(), snapshot.requests.limited), (1_001, 0));
+        let sent = log.borrow().len();
+        assert!((more..=more + 15).contains(&sent), "{listed} {by_id}: {sent} requests");
+        assert!(clock.elapsed() <= Duration::from_secs(40), "{listed} {by_id}: {:?}", clock.elapsed());
     }
 }
