@@ -46,6 +46,9 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
     if accepted.left.len() > MOST {
         page.line(Line::indent(0).say(format!("and {} more left out", accepted.left.len() - MOST)));
     }
+    for suggestion in accepted.suggestions.iter().take(MOST) {
+        page.line(Line::indent(0).put(Role::Faint, "help: ").say(suggestion).hanging(6));
+    }
     page.finish()
 }
 

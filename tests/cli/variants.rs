@@ -228,3 +228,35 @@ fn commands_side_by_side_stay_within_the_limit() {
     }
     assert_eq!(refused(&case), 0);
 }
+
+#[test]
+fn an_import_names_what_it_leaves_out_and_what_to_write_for_an_id() {
+    let case = Case::new().file("stead.yaml", "stead: 1\nstack: taken\n").emulator();
+    let other = Case::new().file(
+        "stead.yaml",
+        "stead: 1\nstack: theirs\n\
+         vm: { web: { plan: std-1c-1g, template: ubuntu-24.04, user_data: \"#!/bin/sh\" } }\n\
+         volume: { media: { size: 10, vm: $vm.web } }\n",
+    );
+    let cloud = case.cloud();
+    let run = other
+        .command("apply --yes")
+        .env("STEAD_API_URL", &cloud.url)
+        .env("STEAD_API_KEY", &cloud.key)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let volume = cloud.list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    let run = case.ok(&format!("import volume.media {volume} --yes"));
+    run.says(&["volume.media.vm is the id of the vm `web`", "write `$vm.web` in its place"]);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, rest) = text.split_once("(stead ").unwrap();
+    let (remedy, _) = rest.split_once(')').unwrap();
+    case.ok(&format!("{remedy} --yes")).says(&["user_data", "The service does not show it"]);
+    let vm = cloud.list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
+    let file = ["stead.yaml", "volume.stead.yaml"]
+        .into_iter()
+        .find(|name| fs::read_to_string(case.path(name)).is_ok_and(|text| text.contains(&vm)));
+    case.edit(file.unwrap(), &vm, "$vm.web");
+    case.ok("plan --exit-code").says(&["No changes"]);
+}

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::draft::{
     Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
 };
+use super::missing;
 use crate::config::document::Syntax;
 use crate::config::load::{ReadFile, Rejected, Request, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
@@ -67,6 +68,8 @@ pub struct Accepted {
     pub unmatched: Vec<String>,
     /// What was left out.
     pub left: Vec<Left>,
+    /// What could be written in place of ids, each in a sentence.
+    pub suggestions: Vec<String>,
     /// The stack with all that is written.
     pub stack: Stack,
 }
@@ -160,6 +163,8 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
                 let mut left = left(omitted);
                 let others = unmanageable(&material).into_iter();
                 left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
+                left.extend(missing::untold(&material, &drafted));
+                let suggestions = missing::suggestions(&material, &drafted);
                 let unmatched = drafted.unmatched(order.hidden);
                 let Draft { blocks, variables, in_clear, .. } = drafted;
                 let stack = *stack;
@@ -171,6 +176,7 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
                     in_clear,
                     unmatched,
                     left,
+                    suggestions,
                     stack,
                 });
             }

@@ -2,6 +2,7 @@
 
 use super::accept::{Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, left, unsettled};
 use super::draft::{Draft, Material, Omitted, draft_child};
+use super::missing;
 use crate::config::print::{Block, Entry};
 use crate::model::source::Sources;
 
@@ -31,6 +32,9 @@ pub fn accept_child(
         let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
         match round.judge()? {
             Judged::Fits(stack, adopted) => {
+                let mut left = left(omitted);
+                left.extend(missing::untold(&material, &drafted));
+                let suggestions = missing::suggestions(&material, &drafted);
                 let unmatched = drafted.unmatched(order.hidden);
                 let Draft { variables, in_clear, .. } = drafted;
                 let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
@@ -42,7 +46,8 @@ pub fn accept_child(
                     variables,
                     in_clear,
                     unmatched,
-                    left: left(omitted),
+                    left,
+                    suggestions,
                     stack: *stack,
                 });
             }

@@ -4,6 +4,7 @@
 mod accept;
 mod child;
 mod draft;
+mod missing;
 mod names;
 mod value;
 
