@@ -1,5 +1,7 @@
 //! `Graph`: a directed graph of "comes after" edges, over petgraph.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use petgraph::Direction;
 use petgraph::algo::{tarjan_scc, toposort};
 use petgraph::stable_graph::{NodeIndex, StableDiGraph};
@@ -75,6 +77,32 @@ impl<N> Graph<N> {
                 .collect()
         })
     }
+
+    /// Returns a shortest cycle through the first node of a knot: each node comes before the next one, and the last
+    /// before the first.
+    #[must_use]
+    pub fn cycle(&self, knot: &[NodeId]) -> Vec<NodeId> {
+        let Some(start) = knot.iter().copied().min() else { return Vec::new() };
+        let mut from: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+        let mut queue = VecDeque::from([start]);
+        while let Some(node) = queue.pop_front() {
+            let mut next: Vec<NodeId> = self.after(node).filter(|next| knot.contains(next)).collect();
+            next.sort_unstable();
+            for next in next {
+                if next == start {
+                    let back = |node: &NodeId| from.get(node).copied();
+                    let mut cycle: Vec<NodeId> = std::iter::successors(Some(node), back).collect();
+                    cycle.reverse();
+                    return cycle;
+                }
+                if !from.contains_key(&next) {
+                    from.insert(next, node);
+                    queue.push_back(next);
+                }
+            }
+        }
+        Vec::new()
+    }
 }
 
 #[cfg(test)]
@@ -92,5 +120,10 @@ mod tests {
         let knots = graph.sorted().unwrap_err();
         assert_eq!(knots.len(), 1);
         assert_eq!(knots[0].len(), 3);
+        // The shortest: the way over a third node is left out.
+        graph.order(a, b);
+        let (found, d) = (graph.cycle(&knots[0]), graph.add("d"));
+        assert_eq!(found, vec![a, b]);
+        assert!(graph.cycle(&[d]).is_empty());
     }
 }

@@ -64,6 +64,11 @@ impl<'s, 'a> Blocks<'s, 'a> {
         self.all.extend(found);
     }
 
+    /// Returns those that were found so far.
+    pub fn all(&self) -> &[Block] {
+        &self.all
+    }
+
     /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.all.len()

@@ -250,11 +250,24 @@ impl<'a> Judge<'_, 'a> {
         {
             return Some(format!("{parent} is made anew, and it goes with the old one"));
         }
+        if let Some(parent) = &resource.parent
+            && self.is_in_an_older_one(subject, parent)
+        {
+            return Some(format!("{parent} was made anew, and it goes with the old one"));
+        }
         self.projects.moved(
             self.survey,
             subject,
             &Outlook { survey: self.survey, verdicts: &self.verdicts },
         )
+    }
+
+    /// Tells whether a child's object is in an object that its parent had before.
+    fn is_in_an_older_one(&self, subject: &Subject<'a>, parent: &Address) -> bool {
+        let home = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
+        let mut deposed = entry.into_iter().flat_map(|entry| &entry.deposed);
+        deposed.any(|owned| Some(&owned.id) == home)
     }
 
     /// Returns why an object that goes with another one is made anew rather than changed.

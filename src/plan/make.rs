@@ -12,6 +12,7 @@ use super::clash;
 use super::classify::{self, classify};
 use super::confirm;
 use super::cost::Bill;
+use super::cycle;
 use super::declared::{self, Declared};
 use super::drift::drift;
 use super::effects::{Linked, effects};
@@ -114,6 +115,12 @@ pub struct Options {
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
 pub fn make(inputs: &Inputs<'_>) -> Plan {
+    make_plan(inputs, true)
+}
+
+/// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
+fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
+    let original = inputs;
     let lost = lost_ledger::check(inputs);
     let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.ledger(inputs.ledger);
@@ -142,10 +149,14 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     notes.extend(kept_secrets::notes(&survey));
     notes.extend(confirm::notes(&survey, &verdicts));
     notes.extend(observed::notes(&survey));
-    if ordered.knotted {
-        let text = "What goes and what comes wait for each other in a circle.".to_owned();
-        let help = "Apply in two goes: take one of the changes back for the first (or use --target).";
-        blocks.of("cycle", None, text, help.to_owned());
+    if let Some(first) = ordered.cycle.first() {
+        let plan_again = |inputs: &Inputs<'_>| make_plan(inputs, false);
+        match finds_ways {
+            true => cycle::block(&survey, &verdicts, &ordered.cycle, (original, &plan_again), &mut blocks),
+            false => {
+                blocks.about(cycle::CYCLE, &survey.subjects[first.n], None, String::new(), String::new())
+            }
+        }
     }
     let base = base(&survey, &projects, &verdicts, &ordered);
     let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes });

@@ -13,6 +13,7 @@ mod confirm;
 mod consistent;
 pub mod contest;
 pub mod cost;
+mod cycle;
 pub mod declared;
 mod diff;
 mod drift;

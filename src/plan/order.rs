@@ -1,6 +1,8 @@
 //! Steps and their order: what is made comes after what it needs; what goes comes after everything
 //! that held it has let go.
 
+mod parents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use super::leftovers::Leftovers;
 use super::succession::successors;
 use super::survey::{Adoption, Live, Subject, Survey, is_leaving, referred};
 use super::verdict::{Act, Verdict, Want};
-use super::{finals, revive, rules};
+use super::{finals, rules};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
@@ -54,8 +56,17 @@ pub(super) struct Ordered {
     pub steps: Vec<Step>,
     /// By subject.
     pub of: Vec<Vec<usize>>,
-    /// The steps wait for each other in a circle: there are none then.
-    pub knotted: bool,
+    /// Steps that wait for each other, each for the one after it and the last for the first: there are no others
+    /// then.
+    pub cycle: Vec<Waiting>,
+}
+
+/// A step of a cycle.
+pub(super) struct Waiting {
+    /// Whose it is.
+    pub n: usize,
+    /// What it does: `creating`.
+    pub doing: &'static str,
 }
 
 /// Returns all steps in order.
@@ -102,7 +113,8 @@ impl<'a> Work<'_, 'a> {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
         if verdict.act != Act::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
-                if !self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name)) {
+                let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
+                if !absent && self.goes_with(n, owned).is_none() {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
                     self.follow(release, Some(node));
@@ -119,6 +131,11 @@ impl<'a> Work<'_, 'a> {
                 let create = self.create(n, false);
                 self.nodes[n].create = Some(self.add(n, create));
             }
+            // The step of its parent stands for its own deletion.
+            Act::Replace { create_first } if self.goes_along(n) => {
+                let create = self.create(n, create_first);
+                self.nodes[n].create = Some(self.add(n, create));
+            }
             Act::Replace { create_first } => {
                 self.add_release(n);
                 let create = self.create(n, create_first);
@@ -129,8 +146,7 @@ impl<'a> Work<'_, 'a> {
                 self.copy_first(n);
             }
             Act::Update => self.add_update(n),
-            // The step of its parent stands for its own.
-            Act::Delete if self.goes_with(n).is_some() => {}
+            Act::Delete if self.goes_along(n) => {}
             Act::Delete => {
                 self.add_release(n);
                 self.nodes[n].delete =
@@ -156,70 +172,6 @@ impl<'a> Work<'_, 'a> {
         let step = finals::step(self.survey, &self.survey.subjects[n], owned)?;
         self.drafts.push(Some(step));
         Some(self.graph.add(n))
-    }
-
-    /// Returns the subject in whose block a child stands, or whose object its object is in.
-    fn parent(&self, n: usize) -> Option<usize> {
-        let subject = &self.survey.subjects[n];
-        let (of, _) = subject.kind.child_of()?;
-        let written =
-            subject.resource.and_then(|resource| self.survey.index.get(resource.parent.as_ref()?));
-        let id = subject.owned().and_then(|owned| owned.parent.as_ref());
-        let holds = |held: &&usize| {
-            let other = &self.survey.subjects[**held];
-            other.kind.name == of && id.is_some() && other.owned().map(|owned| &owned.id) == id
-        };
-        written.copied().or_else(|| subject.held.iter().find(holds).copied())
-    }
-
-    /// Returns the parent whose deletion takes a child along.
-    fn goes_with(&self, n: usize) -> Option<usize> {
-        let goes = |parent: &usize| {
-            self.verdicts[*parent].act == Act::Delete && self.survey.subjects[*parent].owned().is_some()
-        };
-        // One that is at rest removes none of its children by themselves.
-        let alone = |parent: &usize| {
-            let needed_by =
-                revive::revival(&self.survey.subjects[*parent]).map(|revival| revival.needed_by);
-            needed_by.is_none_or(|kinds| !kinds.contains(&self.survey.subjects[n].kind.name))
-        };
-        let kind = self.survey.subjects[n].kind;
-        self.parent(n).filter(goes).filter(|parent| kind.goes_with_parent || !alone(parent))
-    }
-
-    fn leave_with_parent(&mut self, n: usize) {
-        if self.verdicts[n].act == Act::Delete
-            && let Some(parent) = self.goes_with(n)
-        {
-            self.nodes[n].delete = self.nodes[parent].delete;
-        }
-    }
-
-    /// Where a number must not fall below a sum over siblings, whatever adds to it comes first.
-    fn grow_before_shrinking(&mut self) {
-        let mut groups: BTreeMap<usize, (Vec<NodeId>, Vec<NodeId>)> = BTreeMap::new();
-        for n in 0..self.survey.subjects.len() {
-            let Some(attribute) = summed(self.survey.subjects[n].kind) else { continue };
-            let Some(parent) = self.parent(n) else { continue };
-            let own = &self.nodes[n];
-            let (grows, shrinks) = groups.entry(parent).or_default();
-            let less = |verdict: &Verdict<'_>| {
-                let changed = verdict.differences.iter().find(|d| d.attribute.name == attribute)?;
-                Some(changed.after.as_decimal()? < changed.before.as_decimal()?)
-            };
-            grows.extend(own.create);
-            shrinks.extend(own.delete);
-            match less(&self.verdicts[n]) {
-                Some(true) => shrinks.extend(own.update),
-                Some(false) => grows.extend(own.update),
-                None => {}
-            }
-        }
-        for (grows, shrinks) in groups.into_values() {
-            for (grow, shrink) in grows.iter().flat_map(|grow| shrinks.iter().map(move |s| (*grow, *s))) {
-                self.follow(Some(grow), Some(shrink));
-            }
-        }
     }
 
     /// What an older object still has comes anew once that object has gone.
@@ -431,20 +383,12 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    /// A parent that is changing lets go of no child: the service refuses.
-    fn leave_a_settled_parent(&mut self, n: usize) {
-        let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
-        let own = self.nodes[n].clone();
-        for going in own.delete.into_iter().chain(own.deposed.iter().map(|deposed| deposed.node)) {
-            self.follow(Some(changed), Some(going));
-        }
-    }
-
     /// Numbers the steps so that each comes after those that it waits for.
     fn number(mut self) -> Ordered {
         let mut of = vec![Vec::new(); self.survey.subjects.len()];
-        let Ok(sorted) = self.graph.sorted() else {
-            return Ordered { steps: Vec::new(), of, knotted: true };
+        let sorted = match self.graph.sorted() {
+            Ok(sorted) => sorted,
+            Err(knots) => return Ordered { steps: Vec::new(), of, cycle: self.cycle(&knots) },
         };
         let mut numbers = vec![0; sorted.len()];
         let mut steps = Vec::with_capacity(sorted.len());
@@ -459,16 +403,30 @@ impl<'a> Work<'_, 'a> {
             of[n].push(number);
             steps.push(step);
         }
-        Ordered { steps, of, knotted: false }
+        Ordered { steps, of, cycle: Vec::new() }
+    }
+
+    /// Returns the steps of a shortest cycle, each before the one that it waits for.
+    fn cycle(&self, knots: &[Vec<NodeId>]) -> Vec<Waiting> {
+        let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
+        let steps = smallest.map(|knot| self.graph.cycle(knot)).unwrap_or_default();
+        let waiting = |node: NodeId| {
+            let step = self.drafts.get(node.index())?.as_ref()?;
+            Some(Waiting { n: *self.graph.get(node)?, doing: doing(&step.operation) })
+        };
+        steps.into_iter().rev().filter_map(waiting).collect()
     }
 }
 
-/// Returns the attribute of a kind that must keep to a sum over siblings.
-fn summed(kind: &Kind) -> Option<&'static str> {
-    kind.rules.iter().find_map(|rule| match rule.check {
-        Check::SumAtLeast { attribute, .. } => Some(attribute),
-        _ => None,
-    })
+/// Returns what a step does, as a gerund.
+fn doing(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { remember, .. } if remember.let_go => "copying",
+        Operation::Create { .. } => "creating",
+        Operation::Update { .. } => "changing",
+        Operation::Delete { deposed: true, .. } => "deleting the older object of",
+        Operation::Delete { .. } => "deleting",
+    }
 }
 
 /// Returns what the ledger is to remember of a wanted subject.

@@ -20,6 +20,7 @@ mod catalog;
 mod change;
 mod ci;
 mod console;
+mod cycles;
 mod doctor;
 #[allow(dead_code, reason = "the tests of attacks use the rest of it")]
 mod editor;

@@ -39,7 +39,11 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "A value is none of those that the object offers now.",
         "Choose one of those that the message lists.",
     ),
-    ("cycle", "Resources wait for each other, as they are live.", "Take one reference out of the circle."),
+    (
+        "cycle",
+        "Steps, or resources, wait for each other: the message names each with its line.",
+        "Do what the message says was tried; else take one of the changes back for a first apply.",
+    ),
     (
         "deletion_budget",
         "Many objects would be deleted at once.",

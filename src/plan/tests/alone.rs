@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
 use crate::model::schema::{Check, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
@@ -24,6 +26,19 @@ pub fn assert_alone(live: &BTreeMap<ObjectKey, Object>, kind: &'static Kind, key
             assert!(!clash, "{} beside {}: {}", object.id, other.id, rule.says);
         }
     }
+}
+
+/// Removes the children that the service removes with an object.
+pub fn take_along(live: &mut BTreeMap<ObjectKey, Object>, ledger: &mut Ledger, id: &str) {
+    let goes = |kind: &str| REGISTRY.kind(kind).is_some_and(|kind| kind.goes_with_parent);
+    live.retain(|_, object| object.parent.as_deref() != Some(id) || !goes(&object.kind));
+    for entry in ledger.entries.values_mut().filter(|entry| goes(&entry.kind)) {
+        entry.deposed.retain(|owned| owned.parent.as_deref() != Some(id));
+        entry.current.take_if(|owned| owned.parent.as_deref() == Some(id));
+    }
+    ledger
+        .entries
+        .retain(|_, entry| entry.current.is_some() || !entry.deposed.is_empty() || !goes(&entry.kind));
 }
 
 fn shares(one: &Object, other: &Object, name: &str) -> bool {

@@ -2,6 +2,7 @@
 
 mod alone;
 mod bill;
+mod cycles;
 mod declared;
 mod diff;
 mod files;

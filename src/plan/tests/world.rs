@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
-use super::alone::assert_alone;
+use super::alone::{assert_alone, take_along};
 use super::prices::catalog;
 use super::{with_what_stays, with_written};
 use crate::config::declarations::Declarations;
@@ -376,6 +376,7 @@ impl World {
                 for link in kind.attributes.iter().filter(|attribute| attribute.undone_before_delete) {
                     assert_eq!(gone.attributes[link.name], Value::Null, "{address}.{}", link.name);
                 }
+                take_along(&mut self.live, &mut self.ledger, &object.id);
                 self.assert_unused(kind, &object.id);
                 let entry = self.ledger.entries.get_mut(address).unwrap();
                 if *deposed {

@@ -1,0 +1,154 @@
+//! Children and the objects that they are in: what the service removes with its parent has no deletion of its own,
+//! and sums that must hold are kept within one parent object.
+
+use std::collections::BTreeMap;
+
+use super::{NodeId, Work};
+use crate::ledger::entry::Owned;
+use crate::model::address::Name;
+use crate::model::schema::{Check, Kind};
+use crate::plan::classify::is_adopted;
+use crate::plan::revive;
+use crate::plan::verdict::{Act, Verdict};
+
+/// Steps that bear on a sum over the children in one object.
+#[derive(Default)]
+struct Siblings {
+    grows: Vec<NodeId>,
+    /// Each with the step of the same resource that need not come before it.
+    shrinks: Vec<(NodeId, Option<NodeId>)>,
+}
+
+impl<'a> Work<'_, 'a> {
+    /// Returns the subject in whose block a child stands, or whose object its object is in.
+    fn parent(&self, n: usize) -> Option<usize> {
+        let subject = &self.survey.subjects[n];
+        let (of, _) = subject.kind.child_of()?;
+        let written =
+            subject.resource.and_then(|resource| self.survey.index.get(resource.parent.as_ref()?));
+        let id = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let holds = |held: &&usize| {
+            let other = &self.survey.subjects[**held];
+            other.kind.name == of && id.is_some() && other.owned().map(|owned| &owned.id) == id
+        };
+        written.copied().or_else(|| subject.held.iter().find(holds).copied())
+    }
+
+    /// Tells whether the present object of a subject goes together with the object that it is in.
+    pub(super) fn goes_along(&self, n: usize) -> bool {
+        self.survey.subjects[n].owned().is_some_and(|owned| self.goes_with(n, owned).is_some())
+    }
+
+    /// Returns whose object a child's object is in, and that object's id, where this plan deletes it and the
+    /// child needs no deletion of its own.
+    pub(super) fn goes_with(&self, n: usize, owned: &'a Owned) -> Option<(usize, &'a Name)> {
+        let subject = &self.survey.subjects[n];
+        let ((of, _), id) = (subject.kind.child_of()?, owned.parent.as_ref()?);
+        let near = self.parent(n).into_iter().chain(subject.held.iter().copied());
+        let mut parents = near.filter(|parent| self.survey.subjects[*parent].kind.name == of);
+        let parent = parents.find(|parent| self.deletes(*parent, id))?;
+        // One that is at rest removes none of its children by themselves.
+        let asleep = || {
+            let revival = revive::revival(&self.survey.subjects[parent]);
+            let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
+            current && revival.is_some_and(|revival| revival.needed_by.contains(&subject.kind.name))
+        };
+        (subject.kind.goes_with_parent || asleep()).then_some((parent, id))
+    }
+
+    /// Tells whether the plan has a step that deletes an object of a subject.
+    fn deletes(&self, n: usize, id: &Name) -> bool {
+        let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
+        let goes = match verdict.act {
+            Act::Delete => true,
+            Act::Replace { .. } => !is_adopted(subject),
+            _ => false,
+        };
+        let current = subject.owned().is_some_and(|owned| owned.id == *id);
+        let mut deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let absent = &self.survey.inputs.snapshot.absent;
+        let is_it = |owned: &&Owned| owned.id == *id && !absent.contains(&owned.key(subject.kind.name));
+        goes && current || verdict.act != Act::Frozen && deposed.any(|owned| is_it(&owned))
+    }
+
+    /// Lets the deletion of its parent's object stand for a child's own.
+    pub(super) fn leave_with_parent(&mut self, n: usize) {
+        let going = self.verdicts[n].removes();
+        let owned = self.survey.subjects[n].owned().filter(|_| going);
+        let Some((parent, id)) = owned.and_then(|owned| self.goes_with(n, owned)) else { return };
+        let of_parent = &self.nodes[parent];
+        let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
+        let deposed = of_parent.deposed.iter().find(|deposed| deposed.id == id).map(|deposed| deposed.node);
+        self.nodes[n].delete = if current { of_parent.delete } else { deposed };
+    }
+
+    /// Where a number must not fall below a sum over the children in one object, whatever adds to it comes first.
+    pub(super) fn grow_before_shrinking(&mut self) {
+        let mut groups: BTreeMap<&'a Name, Siblings> = BTreeMap::new();
+        for n in 0..self.survey.subjects.len() {
+            let subject = &self.survey.subjects[n];
+            let Some((attribute, least)) = summed(subject.kind) else { continue };
+            let own = &self.nodes[n];
+            // A new parent object has children only of its own, which come with it or after it.
+            let home = self.parent(n).filter(|parent| !self.verdicts[*parent].is_new());
+            if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned()) {
+                groups.entry(&home.id).or_default().grows.extend(own.create);
+            }
+            let Some(present) = subject.owned().and_then(|owned| owned.parent.as_ref()) else { continue };
+            let group = groups.entry(present).or_default();
+            let less = |verdict: &Verdict<'_>| {
+                let changed = verdict.differences.iter().find(|d| d.attribute.name == attribute)?;
+                Some(changed.after.as_decimal()? < changed.before.as_decimal()?)
+            };
+            let enough = || self.stays(n, present, attribute) >= least.into();
+            let first = self.verdicts[n].deletes_first() && enough();
+            group.shrinks.extend(own.delete.map(|delete| (delete, own.create.filter(|_| first))));
+            match less(&self.verdicts[n]) {
+                Some(true) => group.shrinks.extend(own.update.map(|update| (update, None))),
+                Some(false) => group.grows.extend(own.update),
+                None => {}
+            }
+        }
+        for Siblings { grows, shrinks } in groups.into_values() {
+            for (shrink, exempt) in shrinks {
+                for grow in grows.iter().filter(|grow| Some(**grow) != exempt) {
+                    self.follow(Some(*grow), Some(shrink));
+                }
+            }
+        }
+    }
+
+    /// Returns what the other children in an object have of a number while nothing has grown yet.
+    fn stays(&self, n: usize, parent: &Name, attribute: &str) -> rust_decimal::Decimal {
+        let others = (0..self.survey.subjects.len()).filter(|other| *other != n);
+        let stays = others.filter(|other| {
+            let subject = &self.survey.subjects[*other];
+            let inside = subject.owned().is_some_and(|owned| owned.parent.as_ref() == Some(parent));
+            inside && !self.verdicts[*other].removes() && summed(subject.kind).is_some()
+        });
+        let number = |other: usize| {
+            let live = self.survey.subjects[other].object()?.attributes.get(attribute)?.as_decimal()?;
+            let differs = |d: &&crate::plan::verdict::Difference<'_>| d.attribute.name == attribute;
+            let after = self.verdicts[other].differences.iter().find(differs);
+            Some(after.and_then(|d| d.after.as_decimal()).map_or(live, |after| after.min(live)))
+        };
+        stays.filter_map(number).sum()
+    }
+
+    /// A parent that is changing lets go of no child: the service refuses.
+    pub(super) fn leave_a_settled_parent(&mut self, n: usize) {
+        let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
+        let own = self.nodes[n].clone();
+        for going in own.delete.into_iter().chain(own.deposed.iter().map(|deposed| deposed.node)) {
+            self.follow(Some(changed), Some(going));
+        }
+    }
+}
+
+/// Returns the attribute of a kind of which children keep to a sum, and the sum.
+fn summed(kind: &Kind) -> Option<(&'static str, i64)> {
+    kind.rules.iter().find_map(|rule| match rule.check {
+        Check::SumAtLeast { attribute, least } => Some((attribute, least)),
+        _ => None,
+    })
+}
