@@ -192,10 +192,8 @@ fn differs(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.listed) else {
             return false;
         };
-        let mode = attribute.moved_by.and_then(|(by, _)| object.status(by));
-        let is_moved = attribute.moved_by.zip(mode).is_some_and(|((_, words), mode)| words.contains(&mode));
         let told = Reading::new(attribute, object).told();
-        !is_moved && told.is_some_and(|told| !same_of(attribute, applied, &told))
+        told.is_some_and(|told| !same_of(attribute, applied, &told))
     })
 }
 

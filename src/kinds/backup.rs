@@ -48,6 +48,8 @@ pub(super) static BACKUP: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     copy_of: &["vm"],
+    // Contract, 6, 17.
+    made_by_service: Some(("name", "auto-")),
     goes_at: Some("expire_date"),
     actions: &[Action::post(
         "restore",

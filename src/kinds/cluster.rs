@@ -4,7 +4,7 @@ use super::shared::{CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, 
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
     Kind, Literal, Merge, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope,
-    Type, Until,
+    ServiceMove, Type, Until,
 };
 
 static UPGRADE: Call = Call::new(
@@ -40,7 +40,10 @@ pub(super) static CLUSTER: Kind = Kind {
             .summary("The Kubernetes version, by name or id; it can only go along the offered upgrades.")
             .on_change(OnChange::Patch { call: &UPGRADE, body: "version_id" })
             .choices_at(Endpoint::documented(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades"))
-            .moved_by("upgrade_mode", &["auto_patch", "auto_minor"])
+            .moved_by(
+                "upgrade_mode",
+                &[("auto_patch", ServiceMove::Patch), ("auto_minor", ServiceMove::Higher)],
+            )
             .effects(&[Effect::ApiInterruption, Effect::RollingRestart]),
         REGION,
         Attribute::optional("vpc", Type::Reference("vpc"))

@@ -506,6 +506,9 @@ pub struct Drift {
     /// No earlier reading showed what was applied: nothing says that somebody changed it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
+    /// The code of the blocker because of which nothing is made of it now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Name>,
     /// Where the attribute is written.
     pub source: Option<Place>,
 }

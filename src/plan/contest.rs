@@ -59,6 +59,7 @@ mod tests {
             leave: None,
             acceptable: false,
             unconfirmed: false,
+            blocked_by: None,
             source: None,
         }
     }

@@ -101,10 +101,19 @@ impl<'s, 'a> Diff<'s, 'a> {
             live: live.as_ref(),
             key,
         };
-        let ignored = ignores(self.survey, self.subject, attribute.name);
+        let moved = |from: &Value| {
+            let ends = live.as_ref().map(|live| (from, live));
+            ends.is_some_and(|ends| is_moved_by_service(self.survey, self.subject, attribute, ends))
+        };
+        let ignored = ignores(self.survey, self.subject, attribute.name) || moved(&target);
         let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
             Some(shown) => (shown, Cause::Drift),
             None => sides.judge(ignored, attribute)?,
+        };
+        // What the service did of itself since the last apply is nobody's edit.
+        let cause = match cause {
+            Cause::Both if applied.is_some_and(moved) => Cause::Config,
+            cause => cause,
         };
         let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
         let names = &self.survey.names;
@@ -261,7 +270,6 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 /// Tells whether live differences of an attribute are nobody's business.
 pub(super) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
     leave(survey, subject, attribute).is_some_and(|(_, holds)| holds)
-        || is_moved_by_service(subject, attribute)
 }
 
 /// Returns what a block says of live differences of an attribute, and whether that holds still.
@@ -276,11 +284,19 @@ pub(super) fn leave<'a>(
     Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 
-/// Tells whether the service itself moves an attribute, as another one of the object says.
-fn is_moved_by_service(subject: &Subject<'_>, attribute: &str) -> bool {
-    let moved_by = subject.kind.attribute(attribute).and_then(|attribute| attribute.moved_by);
-    let mode = |name| subject.object()?.attributes.get(name)?.as_text();
-    moved_by.is_some_and(|(name, values)| mode(name).is_some_and(|mode| values.contains(&mode)))
+/// Tells whether the service itself moved an attribute from one value to another, as another attribute of the object
+/// says that it may.
+pub(super) fn is_moved_by_service(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    attribute: &Attribute,
+    (from, to): (&Value, &Value),
+) -> bool {
+    let Some((by, modes)) = attribute.moved_by else { return false };
+    let mode = subject.object().and_then(|object| object.attributes.get(by)?.as_text());
+    let Some((_, moves)) = modes.iter().find(|(word, _)| Some(*word) == mode) else { return false };
+    let version = |value| survey.names.version(attribute, value);
+    version(from).zip(version(to)).is_none_or(|(from, to)| moves.leads(from, to))
 }
 
 /// The three values of one attribute.

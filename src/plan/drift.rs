@@ -3,7 +3,7 @@
 use super::change::{Drift, DriftClass, Leave};
 use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
 use super::confirm::is_not_kept;
-use super::diff::{Diff, ignores, is_exclusive, leave, shown};
+use super::diff::{Diff, ignores, is_exclusive, is_moved_by_service, leave, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
 use crate::config::stack::Setting;
@@ -30,6 +30,7 @@ pub(super) fn drift(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdic
             leave: None,
             acceptable: false,
             unconfirmed: false,
+            blocked_by: None,
             source: survey.inputs.stack.sources.place(resource.span),
         }];
     }
@@ -99,6 +100,7 @@ impl Finder<'_, '_> {
                 leave: None,
                 acceptable: false,
                 unconfirmed: false,
+                blocked_by: None,
                 source: self.place(want.setting, want.attribute.name),
             });
         }
@@ -139,13 +141,19 @@ impl Finder<'_, '_> {
             live: shown(&live),
             unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
             acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
+            blocked_by: None,
             path: Some(path),
             source,
         });
     }
 
     fn class(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
-        if ignores(self.survey, self.subject, want.attribute.name) {
+        let moved =
+            |from| is_moved_by_service(self.survey, self.subject, want.attribute, (from, sides.live));
+        if ignores(self.survey, self.subject, want.attribute.name)
+            || moved(sides.wanted)
+            || moved(sides.applied)
+        {
             DriftClass::Ignored
         } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
             DriftClass::Accepted

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::blocks::Blocks;
 use super::bookkeeping::bookkeeping;
-use super::change::{Action, Base, Block, Bookkeeping, Change, Note, Plan};
+use super::change::{Action, Base, Block, Bookkeeping, Change, Drift, DriftClass, Note, Plan};
 use super::clash;
 use super::classify::{self, classify};
 use super::confirm;
@@ -208,7 +208,7 @@ fn assemble(
     let mut unchanged = 0;
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];
-        drifts.extend(drift(survey, subject, &verdict));
+        drifts.extend(drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)));
         corrections.extend(bookkeeping(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
         let facts = Facts { steps, effects: effects(survey, subject, &verdict, &linked, &cost), cost };
@@ -234,6 +234,17 @@ fn assemble(
         requests: survey.inputs.snapshot.requests,
         fingerprint: String::new(),
     }
+}
+
+/// Adds to a difference that an apply would end what keeps that apply from it.
+fn kept_back(drift: Drift, said: &Said) -> Drift {
+    let ends = matches!(drift.class, DriftClass::Reverted | DriftClass::Gone | DriftClass::Replaced);
+    let counts = |block: &&Block| match &block.address {
+        Some(address) => *address == drift.address,
+        None => !block.only_freezes(),
+    };
+    let blocked_by = said.blocks.iter().filter(|_| ends).find(counts).map(|block| block.code.clone());
+    Drift { blocked_by, ..drift }
 }
 
 /// Returns what changes are ordered by: what ends objects comes first, and the worst of each sort before the

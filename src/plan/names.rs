@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::address::Name;
 use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::schema::{Attribute, Type};
 use crate::model::value::Value;
 
 /// An index over a catalog: finding is one look, however many records and resources there are.
@@ -53,6 +54,17 @@ impl<'a> Names<'a> {
         let present = present.and_then(|present| self.find(table, present)).filter(fits);
         let all = self.catalog.tables.get(table).into_iter().flatten().filter(fits);
         present.or_else(|| all.max_by_key(|record| parts(&record.slug)))
+    }
+
+    /// Returns the version that a value of an attribute means.
+    pub fn version<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
+    where
+        'a: 'v,
+    {
+        match attribute.ty {
+            Type::Catalog(table) => self.find(table, value).map(|record| record.slug.as_str()),
+            _ => value.as_text(),
+        }
     }
 
     /// Returns the only record of a table that has one.

@@ -41,6 +41,8 @@ pub struct Elsewhere {
     pub projects: usize,
     /// Objects of the account that are in no project, and that no address owns.
     pub account: usize,
+    /// Another ledger cannot be read: what is unmanaged is not known.
+    pub unread: bool,
 }
 
 impl Elsewhere {
@@ -126,7 +128,9 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
     if keys > 0 {
         line = line.say(format!(" {dot} {}", words::counted(keys, "unmanaged key")));
     }
-    if let Some(share) = (found.managed * 100).checked_div(all) {
+    if found.elsewhere.unread {
+        line = line.say(format!(" {dot} unmanaged: not known"));
+    } else if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.say(format!(" {dot} {share}% of {} managed", words::counted(all, "object")));
     }
     if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
@@ -243,6 +247,10 @@ pub(super) fn meaning(drift: &Drift, style: Style) -> String {
 }
 
 fn made_of(drift: &Drift, style: Style) -> String {
+    if let Some(code) = &drift.blocked_by {
+        let gone = if drift.class == DriftClass::Gone { "the object is gone, and " } else { "" };
+        return format!("{gone}apply is blocked ({code}): stead plan says by what");
+    }
     match drift.class {
         DriftClass::Reverted if drift.last_applied == Value::Null && drift.path.is_some() => {
             "apply removes it: the map is exclusive".to_owned()

@@ -51,6 +51,7 @@ mod secrets;
 mod shared;
 mod signed;
 mod sources;
+mod strays;
 mod surface;
 mod trials;
 mod untrusted;

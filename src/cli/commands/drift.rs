@@ -4,16 +4,20 @@ use crate::cli::args::DriftArgs;
 use crate::cli::books;
 use crate::cli::commands::accept;
 use crate::cli::commands::ci;
-use crate::cli::commands::ls;
+use crate::cli::commands::ls::{self, Strangers};
 use crate::cli::commands::plan as planning;
+use crate::cli::connect::Connection;
 use crate::cli::diary::Diary;
 use crate::cli::everything;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::project::Project;
 use crate::cli::questions;
-use crate::cli::reading;
+use crate::cli::reading::{self, World};
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
+use crate::kinds::REGISTRY;
+use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
 use crate::plan::change::{Cost, CriticalPath, Plan};
 use crate::plan::lost_ledger;
@@ -22,6 +26,7 @@ use crate::plan::sightings::Memory;
 use crate::report::drift::{self, Elsewhere, Found};
 use crate::report::escape;
 use crate::report::json;
+use crate::report::list::Listed;
 use crate::report::review::{Format, Told};
 
 /// Looks for drift.
@@ -35,22 +40,20 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let ledger = books::read_ledger(&project, &connection).await?;
     questions::remind(session, &ledger);
     let pinned = reading::pinned(&connection.lock_file)?;
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let (plan, mut world) =
+        reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     if let Some(block) = lost_ledger::blocker(&ledger, &plan) {
         return Err(Failure::new(Exit::Blocked, block.text).help(block.help));
     }
-    let claimed = everything::claimed(&connection, &world.snapshot).await?;
-    let mut strangers = ls::unmanaged(&ledger, &world, &Reach::of(&plan, &ledger));
-    strangers.leave_out_keys_in_use(&connection, &world);
-    // What runs in a managed object made it: nobody is to manage it, or to wonder about it.
-    strangers.here.retain(|row| !claimed.contains_key(&row.key()));
+    let (strangers, unread) =
+        strangers(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let found = Found {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,
         drift: &plan.drift,
         unmanaged: &strangers.here,
         managed: ledger.entries.len(),
-        elsewhere: Elsewhere { projects: strangers.projects, account: strangers.account.len() },
+        elsewhere: Elsewhere { projects: strangers.projects, account: strangers.account.len(), unread },
         memory: &Memory::default(),
     };
     let diary = Diary::of(&project, &ledger);
@@ -82,6 +85,41 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
         session.ui.say(&format!("the issue is {}{}", written.how.word(), escape::line(&place)));
     }
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
+}
+
+/// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind, and whether it
+/// is not known, because another ledger cannot be read.
+async fn strangers(
+    session: &Session,
+    (project, connection): (&Project, &Connection),
+    (plan, ledger): (&Plan, &Ledger),
+    world: &mut World,
+) -> Result<(Strangers, bool), Failure> {
+    let owned_elsewhere = match books::foreign(project, &connection.place).await {
+        Ok(owned) => owned,
+        Err(failure) => {
+            let cause = escape::line(&failure.message);
+            session.ui.say(&format!(
+                "note: what is unmanaged is not known: another ledger cannot be read: {cause}"
+            ));
+            return Ok((Strangers::default(), true));
+        }
+    };
+    let reach = Reach::of(plan, ledger);
+    ls::widen(session, connection, (Some(&reach), &[], true), world).await?;
+    ls::redact(connection, world);
+    let claimed = everything::claimed(connection, &world.snapshot).await?;
+    let mut strangers = ls::unmanaged(ledger, world, &reach);
+    strangers.leave_out_keys_in_use(connection, world);
+    strangers.leave_out_owned(&owned_elsewhere);
+    // What the service makes, or what runs in a managed object made: nobody is to manage it, or to wonder about it.
+    let made = |row: &Listed| {
+        let object = world.snapshot.objects.get(&row.key());
+        let made = object.zip(REGISTRY.kind(&row.kind));
+        made.is_some_and(|(object, kind)| kind.is_made_by_service(&object.attributes))
+    };
+    strangers.here.retain(|row| !claimed.contains_key(&row.key()) && !made(row));
+    Ok((strangers, false))
 }
 
 /// Returns what a plan says of the live world, without what an apply would do: that is the plan's business, and

@@ -54,12 +54,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
             world = reading::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
         }
         let of = (!args.all_projects).then_some(&reach);
-        widen(session, &connection, of, &args.kinds, &mut world).await?;
+        widen(session, &connection, (of, &args.kinds, false), &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
         redact(&connection, &mut world);
         let claimed = everything::claimed(&connection, &world.snapshot).await?;
         let mut found = unmanaged(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
+        let owned_elsewhere = books::foreign(&project, &connection.place).await?;
+        found.leave_out_owned(&owned_elsewhere);
         others = if args.all_projects { 0 } else { found.projects };
         let mut rows = found.rows(args.all_projects);
         let owners = owners(&ledger);
@@ -92,7 +94,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
 }
 
 /// Redacts the secrets that this run knows in what the service shows: from here on it is only displayed.
-fn redact(connection: &Connection, world: &mut World) {
+pub(in crate::cli) fn redact(connection: &Connection, world: &mut World) {
     for object in world.snapshot.objects.values_mut() {
         *object = object.redacted(&|text| connection.client.redact(text));
     }
@@ -107,19 +109,19 @@ fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
     })
 }
 
-/// Adds the objects of kinds that the stack does not use, and what they cost. A list that the key may not
-/// read is left out, and that is told.
-async fn widen(
+/// Adds the objects of kinds that the stack does not use, and what they cost: of all such kinds, or only of those
+/// whose objects are in projects. A list that the key may not read is left out, and that is told.
+pub(in crate::cli) async fn widen(
     session: &Session,
     connection: &Connection,
-    reach: Option<&Reach>,
-    wanted: &[Name],
+    (reach, wanted, only_in_projects): (Option<&Reach>, &[Name], bool),
     world: &mut World,
 ) -> Result<(), Failure> {
     let listed = world.snapshot.listed.clone();
     let more = REGISTRY.top_level().filter(|kind| {
         let has = |name: &Name| REGISTRY.children(kind.name).any(|child| child.name == *name);
         let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == kind.name || has(name));
+        let is_wanted = is_wanted && (!only_in_projects || kind.scope == Scope::Project);
         is_wanted && kind.api.absent_when.is_none() && !listed.contains(kind.name)
     });
     let more: Vec<&'static Kind> = more.collect();
@@ -241,6 +243,20 @@ impl Strangers {
         let opens = |beginning: &str| connection.client.cloud().opens_with(beginning);
         let in_use = everything::in_use(&world.snapshot, opens);
         self.account.retain(|row| !in_use.contains_key(&row.key()));
+    }
+
+    /// Leaves out what other ledgers own, and what is in it.
+    pub(in crate::cli) fn leave_out_owned(&mut self, owned: &BTreeMap<ObjectKey, Name>) {
+        let parent = |row: &Listed| {
+            let (of, _) = REGISTRY.kind(&row.kind)?.child_of()?;
+            Some(ObjectKey { kind: Name::new_static(of), parent: None, id: row.parent.clone()? })
+        };
+        let is_owned = |row: &Listed| {
+            owned.contains_key(&row.key()) || parent(row).is_some_and(|parent| owned.contains_key(&parent))
+        };
+        for rows in [&mut self.here, &mut self.account, &mut self.elsewhere] {
+            rows.retain(|row| !is_owned(row));
+        }
     }
 
     /// Returns those that may be this stack's business, or all, in order.

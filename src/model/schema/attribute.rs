@@ -213,8 +213,8 @@ pub struct Attribute {
     pub undone_before_delete: bool,
     /// Where the service lists, for one object, the values that it can be changed to.
     pub choices: Option<Endpoint>,
-    /// The service itself moves the value while this attribute has one of these values.
-    pub moved_by: Option<(&'static str, &'static [&'static str])>,
+    /// The service itself moves the value, so far, while this attribute has one of these values.
+    pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceMove)])>,
     /// A record that has no field of its own on the wire: its keys, and the fields that carry them.
     pub spread: &'static [(&'static str, &'static str)],
     /// What a new object gets where nothing is written, though it is no default that `null` goes back to: a
@@ -222,6 +222,29 @@ pub struct Attribute {
     pub usual: Option<Literal>,
     /// Said by the specification, or assumed by the contract.
     pub provenance: Provenance,
+}
+
+/// How far the service moves a version by itself. It never lowers one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceMove {
+    /// To a higher patch of the same minor version.
+    Patch,
+    /// To any higher version.
+    Higher,
+}
+
+impl ServiceMove {
+    /// Tells whether it leads from one version to another. Versions that are no numbers cannot be compared: nothing is
+    /// held against them.
+    #[must_use]
+    pub fn leads(self, from: &str, to: &str) -> bool {
+        let parts = |version: &str| -> Option<Vec<u64>> {
+            version.split('.').map(|part| part.parse().ok()).collect()
+        };
+        let Some((from, to)) = parts(from).zip(parts(to)) else { return true };
+        let minor = |version: &[u64]| version.get(..2).map(<[u64]>::to_vec);
+        to > from && (self == Self::Higher || minor(&from) == minor(&to))
+    }
 }
 
 impl Attribute {
@@ -433,9 +456,13 @@ impl Attribute {
         self
     }
 
-    /// Says that the service itself moves the value while another attribute has one of these values.
+    /// Says that the service itself moves the value while another attribute has one of these values, and how far.
     #[must_use]
-    pub const fn moved_by(mut self, attribute: &'static str, values: &'static [&'static str]) -> Self {
+    pub const fn moved_by(
+        mut self,
+        attribute: &'static str,
+        values: &'static [(&'static str, ServiceMove)],
+    ) -> Self {
         self.moved_by = Some((attribute, values));
         self
     }

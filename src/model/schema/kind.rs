@@ -185,6 +185,9 @@ pub struct Kind {
     /// Objects that the service itself has in every account, told by an attribute that has one of these
     /// values: nobody makes, imports or deletes them.
     pub given: Option<(&'static str, &'static [Literal])>,
+    /// Objects that the service makes by itself for what it runs, told by an attribute and how its value begins
+    /// (backups of a schedule): nobody's stray, and no drift.
+    pub made_by_service: Option<(&'static str, &'static str)>,
     /// The attribute that tells when an object goes by itself. One that has a time is not there to stay, and
     /// is taken over only by who names it.
     pub goes_at: Option<&'static str>,
@@ -232,6 +235,7 @@ impl Kind {
         takes_along: &[],
         goes_with_parent: false,
         given: None,
+        made_by_service: None,
         goes_at: None,
         claims: None,
         plain_entry: None,
@@ -265,6 +269,15 @@ impl Kind {
     pub fn is_given(&self, attributes: &Attributes) -> bool {
         self.given.is_some_and(|(name, values)| {
             attributes.get(name).is_some_and(|live| values.iter().any(|value| value.value() == *live))
+        })
+    }
+
+    /// Tells whether the service made an object with these attributes by itself.
+    #[must_use]
+    pub fn is_made_by_service(&self, attributes: &Attributes) -> bool {
+        self.made_by_service.is_some_and(|(name, start)| {
+            let value = attributes.get(name).and_then(Value::as_text);
+            value.is_some_and(|value| value.starts_with(start))
         })
     }
 

@@ -10,7 +10,7 @@ mod revival;
 mod rule;
 
 pub use action::{Action, Answer, Merge, Need, Parameter, Place, Request, Run, Until};
-pub use attribute::{Attribute, Format, Literal, OnChange, Presence, Type};
+pub use attribute::{Attribute, Format, Literal, OnChange, Presence, ServiceMove, Type};
 pub use endpoint::{Call, Endpoint, Envelope, Method, Provenance};
 pub use kind::{AlsoIn, Api, Estimate, FinalCopy, Kind, Ready, ReplaceOrder, Scope};
 pub use price::{Factor, Price, PriceTerm};

@@ -59,6 +59,7 @@ const BASE: Kind = Kind {
     takes_along: &[],
     goes_with_parent: false,
     given: None,
+    made_by_service: None,
     goes_at: None,
     claims: None,
     plain_entry: None,

@@ -308,6 +308,8 @@ pub(super) struct DriftEntry<'a> {
     unconfirmed: bool,
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_by: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ignore_drift: Option<LeaveEntry<'a>>,
 }
 
@@ -329,6 +331,7 @@ impl<'a> DriftEntry<'a> {
             live: Shown(&drift.live),
             unconfirmed: drift.unconfirmed,
             class: words::drift_class(drift.class),
+            blocked_by: drift.blocked_by.as_ref(),
             ignore_drift: drift.leave.as_ref().map(|leave| LeaveEntry {
                 reason: leave.reason.as_deref(),
                 until: leave.until.as_ref(),

@@ -258,7 +258,7 @@ fn lists_fit_their_schema() {
         drift: &full.drift,
         unmanaged: &objects,
         managed: 40,
-        elsewhere: Elsewhere { projects: 3, account: 0 },
+        elsewhere: Elsewhere { projects: 3, account: 0, unread: false },
         memory: &Memory::default(),
     };
     check(DRIFT, &json::drift(&found));

@@ -302,7 +302,8 @@ fn drift_stands_on_its_own_too() {
     let seen = found.seen().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
     let (_, before) = Memory::of(None, seen, plans::time(0));
     let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(2 * 86_400));
-    let later = Found { memory: &memory, elsewhere: Elsewhere { projects: 3, account: 1 }, ..found };
+    let later =
+        Found { memory: &memory, elsewhere: Elsewhere { projects: 3, account: 1, unread: false }, ..found };
     insta::assert_snapshot!(drift::page(&later, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
       1

@@ -239,6 +239,7 @@ fn drift() -> Vec<Drift> {
         leave: None,
         acceptable: false,
         unconfirmed: false,
+        blocked_by: None,
         source: Some(at(25)),
     };
     vec![
@@ -360,6 +361,7 @@ pub(crate) fn hostile() -> Plan {
         leave: None,
         acceptable: false,
         unconfirmed: false,
+        blocked_by: None,
         source: Some(Place { file: evil.into(), line: 1, column: 1 }),
     });
     plan.blocks.push(Block {

@@ -43,6 +43,7 @@ const fn kind(
         takes_along: &[],
         goes_with_parent: false,
         given: None,
+        made_by_service: None,
         goes_at: None,
         claims: None,
         plain_entry: None,

@@ -438,7 +438,7 @@ fn found<'a>(plan: &'a Plan, unmanaged: &'a [Listed], memory: &'a Memory) -> Fou
         drift: &plan.drift,
         unmanaged,
         managed: 40,
-        elsewhere: Elsewhere { projects: 2, account: 1 },
+        elsewhere: Elsewhere { projects: 2, account: 1, unread: false },
         memory,
     }
 }
