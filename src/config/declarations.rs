@@ -94,11 +94,14 @@ impl<'d> Resolver<'d> {
         let imports = self.items(&merged.imports, language::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
         let removed = outermost(self.removed.clone()).into_iter();
-        let removed = removed.filter(|removed| ground.is_gone(removed)).collect();
+        let removed: Vec<Removed> = removed.filter(|removed| ground.is_gone(removed)).collect();
+        let mut removed = self.each_once(removed, |removed| (&removed.from, removed.span), "removed");
+        let (moved, left) = ground.moves(self.moved.clone(), &removed);
+        removed.extend(left);
         Declarations {
-            moved: ground.moves(self.moved.clone()),
+            moved,
             imports: self.each_once(imports, |import| (&import.to, import.span), "imported"),
-            removed: self.each_once(removed, |removed| (&removed.from, removed.span), "removed"),
+            removed,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::codes;
-use super::declarations::{Moved, twice};
+use super::declarations::{Moved, Removed, twice};
 use super::ground::{Ground, Standing};
 use crate::model::address::Address;
 use crate::model::diagnostic::Diagnostic;
@@ -37,8 +37,9 @@ impl Ways<'_> {
 }
 
 impl Ground<'_, '_> {
-    /// Follows all moves to their ends, and keeps those that lead to a resource or into a module.
-    pub(super) fn moves(&self, moved: Vec<Moved>) -> Vec<Moved> {
+    /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
+    /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
+    pub(super) fn moves(&self, moved: Vec<Moved>, removed: &[Removed]) -> (Vec<Moved>, Vec<Removed>) {
         let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
         for (n, step) in moved.iter().enumerate() {
             if let Some(first) = by_from.insert(step.from.as_str(), n) {
@@ -49,10 +50,28 @@ impl Ground<'_, '_> {
             }
         }
         let ends = self.ends(&Ways { moved: &moved, by_from });
-        let fits: Vec<Option<bool>> =
-            moved.iter().zip(ends).map(|(step, end)| self.fits(step, end)).collect();
-        let kept = moved.into_iter().zip(fits);
-        kept.filter_map(|(step, whole)| Some(Moved { whole: whole?, ..step })).collect()
+        let (mut kept, mut left) = (Vec::new(), Vec::new());
+        for (step, end) in moved.into_iter().zip(ends) {
+            match end.as_ref().and_then(|(end, _)| self.removal(&step, end, removed)) {
+                Some(removal) => left.push(removal),
+                None => kept.extend(self.fits(&step, end).map(|whole| Moved { whole, ..step })),
+            }
+        }
+        left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
+        (kept, left)
+    }
+
+    /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
+    fn removal(&self, step: &Moved, end: &Address, removed: &[Removed]) -> Option<Removed> {
+        let nowhere = |address| self.standing(address) == Standing::Nowhere;
+        let about = removed.iter().filter(|one| end.is_within(&one.from));
+        let said = about.max_by_key(|one| one.from.as_str().len()).filter(|_| nowhere(end))?;
+        nowhere(&step.from).then(|| Removed {
+            from: step.from.clone(),
+            action: said.action,
+            module: step.module.clone(),
+            span: step.span,
+        })
     }
 
     fn contradict(&self, step: &Moved, first: &Moved, text: &str) {

@@ -10,7 +10,7 @@ use super::survey::{Subject, Survey};
 use super::verdict::{Difference, Verdict};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Call, OnChange, Presence, Type};
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Presence, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
@@ -36,7 +36,16 @@ pub(super) fn calls(
             calls.add(survey, subject, verdict, difference, released);
         }
     }
-    calls.planned
+    // What an upload begins is waited for by itself: as the last call, it takes the place of what others began.
+    let mut planned = calls.planned;
+    planned.sort_by_key(|planned| delivers_upload(subject.kind, planned));
+    planned
+}
+
+/// Tells whether a call names an upload and begins a record whose end is waited for.
+fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
+    let mut attributes = planned.attributes.keys().filter_map(|name| kind.attribute(name));
+    attributes.any(|attribute| matches!(attribute.change, OnChange::Upload { run: Some(_), .. }))
 }
 
 /// Returns the call that undoes a link, alone.

@@ -1,6 +1,6 @@
 //! What a change does besides, in sentences, from the words of the kinds' tables.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rust_decimal::Decimal;
 
@@ -69,14 +69,10 @@ pub(super) fn effects(
     match verdict.act {
         Act::Update => {
             found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
-            for difference in &verdict.differences {
-                for effect in difference.attribute.effects {
-                    found.push((
-                        *effect,
-                        format!("{}, because {} changes", effect.text(), difference.attribute.name),
-                    ));
-                }
-            }
+            found.extend(causes(verdict).into_iter().map(|(effect, names)| {
+                let changes = if names.len() == 1 { "changes" } else { "change" };
+                (effect, format!("{}, because {} {changes}", effect.text(), listed(&names)))
+            }));
         }
         Act::Replace { .. } => {
             let all = kind.on_delete.iter().chain(kind.on_replace);
@@ -104,6 +100,28 @@ pub(super) fn effects(
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
     found.into_iter().map(|(code, text)| Consequence { code, text }).collect()
+}
+
+/// Returns the effects of an update, each with all attributes whose changes have it.
+fn causes(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
+    let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
+    for difference in &verdict.differences {
+        for effect in difference.attribute.effects {
+            let names = causes.entry(*effect).or_default();
+            if !names.contains(&difference.attribute.name) {
+                names.push(difference.attribute.name);
+            }
+        }
+    }
+    causes
+}
+
+/// Returns names in a sentence: `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        names => names.join(", "),
+    }
 }
 
 /// Says what bringing an object back means, and what it costs from then on.

@@ -20,7 +20,7 @@ use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
-use crate::model::schema::{Attribute, Check, Kind, OnChange, Rule};
+use crate::model::schema::{Attribute, Check, Effect, Kind, OnChange, Rule};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
@@ -493,13 +493,23 @@ fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
     let (seconds, allowed) = match operation {
         Operation::Create { .. } => (estimate.create, timeouts.create),
         Operation::Update { calls, .. } => {
-            let seconds = calls.iter().map(|call| lasts(subject.kind, call));
-            (seconds.fold(0, u32::saturating_add), timeouts.update)
+            // A roll-out takes the place of the one before it: only the last is waited for.
+            let (rolls_out, others): (Vec<_>, Vec<_>) =
+                calls.iter().partition(|call| rolls_out(subject.kind, call));
+            let seconds = |call: &&PlannedCall| lasts(subject.kind, call);
+            let last = rolls_out.iter().map(seconds).max().unwrap_or(0);
+            (others.iter().map(seconds).fold(last, u32::saturating_add), timeouts.update)
         }
         Operation::Delete { .. } => (estimate.delete, timeouts.delete),
     };
     let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
     (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(SLACK).max(PATIENCE)))
+}
+
+/// Tells whether a call begins a roll-out of an object that runs.
+fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
+    let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
+    attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
 }
 
 /// Returns how long a call usually takes; one that only writes something down takes no time.

@@ -43,6 +43,7 @@ mod recovery;
 mod refactor;
 mod reports;
 mod reuse;
+mod rollouts;
 mod rules;
 mod saved;
 mod schemas;

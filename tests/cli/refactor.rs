@@ -167,6 +167,34 @@ fn a_removed_object_stays_or_goes_and_can_come_back() {
 }
 
 #[test]
+fn what_was_moved_can_be_removed_before_and_after_the_move_is_made() {
+    for applied_between in [true, false] {
+        let case = applied();
+        case.ok("mv volume.spare volume.extra --yes");
+        if applied_between {
+            case.ok("apply --yes");
+        }
+        case.ok("rm volume.extra --keep --yes").says(&["removed"]);
+        assert!(text(&case).contains("to: volume.extra"), "what is done is pruned by its own command");
+        case.ok("validate");
+        case.ok("apply --yes").says(&["forget"]);
+        assert_eq!(case.cloud().list("/api/v1/volumes").len(), 2, "it stays live");
+        no_changes(&case);
+        case.ok("fmt --prune");
+        assert!(!text(&case).contains("volume.extra"), "{}", text(&case));
+        no_changes(&case);
+        case.ok("mv volume.data volume.store --yes");
+        if applied_between {
+            case.ok("apply --yes");
+        }
+        case.ok("rm volume.store --delete --yes");
+        case.ok("apply --yes").says(&["delete"]);
+        assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+        no_changes(&case);
+    }
+}
+
+#[test]
 fn an_import_is_declared_and_reviewed() {
     let case = applied();
     let id = case.cloud().list("/api/v1/volumes").iter().find(|volume| volume["name"] == "spare").unwrap()
