@@ -48,7 +48,7 @@ pub enum Event {
         step: usize,
         /// Which resource.
         address: Address,
-        /// `created`, `updated`, `deleted`, `replaced`.
+        /// `created`, `updated`, `deleted`, `replaced`, `adopted`.
         done: &'static str,
         /// The object.
         id: Option<Name>,

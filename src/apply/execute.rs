@@ -281,10 +281,21 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         self.tell(match &ended.result {
             Ok(id) => {
                 let (id, took) = (id.clone(), ended.took);
-                Event::Succeeded { step, address, done: done(&planned.operation), id, took }
+                let done = if self.is_found(planned) { "adopted" } else { done(&planned.operation) };
+                Event::Succeeded { step, address, done, id, took }
             }
             Err(error) => Event::Failed { step, address, error: error.clone() },
         });
+    }
+
+    /// Tells whether the object of a creation was found after a lost answer: it is there, and nothing says that this
+    /// apply made it.
+    fn is_found(&self, step: &Step) -> bool {
+        let found = || {
+            let ledger = self.context.journal.ledger();
+            ledger.entries.get(&step.address)?.current.as_ref().map(|owned| owned.provisional)
+        };
+        matches!(step.operation, Operation::Create { .. }) && found() == Some(true)
     }
 
     /// Ends the steps that still run: what they wait for can not be recorded any more.

@@ -215,7 +215,8 @@ fn is_emptied(attribute: &Attribute) -> bool {
 
 fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {
     let mode = |name| object.attributes.get(name).and_then(Value::as_text);
-    attribute.moved_by.is_some_and(|(name, modes)| mode(name).is_some_and(|mode| modes.contains(&mode)))
+    let is_mode = |mode: &str, modes: &[(&str, _)]| modes.iter().any(|(word, _)| *word == mode);
+    attribute.moved_by.is_some_and(|(name, modes)| mode(name).is_some_and(|mode| is_mode(mode, modes)))
 }
 
 /// Returns the calls that set what differs; attributes with the same call travel together.

@@ -18,6 +18,7 @@ use super::project::Project;
 use super::settings::Cloud;
 use crate::config::load::Rejected;
 use crate::config::lock;
+use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::catalog::Catalog;
@@ -124,6 +125,7 @@ pub(super) async fn with_inputs<T>(
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
         settled => settled?,
     };
+    let options = &with_owners(connection, project, (&stack, ledger, &world.snapshot), options).await;
     let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
     world.secrets = match key {
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
@@ -141,6 +143,30 @@ pub(super) async fn with_inputs<T>(
         nonce: connection.client.random().uuid(),
     });
     Ok((decided, world))
+}
+
+/// Adds whose live objects are that have the names of new ones: what another ledger owns is not proposed to be taken
+/// over. Ledgers that cannot be read tell nothing of it; whoever takes an object over is told of them.
+async fn with_owners(
+    connection: &Connection,
+    project: &Project,
+    (stack, ledger, snapshot): (&Stack, &Ledger, &Snapshot),
+    options: &Options,
+) -> Options {
+    let is_new = |resource: &&Resource| {
+        ledger.entries.get(&resource.address).is_none_or(|entry| entry.current.is_none())
+    };
+    let is_taken = |resource: &Resource| {
+        let name = resource.attributes.get("name").and_then(|setting| setting.expression.known());
+        let mut live = snapshot.of_kind(resource.kind.name);
+        name.is_some_and(|name| live.any(|object| object.attributes.get("name") == Some(name)))
+    };
+    let looks = options.destroy || options.only_looks || !options.foreign.is_empty();
+    if looks || !stack.resources.values().filter(is_new).any(is_taken) {
+        return options.clone();
+    }
+    let foreign = books::foreign(project, &connection.place).await.unwrap_or_default();
+    Options { foreign, ..options.clone() }
 }
 
 /// Adds to a plan's options what this machine and the places of ledgers say.

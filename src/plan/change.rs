@@ -33,6 +33,9 @@ pub struct Plan {
     pub critical_path: CriticalPath,
     /// Number of resources that stay as they are.
     pub unchanged: usize,
+    /// Number of resources that the plan leaves out: it was limited to others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: usize,
     /// Reasons why it cannot be applied, or not without a flag.
     pub blocks: Vec<Block>,
     /// Values to print in the end, where they are known already or will be.
@@ -51,6 +54,11 @@ pub struct Plan {
     /// computed from what the file holds. Empty only where it cannot be computed, and the plan is blocked then.
     #[serde(skip)]
     pub fingerprint: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What a plan was made from.
@@ -297,6 +305,8 @@ pub enum NoteCode {
     Unverified,
     /// Many objects were read one by one.
     OneByOne,
+    /// Consent to a replacement that the plan does not make.
+    NotReplaced,
 }
 
 /// One attribute that differs.

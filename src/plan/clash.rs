@@ -61,6 +61,16 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
             "A {} named `{}` exists already ({}), and this stack's ledger does not have it.",
             subject.kind.name, want.value, object.id
         );
+        if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+            let text = format!(
+                "A {} named `{}` exists already ({}), and it belongs to {owner}.",
+                subject.kind.name, want.value, object.id
+            );
+            let help = "Choose another name. To take it over, let go of it there first: stead rm --keep, and apply.";
+            let span = want.setting.map(|setting| setting.span);
+            blocks.about("exists", subject, span, text, help.to_owned());
+            continue;
+        }
         let adopt = format!("--adopt {}={}", subject.address, object.id);
         let help = if is_lost {
             format!(

@@ -6,6 +6,7 @@ use super::confirm::is_not_kept;
 use super::diff::{Diff, ignores, is_exclusive, is_moved_by_service, leave, shown};
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict, Want};
+use crate::config::edit::{Edit, File, Literal, Path, edit};
 use crate::config::stack::Setting;
 use crate::ledger::verification::Confirmation;
 use crate::model::address::Name;
@@ -126,6 +127,11 @@ impl Finder<'_, '_> {
         };
         let source = self.place(want.setting, &path);
         let class = self.class(want, &path, sides);
+        // Only there it is proposed, and finding it out reads the file.
+        let acceptable = class == DriftClass::AcceptOnly
+            && want.setting.is_some_and(|setting| {
+                can_accept(self.survey, self.subject, setting, (path.as_str(), sides.live))
+            });
         let said = leave(self.survey, self.subject, want.attribute.name);
         let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
         self.found.push(Drift {
@@ -140,7 +146,7 @@ impl Finder<'_, '_> {
             last_applied: shown(&sealed(sides.applied, self.survey.key())),
             live: shown(&live),
             unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
-            acceptable: want.setting.is_some_and(|setting| can_accept(self.subject, setting, &path)),
+            acceptable,
             blocked_by: None,
             path: Some(path),
             source,
@@ -171,10 +177,23 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Tells whether the file can say the live value: a plain value is written there, for this one alone.
-pub(super) fn can_accept(subject: &Subject<'_>, setting: &Setting, path: &str) -> bool {
+/// Tells whether the file can say the live value: a plain value is written there, for this one alone, and the edit
+/// that `drift --accept` makes of it is possible.
+pub(super) fn can_accept(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    setting: &Setting,
+    (path, live): (&str, &Value),
+) -> bool {
     let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
-    alone && setting.origin(path).1.is_none() && setting.directory.is_none()
+    if !alone || setting.origin(path).1.is_some() || setting.directory.is_some() {
+        return false;
+    }
+    let source = survey.inputs.stack.sources.get(setting.span.source);
+    let Some((source, literal)) = source.zip(Literal::of(live)) else { return false };
+    let target = path.split('.').fold(Path::of(subject.address.as_str()), Path::key);
+    let file = File { source, registry: &survey.inputs.registry };
+    edit(&file, &[Edit::Set(target, literal)]).is_ok()
 }
 
 /// Tells whether two values of an attribute, or of a part of it, mean the same.

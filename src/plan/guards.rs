@@ -27,7 +27,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
             protected(survey, subject, verdict, blocks);
-            provisional(subject, blocks);
+            provisional(survey, subject, blocks);
             data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
             holds_data(survey, subject, verdict, blocks);
         }
@@ -74,13 +74,18 @@ pub(super) fn unconfirmed<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
     subject.owned().filter(|owned| owned.provisional && !confirmed)
 }
 
-fn provisional(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+fn provisional(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
     let Some(owned) = unconfirmed(subject) else { return };
     let text = format!(
         "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
         subject.address, owned.id
     );
-    let help = format!("Look at it, and say that it is yours: --adopt {}={}.", subject.address, owned.id);
+    let adopt = format!("--adopt {}={}", subject.address, owned.id);
+    let help = if survey.inputs.options.destroy {
+        format!("Look at it. If it is yours, say so with stead apply {adopt}, and destroy afterwards.")
+    } else {
+        format!("Look at it, and say that it is yours: {adopt}.")
+    };
     blocks.about("provisional", subject, None, text, help);
 }
 
@@ -272,7 +277,9 @@ pub(super) fn may_change(
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
     // Only what drifted, and is written for this one alone, can be accepted from here.
     let can_accept = difference.cause == Cause::Both
-        && difference.setting.is_some_and(|setting| drift::can_accept(subject, setting, path));
+        && difference.setting.is_some_and(|setting| {
+            drift::can_accept(survey, subject, setting, (path.as_str(), &difference.before))
+        });
     let accept = if can_accept {
         format!(" (`stead drift --accept {address}.{path}` does)")
     } else {

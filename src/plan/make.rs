@@ -28,6 +28,7 @@ use super::order::{Ordered, critical_path, order};
 use super::policy;
 use super::project::Projects;
 use super::renames;
+use super::replace;
 use super::rules;
 use super::scope::Scope;
 use super::sinks;
@@ -149,6 +150,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     notes.extend(kept_secrets::notes(&survey));
     notes.extend(confirm::notes(&survey, &verdicts));
     notes.extend(observed::notes(&survey));
+    notes.extend(replace::notes(&survey, &verdicts));
     if let Some(first) = ordered.cycle.first() {
         let plan_again = |inputs: &Inputs<'_>| make_plan(inputs, false);
         match finds_ways {
@@ -159,7 +161,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
         }
     }
     let base = base(&survey, &projects, &verdicts, &ordered);
-    let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes });
+    let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes, scope });
     policy::judged(&survey, plan, rulings)
 }
 
@@ -167,6 +169,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
 struct Said {
     blocks: Vec<Block>,
     notes: Vec<Note>,
+    scope: Scope,
 }
 
 fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
@@ -205,7 +208,7 @@ fn assemble(
     let moves = &survey.declared.moves;
     corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
     corrections.extend(kept_secrets::pin(survey));
-    let mut unchanged = 0;
+    let (mut unchanged, mut left_out) = (0, 0);
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];
         drifts.extend(drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)));
@@ -214,7 +217,8 @@ fn assemble(
         let facts = Facts { steps, effects: effects(survey, subject, &verdict, &linked, &cost), cost };
         match line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
-            None => unchanged += usize::from(subject.resource.is_some()),
+            None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
+            None => left_out += usize::from(subject.resource.is_some()),
         }
     }
     changes.sort_by_key(danger);
@@ -226,6 +230,7 @@ fn assemble(
         drift: drifts,
         cost: bill.finish(),
         unchanged,
+        left_out,
         blocks: said.blocks,
         outputs,
         bookkeeping: corrections,

@@ -3,9 +3,11 @@
 use ipnet::Ipv4Net;
 
 use super::blocks::Blocks;
+use super::change::{Note, NoteCode};
 use super::compare::same;
-use super::survey::Subject;
-use super::verdict::Verdict;
+use super::survey::{Subject, Survey};
+use super::verdict::{Act, Verdict};
+use crate::model::address::Address;
 use crate::model::schema::{Check, ReplaceOrder};
 use crate::model::value::Value;
 
@@ -33,6 +35,24 @@ pub(super) fn order(
             (clash.is_none(), clash)
         }
     }
+}
+
+/// Returns what is to be told of consent to replacements that the plan does not make.
+pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let is_replaced = |address: &Address| {
+        let n = survey.index.get(address);
+        n.is_some_and(|n| matches!(verdicts[*n].act, Act::Replace { .. }))
+    };
+    let idle = survey.inputs.options.replace.iter().filter(|address| !is_replaced(address));
+    idle.map(|address| Note {
+        code: NoteCode::NotReplaced,
+        text: format!(
+            "{address} is not replaced: --replace only agrees to a replacement that the plan needs"
+        ),
+        help: "leave --replace out; an edit that no call can make in place replaces the object".to_owned(),
+        source: None,
+    })
+    .collect()
 }
 
 fn refuse(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {

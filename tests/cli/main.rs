@@ -45,6 +45,7 @@ mod reports;
 mod reuse;
 mod rollouts;
 mod rules;
+mod said;
 mod saved;
 mod schemas;
 mod sealed;

@@ -235,10 +235,10 @@ async fn agreed(
     if let Some(yes) = &order.yes {
         let outside = consent::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
-        let action = word(first.action);
+        let (action, does) = (word(first.action), words::action(first.action));
         return Err(Failure::new(
             Exit::Blocked,
-            format!("--yes does not cover the {action} of {}; nothing was applied", first.address),
+            format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
         )
         .help(format!("Add `{action}` to --yes, or apply without it and answer the question.")));
     }

@@ -10,6 +10,7 @@ use crate::config::stack::OnRemove;
 use crate::ledger::entry::{Intent, IntentAction, Question};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
+use crate::model::source::{Source, Sources};
 
 fn codes(world: &World) -> Vec<String> {
     world.plan().blocks.iter().map(|block| block.code.to_string()).collect()
@@ -278,6 +279,9 @@ fn only_what_drifted_is_offered_to_be_accepted() {
     let mut world = shop();
     world.settle();
     let help = |world: &World| world.plan().blocks[0].help.clone();
+    let mut sources = Sources::default();
+    sources.add(Source::new("shop.yaml", "volume: { media: { size: 50 } }\n"));
+    world.stack.sources = sources;
     world.set("volume.media", "size", json!(50));
     assert!(help(&world).starts_with("Write 100; or"), "nothing drifted: {}", help(&world));
     world.mutate("volume.media", "size", json!(200));

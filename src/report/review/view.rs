@@ -155,10 +155,12 @@ impl<'a> Reviewed<'a> {
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
             [] if self.look().is_some() => vec!["no drift".to_owned()],
-            [] => vec![format!(
-                "no changes, {} as configured",
-                words::counted(self.plan.unchanged, "resource")
-            )],
+            [] => {
+                let out = self.plan.left_out;
+                let left_out = if out > 0 { format!(", {out} left out") } else { String::new() };
+                let counted = words::counted(self.plan.unchanged, "resource");
+                vec![format!("no changes, {counted} as configured{left_out}")]
+            }
             counts => {
                 let said =
                     counts.iter().map(|(action, count)| format!("{count} {}", words::action(*action)));

@@ -89,6 +89,12 @@ fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
         .say(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
         .say(if plan.base.destroy {
             " has nothing left to destroy".to_owned()
+        } else if plan.left_out > 0 {
+            format!(
+                " {dot} {} as configured, {} left out of this plan",
+                words::counted(plan.unchanged, "resource"),
+                plan.left_out
+            )
         } else {
             format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource"))
         })

@@ -58,6 +58,7 @@ pub(crate) fn empty() -> Plan {
         cost: Cost::default(),
         critical_path: CriticalPath::default(),
         unchanged: 41,
+        left_out: 0,
         blocks: Vec::new(),
         outputs: [].into(),
         bookkeeping: Vec::new(),
