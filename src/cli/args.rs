@@ -30,8 +30,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use self::access::{Doctor, Login};
 pub use self::actions::Do;
 pub use self::books::{
-    Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair, Seal, State,
-    StateAction,
+    AdoptDirectory, Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair,
+    Seal, State, StateAction,
 };
 pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};

@@ -41,6 +41,11 @@ pub(super) fn place_of(
     }
 }
 
+/// Tells whether the ledger is where stacks of other directories keep theirs.
+pub(super) fn is_shared(settings: &Settings) -> bool {
+    settings.cloud != Cloud::Local && settings.backend.is_some()
+}
+
 /// Reads a place that was named. Stacks may share a directory: each has its own below it.
 ///
 /// # Errors

@@ -9,9 +9,11 @@ use super::connect::{Connection, Time};
 use super::elsewhere;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Shared};
 use super::interrupt::{self, Ended};
+use super::local;
 use super::project::Project;
+use super::repository_walk;
 use super::session::Session;
 use super::settings::{Cloud, Settings};
 use super::ui::Ui;
@@ -328,11 +330,16 @@ fn belongings(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     ledger.entries.iter().flat_map(of).collect()
 }
 
-/// Returns the ledgers of other stacks in the directory that was named for all of them.
+/// Returns the ledgers of other stacks in the directory that was named for all of them, or beside the other stacks
+/// that use the built-in cloud of the repository.
 fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
     let settings = &project.settings;
-    let named = settings.backend.as_deref().filter(|_| settings.cloud != Cloud::Local);
-    let Some(Ok(Place::Directory(all))) = named.map(Place::parse) else { return Vec::new() };
+    if settings.cloud == Cloud::Local {
+        return neighbours_in_local_cloud(project);
+    }
+    let Some(Ok(Place::Directory(all))) = settings.backend.as_deref().map(Place::parse) else {
+        return Vec::new();
+    };
     // What is no directory, or not there yet, holds no ledgers.
     let within = |path: &Path| files::names(path, is_legal_segment).unwrap_or_default();
     let mut found = Vec::new();
@@ -340,6 +347,23 @@ fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
         let place = all.join(&stack);
         let environments = within(&place).into_iter().map(Name::new);
         found.extend(environments.map(|name| (Place::Directory(place.clone()), Name::new(&stack), name)));
+    }
+    found
+}
+
+fn neighbours_in_local_cloud(project: &Project) -> Vec<(Place, Name, Name)> {
+    let cloud = local::directory(&project.directory);
+    let root = Shared::of(&project.directory, false).root;
+    let own = files::real_path(&project.directory);
+    let mut found = Vec::new();
+    for stack in repository_walk::stacks(&project.settings, &root) {
+        let is_other = files::real_path(&stack.directory) != own;
+        let same_cloud = files::real_path(&local::directory(&stack.directory)) == files::real_path(&cloud);
+        let Some(header) = stack.header.filter(|_| is_other && same_cloud) else { continue };
+        let place = stack.directory.join(".stead/local");
+        let environments = files::names(&place, is_legal_segment).unwrap_or_default();
+        let environments = environments.into_iter().map(Name::new);
+        found.extend(environments.map(|name| (Place::Directory(place.clone()), header.name.clone(), name)));
     }
     found
 }

@@ -97,14 +97,14 @@ impl Link {
         only_looks: bool,
         key: impl FnOnce(&str) -> Result<Option<Secret>, Failure>,
     ) -> Result<Self, Failure> {
-        let data = directory.join(".stead");
         let looks = only_looks.then_some(REGISTRY);
         if settings.cloud == Cloud::Local {
-            let (mut options, emulator) = local::open(&data, settings.state.as_deref())?;
+            let (mut options, emulator) =
+                local::open(&local::directory(directory), settings.state.as_deref())?;
             options.only_looks = looks;
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
-                lock_file: data.join("local").join("stead.lock"),
+                lock_file: directory.join(".stead/local/stead.lock"),
                 bounds: LOCAL_BOUNDS,
                 emulator,
             });

@@ -14,13 +14,16 @@ use sha2::{Digest, Sha256};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Shared};
 use crate::cloud::transport::Options;
 use crate::emulator::server::{self, Running, ServeError};
 use crate::emulator::store::StoreError;
 use crate::model::hex::hex;
 
-/// The name of the cloud's data in a stack's `.stead/`.
+/// The directory of what stead keeps beside a stack, or at a repository's root.
+const STEAD: &str = ".stead";
+
+/// The name of the cloud's data in it.
 const DATA: &str = "cloud.db";
 
 /// The directory of notes in the user's state directory.
@@ -34,6 +37,17 @@ pub(super) const SPEED: f64 = 20.0;
 struct Note {
     address: SocketAddr,
     api_key: String,
+}
+
+/// Returns the directory of the embedded cloud's data: one for the repository, so that its stacks live in one cloud;
+/// or the stack's own, where its data is there already or no repository is around it.
+pub(super) fn directory(stack: &Path) -> PathBuf {
+    let own = stack.join(STEAD);
+    if files::exists(&own.join(DATA)) {
+        return own;
+    }
+    let root = Shared::of(stack, false).root;
+    if files::exists(&root.join(".git")) { root.join(STEAD) } else { own }
 }
 
 /// Returns the way to the embedded cloud whose data is in `folder`, and the cloud itself when this

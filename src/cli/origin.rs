@@ -28,7 +28,7 @@ pub(super) fn of(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
 pub(super) fn commit(directory: &Path) -> Option<Name> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(repository)?;
-    let shared = text(&git.join("commondir")).map_or_else(|| git.clone(), |at| git.join(at.trim()));
+    let shared = common_directory(&git);
     let mut found = text(&git.join("HEAD"))?;
     for _ in 0..DEEPEST {
         let Some(name) = found.trim().strip_prefix("ref:").map(str::trim) else {
@@ -49,15 +49,20 @@ pub(super) fn commit(directory: &Path) -> Option<Name> {
 pub(super) fn hooks(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(repository)?;
-    let shared = text(&git.join("commondir")).map_or_else(|| git.clone(), |at| git.join(at.trim()));
+    let shared = common_directory(&git);
     // Whoever keeps hooks elsewhere has a program for them, and git does not look here.
     let elsewhere =
         text(&shared.join("config")).is_some_and(|config| config.to_lowercase().contains("hookspath"));
     (!elsewhere).then(|| shared.join("hooks"))
 }
 
+/// Returns the directory that the worktrees of a repository share.
+pub(super) fn common_directory(git: &Path) -> PathBuf {
+    text(&git.join("commondir")).map_or_else(|| git.to_owned(), |at| git.join(at.trim()))
+}
+
 /// Returns the repository's own directory: `.git`, or what the file of that name points at.
-fn repository(directory: &Path) -> Option<PathBuf> {
+pub(super) fn repository(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
     if files::exists(&git.join("HEAD")) {
         return Some(git);
@@ -66,7 +71,8 @@ fn repository(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
-fn text(path: &Path) -> Option<String> {
+/// Returns the text of a file of git's; `None` for one that is not there or cannot be read.
+pub(super) fn text(path: &Path) -> Option<String> {
     files::read_optional(path).ok()?
 }
 

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::files;
 use super::project::Project;
 use super::settings::Cloud;
+use super::stack_origin;
 use crate::config::load::Rejected;
 use crate::config::lock;
 use crate::config::stack::{Resource, Stack};
@@ -189,6 +190,7 @@ async fn with_surroundings(
     };
     Ok(Options {
         foreign,
+        directory: stack_origin::here(project, ledger)?,
         undelivered: delivery::undelivered(project, ledger),
         occupied_sinks,
         // What a rehearsal on the built-in cloud delivers opens nothing.

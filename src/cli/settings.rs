@@ -67,6 +67,8 @@ pub struct Settings {
     pub ledger_key: Option<PathBuf>,
     /// A ledger must be there, and own or remember something: it was applied before.
     pub require_ledger: bool,
+    /// The origin of stacks, said by hand: `REPOSITORY//DIRECTORY`.
+    pub origin: Option<String>,
     /// The file of the key that signs saved plans, and of those whose saved plans are applied.
     pub plan_keys: PlanKeys,
     /// Where the identity comes from that opens kept secrets.
@@ -244,6 +246,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
         ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
         require_ledger: set("STEAD_REQUIRE_LEDGER")?,
+        origin: text("STEAD_ORIGIN"),
         plan_keys: PlanKeys {
             sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::history::{Incident, Run};
 use super::kept_secrets::KeptSecrets;
 use super::lease::Holder;
+use super::origins::StackOrigin;
 use super::record::Record;
 use super::verification::Verification;
 use crate::model::address::{Address, Name};
@@ -86,6 +87,9 @@ pub struct Ledger {
     /// It had entries once. Ask `has_owned`: ledgers of earlier versions do not say it here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub had_entries: bool,
+    /// Where it is applied from, on a shared backend; empty in ledgers of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub origins: BTreeSet<StackOrigin>,
 }
 
 /// An object that was let go of and stayed live.
@@ -360,6 +364,7 @@ impl Ledger {
             kept: BTreeMap::new(),
             holder: None,
             had_entries: false,
+            origins: BTreeSet::new(),
         }
     }
 }
@@ -383,6 +388,15 @@ impl Ledger {
             || !self.kept.is_empty()
             || !self.tombstones.is_empty()
             || self.history.iter().any(did_something)
+    }
+
+    /// Tells whether neither an object nor a request that may have made one is recorded in it.
+    #[must_use]
+    pub fn owns_nothing(&self) -> bool {
+        self.entries.is_empty()
+            && self.intents.is_empty()
+            && self.questions.is_empty()
+            && self.watched.is_empty()
     }
 
     /// Makes a key's MACs cover it from here on. The keys before it are remembered: so a machine that saw the

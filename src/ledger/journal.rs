@@ -237,6 +237,7 @@ impl Ledger {
                 | Record::Delivered { .. }
                 | Record::SecretRecipients { .. }
                 | Record::Noted(_)
+                | Record::Origins { .. }
                 | Record::MovedAway { .. }
                 | Record::Released { .. } => {}
             }

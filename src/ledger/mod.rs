@@ -16,6 +16,7 @@ pub mod lease;
 pub mod lock;
 pub mod memory;
 pub mod memory_shelf;
+pub mod origins;
 pub mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;

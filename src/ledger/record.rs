@@ -10,6 +10,7 @@ use super::entry::{Delivery, Entry, Generated, Intent, Ledger, Owned, Question};
 use super::history::{Incident, Origin, Tally};
 use super::kept_secrets::{KeptVersion, RotationStep};
 use super::lease::Holder;
+use super::origins::StackOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
@@ -187,6 +188,11 @@ pub enum Record {
     },
     /// Something happened to the ledger itself.
     Noted(Incident),
+    /// From here on it is applied from these directories and from no other.
+    Origins {
+        /// The directories.
+        origins: BTreeSet<StackOrigin>,
+    },
     /// The ledger is kept elsewhere from now on: nothing follows but the lease's return.
     MovedAway {
         /// Where, without a password.

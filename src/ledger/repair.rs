@@ -259,6 +259,7 @@ impl Salvaging {
             Record::SecretKept { address, .. } => format!("the kept secret {address}"),
             Record::SecretRotation { address, .. } => format!("the rotation of {address}"),
             Record::MovedAway { to } => format!("the move to {to}"),
+            Record::Origins { .. } => "where it is applied from".to_owned(),
         }
     }
 }

@@ -182,6 +182,7 @@ impl Ledger {
             | Record::SecretKept { .. }
             | Record::SecretRotation { .. }
             | Record::Account { .. }
+            | Record::Origins { .. }
             | Record::MovedAway { .. } => self.follow_of_itself(record),
             Record::Ended { run, plan, complete, at, tally, outputs } => {
                 self.outputs = outputs.clone().or(self.outputs.take());
@@ -230,6 +231,7 @@ impl Ledger {
             Record::SecretRecipients { recipients } => self.secrets.pin(recipients),
             Record::SecretKept { address, value, pending } => self.secrets.keep(address, value, *pending),
             Record::SecretRotation { address, step } => self.rotate_secret(address, *step),
+            Record::Origins { origins } => self.origins.clone_from(origins),
             Record::MovedAway { to } => self.moved_to = Some(to.clone()),
             _ => {}
         }

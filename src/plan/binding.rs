@@ -158,6 +158,7 @@ pub fn ledger_digest(ledger: &Ledger) -> Result<String, serde_json::Error> {
         holder: None,
         // A plan that an earlier version saved has the digest without it.
         had_entries: false,
+        origins: BTreeSet::new(),
         ..ledger.clone()
     };
     json_digest("stead ledger 2", &remembered)

@@ -574,7 +574,7 @@ pub struct CriticalPath {
 pub struct Block {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
     /// `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`, `late_effect`, `ledger_lost`, `moved`,
-    /// `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
+    /// `other_directory`, `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
     /// `replace_never`, `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// Which resource.

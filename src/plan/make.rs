@@ -25,6 +25,7 @@ use super::lines::{Facts, line};
 use super::lost_ledger;
 use super::observed;
 use super::order::{Ordered, critical_path, order};
+use super::origins;
 use super::policy;
 use super::project::Projects;
 use super::renames;
@@ -36,6 +37,7 @@ use super::survey::Survey;
 use super::verdict::{Verdict, sealed_expression};
 use crate::config::stack::Stack;
 use crate::ledger::entry::Ledger;
+use crate::ledger::origins::Here;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::Expression;
@@ -107,6 +109,8 @@ pub struct Options {
     pub allowed_recipients: Option<BTreeSet<Name>>,
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
+    /// Where the stack is planned from; `None` where its ledger is not on a shared backend.
+    pub directory: Option<Here>,
     /// Nothing is to be applied: what is looked up elsewhere may be missing.
     pub only_looks: bool,
     /// Key of the before-images in a plan that is saved before its ledger exists: the file's own.
@@ -136,6 +140,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let verdicts = classify(&survey, &scope, &projects, &leftovers, &mut blocks);
     guards::check(&survey, &verdicts, &mut blocks);
     blocks.extend(lost);
+    origins::check(&survey, &verdicts, &mut blocks);
     kept_secrets::check(&survey, &verdicts, &mut blocks);
     clash::collisions(&survey, &verdicts, &mut blocks);
     clash::rules(&survey, &verdicts, &mut blocks);

@@ -36,6 +36,7 @@ mod names;
 mod observed;
 pub mod offline;
 mod order;
+mod origins;
 mod policy;
 mod project;
 pub mod reach;

@@ -37,6 +37,7 @@ mod lost_ledger;
 mod lsp;
 mod lying;
 mod modules;
+mod origins;
 mod outcome;
 mod questions;
 mod recovery;

@@ -84,6 +84,8 @@ pub enum StateAction {
     Migrate(Migrate),
     /// Add MACs to one that has none, or replace their key
     Seal(Seal),
+    /// Let the ledger of a shared backend be applied from this directory, too
+    AdoptDirectory(AdoptDirectory),
     /// Check every record, digest and summary that is kept
     #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
@@ -142,6 +144,20 @@ pub struct Seal {
     /// The key of the MACs that it has; those of STEAD_LEDGER_KEY take their place
     #[arg(long, value_name = "FILE")]
     pub previous_key: Option<PathBuf>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `state adopt-directory`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend remembers the repository and the directory that it is applied from; elsewhere plans\nare blocked. A move inside of the repository needs no adoption."
+)]
+pub struct AdoptDirectory {
+    /// All stacks of the repository, in all environments (or the one of -e): after it was renamed or copied
+    #[arg(long)]
+    pub all: bool,
     /// Do not ask
     #[arg(long)]
     pub yes: bool,

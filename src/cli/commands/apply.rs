@@ -23,7 +23,9 @@ use crate::cli::rescue::Rescue;
 use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
-use crate::cli::{books, consent, delivery, origin, questions, reading, vouching};
+use crate::cli::{
+    books, consent, delivery, origin, questions, reading, stack_origin, vouching,
+};
 use crate::cloud::system::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Confirm;
@@ -330,6 +332,7 @@ impl<'a> Apply<'a> {
             session.ui.say(text);
             return Ok(Exit::Failed);
         }
+        self.remember_origin().await?;
         let exit = self.run_whole(&plan, world.known).await?;
         books::pin(project, connection, &world.catalog, pinned.as_ref())?;
         Ok(exit)
@@ -378,6 +381,7 @@ impl<'a> Apply<'a> {
             return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE tells what blocks it."));
         }
+        self.remember_origin().await?;
         self.run_whole(&plan, world.known).await
     }
 
@@ -396,6 +400,16 @@ impl<'a> Apply<'a> {
             Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
             None => self.run(plan).await,
         }
+    }
+
+    /// Records where the stack is applied from, where others share the backend.
+    async fn remember_origin(&self) -> Result<(), Failure> {
+        let ledger = self.journal.ledger().clone();
+        let Some(here) = stack_origin::here(self.project, &ledger)? else { return Ok(()) };
+        if let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing()) {
+            self.journal.commit(&[Record::Origins { origins }]).await?;
+        }
+        Ok(())
     }
 
     /// Settles what an earlier run left open.

@@ -38,7 +38,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
         openapi: Some(openapi::text(&REGISTRY)),
         ..server::Options::default()
     };
-    let folder = args.data.clone().unwrap_or_else(|| session.settings.dir.join(".stead"));
+    let folder = args.data.clone().unwrap_or_else(|| local::directory(&session.settings.dir));
     let state = session.settings.state.as_deref();
     let running = local::start(&options, &folder, state)?;
     if let Err(why) = local::leave_note(&folder, state, &running) {

@@ -2,6 +2,7 @@
 
 pub(super) mod accept;
 pub(super) mod act;
+mod adopt_directory;
 pub(super) mod apply;
 pub(super) mod catalog;
 pub(super) mod ci;

@@ -1,6 +1,6 @@
 //! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
 
-use super::{migrate, repair, seal};
+use super::{adopt_directory, migrate, repair, seal};
 use crate::apply::run::Bounds;
 use crate::cli::args::{Pull, Push, State, StateAction};
 use crate::cli::books::{self, Book, Shelf, Terms};
@@ -28,6 +28,10 @@ use crate::report::list::{self, Listed};
 /// # Errors
 /// When the stack has problems, or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit, Failure> {
+    if let StateAction::AdoptDirectory(args) = &args.action {
+        // A repository's root needs no stack of its own.
+        return Box::pin(adopt_directory::run(session, args)).await;
+    }
     let project = session.open()?;
     let place = session.place(&project)?;
     match &args.action {
@@ -36,6 +40,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit,
         StateAction::Push(args) => push(session, args, &project, &place).await,
         StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &project, &place)).await,
         StateAction::Seal(args) => Box::pin(seal::run(session, args, &project, &place)).await,
+        StateAction::AdoptDirectory(_) => Ok(Exit::Done),
         StateAction::Verify => repair::verify(session, &project, &place).await,
         StateAction::Repair(args) => repair::run(session, args, &project, &place).await,
     }

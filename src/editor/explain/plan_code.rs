@@ -97,6 +97,11 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "A policy of the stack says no.",
         "Change what it is about, or: stead apply --override POLICY --reason TEXT (recorded).",
     ),
+    (
+        "other_directory",
+        "The ledger is applied from another directory or repository than this one.",
+        "Give this stack another name; or, if the ledger is this directory's: stead state adopt-directory.",
+    ),
     ("project", "The project that was named is not there.", "Give a project's name or id with --project."),
     (
         "project_unknown",

@@ -63,6 +63,7 @@ impl Ledger {
             | Record::SecretRecipients { .. }
             | Record::SecretKept { .. }
             | Record::SecretRotation { .. }
+            | Record::Origins { .. }
             | Record::MovedAway { .. }
             | Record::Ended { .. } => self.check_of_itself(record),
         }

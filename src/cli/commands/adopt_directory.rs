@@ -1,0 +1,181 @@
+//! `stead state adopt-directory`: lets a ledger of a shared backend be applied from this directory, too. In: the
+//! ledger's origins and this directory's; out: one record in the ledger.
+
+use std::path::{Path, PathBuf};
+
+use super::state::missing;
+use crate::apply::run::Bounds;
+use crate::cli::args::AdoptDirectory;
+use crate::cli::books::{self, Shelf, Terms};
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::files::Shared;
+use crate::cli::session::Session;
+use crate::cli::waterline::Marks;
+use crate::cli::{backend, repository_walk, stack_origin};
+use crate::cloud::system::SystemRandom;
+use crate::ledger::entry::{Identity, Ledger};
+use crate::ledger::origins::{Here, OriginMatch};
+use crate::ledger::place::Place;
+use crate::ledger::record::Record;
+use crate::model::address::Name;
+
+/// A ledger, and the directory that would be one of its origins.
+struct Unit {
+    stack: Name,
+    environment: Name,
+    place: Place,
+    ledger: Ledger,
+    here: Here,
+}
+
+/// Adds this directory's origin to its ledger, or those of all stacks of the repository to theirs.
+///
+/// # Errors
+/// When the ledger is not on a shared backend, the directory has no origin, or the ledger cannot be written.
+pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit, Failure> {
+    if !backend::is_shared(&session.settings) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "the ledger is beside its stack, and not on a shared backend",
+        )
+        .help("Only ledgers of a shared backend (STEAD_BACKEND) remember where they are applied from."));
+    }
+    if args.all {
+        let all = of_repository(session, &session.settings.dir).await?;
+        return adopt(session, args, all).await;
+    }
+    let project = &session.open()?;
+    let place = &session.place(project)?;
+    let (name, environment) = (&project.stack.name, &project.stack.environment.name);
+    let unit = read(session, (name, environment), place.clone(), &project.directory).await?;
+    let unit = unit.ok_or_else(|| missing(place))?;
+    if unit.here.origin.is_none() {
+        return Err(Failure::new(
+            Exit::Failed,
+            "this directory is in no git repository with a remote `origin`",
+        )
+        .help(
+            "Name it by hand: STEAD_ORIGIN=REPOSITORY//DIRECTORY, here and wherever the stack is applied.",
+        ));
+    }
+    adopt(session, args, vec![unit]).await
+}
+
+/// Reads the ledger of a stack; `None` where there is none that owns or owned something.
+async fn read(
+    session: &Session,
+    (stack, environment): (&Name, &Name),
+    place: Place,
+    directory: &Path,
+) -> Result<Option<Unit>, Failure> {
+    let key = books::seal_key(&session.settings)?;
+    let found = Shelf::read(&place, stack, environment, key.as_ref()).await?;
+    let Some(ledger) = found.filter(|ledger| !ledger.is_blank()) else { return Ok(None) };
+    let here = stack_origin::find(&session.settings, directory, stack, &ledger.origins)?;
+    Ok(Some(Unit { stack: stack.clone(), environment: environment.clone(), place, ledger, here }))
+}
+
+/// Reads the ledgers of all stacks of the repository, and leaves out those that are not this repository's for a
+/// reason other than its name.
+async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>, Failure> {
+    let settings = &session.settings;
+    let root: PathBuf = Shared::of(directory, false).root;
+    let mut units = Vec::new();
+    for found in repository_walk::stacks(settings, &root) {
+        let shown = found.directory.strip_prefix(&root).unwrap_or(&found.directory).display().to_string();
+        let Some(header) = found.header else {
+            session.ui.say(&format!("warning: {shown} cannot be read as a stack: left out"));
+            continue;
+        };
+        let place = backend::place_of(settings, (&header.name, header.backend_required), &found.directory)?;
+        let mut environments: Vec<&Name> = header.environments.iter().collect();
+        if environments.is_empty() {
+            environments.push(&header.default);
+        }
+        environments.retain(|name| settings.env.as_ref().is_none_or(|asked| asked == *name));
+        for environment in environments {
+            let unit = read(session, (&header.name, environment), place.clone(), &found.directory).await?;
+            let Some(unit) = unit.filter(|unit| unit.here.origin.is_some()) else { continue };
+            if is_renamed(&unit) {
+                units.push(unit);
+            } else if unit.here.compare(&unit.ledger.origins) != OriginMatch::Same {
+                session.ui.say(&format!(
+                    "warning: {}/{environment} is applied from {}, not from {shown}: left out. To adopt it all the \
+                     same: stead -C {shown} state adopt-directory",
+                    header.name,
+                    origins(&unit.ledger)
+                ));
+            }
+        }
+    }
+    Ok(units)
+}
+
+/// Tells whether a ledger is applied from the same directory of a repository of another name, or names none.
+fn is_renamed(unit: &Unit) -> bool {
+    let same_directory = || {
+        let here = unit.here.origin.as_ref().map(|origin| &origin.directory);
+        unit.ledger.origins.iter().any(|known| Some(&known.directory) == here)
+    };
+    match unit.here.compare(&unit.ledger.origins) {
+        OriginMatch::Unknown | OriginMatch::Moved => true,
+        OriginMatch::OtherRepository => same_directory(),
+        OriginMatch::Same | OriginMatch::OtherDirectory => false,
+    }
+}
+
+fn origins(ledger: &Ledger) -> String {
+    let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
+    if known.is_empty() { "a directory that it does not name".to_owned() } else { known.join(" and ") }
+}
+
+/// Shows what would be recorded, asks, and records it.
+async fn adopt(session: &Session, args: &AdoptDirectory, mut units: Vec<Unit>) -> Result<Exit, Failure> {
+    units.retain(|unit| unit.here.compare(&unit.ledger.origins) != OriginMatch::Same);
+    if units.is_empty() {
+        session.ui.done("Nothing to adopt: nothing was written.");
+        return Ok(Exit::Done);
+    }
+    for Unit { stack, environment, ledger, here, .. } in &units {
+        let this = here.origin.iter().map(ToString::to_string).collect::<String>();
+        session.ui.say(&format!(
+            "{stack}/{environment}: {} resources, applied from {}; from now on also from {this}.",
+            ledger.entries.len(),
+            origins(ledger)
+        ));
+    }
+    if !session.sure(args.yes, "Adopt?").await? {
+        return Ok(Exit::Failed);
+    }
+    for unit in &units {
+        record(session, unit).await?;
+    }
+    session.ui.done("Recorded. Apply from there as ever.");
+    session.next("plan", "compares the configuration with the live objects");
+    Ok(Exit::Done)
+}
+
+async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
+    let settings = &session.settings;
+    let identity = Identity::fresh(&unit.stack, &unit.environment, &SystemRandom);
+    let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
+    let journal = books::open_at(settings, &session.who, &unit.place, &terms).await?;
+    let marks =
+        Marks::new(settings, books::seal_key(settings)?, &unit.place, (&unit.stack, &unit.environment));
+    let work = async {
+        let ledger = journal.ledger().clone();
+        if ledger.sealed.is_some()
+            && let Some(objection) = marks.objection(Some((&ledger, &journal.trail())))?
+        {
+            return Err(objection.into());
+        }
+        let mut origins = ledger.origins;
+        origins.extend(unit.here.origin.clone());
+        journal.commit(&[Record::Origins { origins }]).await?;
+        books::remember(&marks, &journal);
+        Ok(())
+    };
+    let done = books::while_kept(&journal, Box::pin(work)).await;
+    books::close_after(journal, done).await
+}

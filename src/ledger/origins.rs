@@ -1,0 +1,222 @@
+//! `StackOrigin`: where a stack is applied from, as a repository and a directory in it, and whether a directory is
+//! one of those that a ledger remembers. Two stacks of one name on one shared backend share one ledger: this tells
+//! them apart. Pure; absolute paths count for nothing.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::address::Name;
+
+/// A directory of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StackOrigin {
+    /// Host and path of the repository's remote `origin`.
+    pub repository: Name,
+    /// The directory below the repository's root, `.` for the root itself.
+    pub directory: Name,
+}
+
+impl fmt::Display for StackOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.directory, self.repository)
+    }
+}
+
+impl StackOrigin {
+    /// Reads `REPOSITORY` or `REPOSITORY//DIRECTORY`, as `STEAD_ORIGIN` has it. What it leaves out is the directory
+    /// that is given.
+    #[must_use]
+    pub fn parse(text: &str, directory: &str) -> Option<Self> {
+        let start = text.find("://").map_or(0, |at| at + 3);
+        let (repository, directory) = match text[start..].split_once("//") {
+            Some((repository, directory)) => (&text[..start + repository.len()], directory),
+            None => (text, directory),
+        };
+        let repository = repository_of(repository).or_else(|| {
+            let plain = without_ends(repository);
+            let host = plain.split('/').next().unwrap_or_default();
+            (!plain.is_empty())
+                .then(|| Name::new(format!("{}{}", host.to_lowercase(), &plain[host.len()..])))
+        })?;
+        Some(Self { repository, directory: relative(directory)? })
+    }
+}
+
+/// Returns host and path of a remote's address; `None` for a path on this machine, which another machine may use
+/// for another repository.
+#[must_use]
+pub fn repository_of(url: &str) -> Option<Name> {
+    let (authority, path) = match url.split_once("://") {
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return None,
+        Some((_, rest)) => rest.split_once('/')?,
+        // `user@host:path`, unless the first `/` says that it is a path with a colon in it.
+        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let host = port.map_or(host, |(host, _)| host).to_lowercase();
+    let path = without_ends(path);
+    // One letter before a colon is a disk of Windows.
+    (host.len() > 1 && !path.is_empty()).then(|| Name::new(format!("{host}/{path}")))
+}
+
+/// Returns a path without slashes around it and without `.git`.
+fn without_ends(path: &str) -> &str {
+    let path = path.trim().trim_matches('/');
+    path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/')
+}
+
+/// Returns a relative path in one spelling; `None` for one that leads out of the repository.
+fn relative(path: &str) -> Option<Name> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.contains(&"..") {
+        return None;
+    }
+    Some(if parts.is_empty() { Name::new(".") } else { Name::new(parts.join("/")) })
+}
+
+/// Where a stack is planned from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Here {
+    /// Its origin; `None` without a repository, or one without a remote `origin`.
+    pub origin: Option<StackOrigin>,
+    /// Directories of the ledger's origins in which no stack of this name stands in this checkout.
+    pub vacated: BTreeSet<Name>,
+    /// The checkout leaves files out, so that it does not show what stands in a directory.
+    pub sparse: bool,
+}
+
+/// Whether a directory is one that a ledger is applied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OriginMatch {
+    /// It is.
+    Same,
+    /// The stack was moved here from another directory of the repository.
+    Moved,
+    /// Nothing tells: the ledger names no origin, or this directory has none.
+    Unknown,
+    /// A stack of the same name stands in another directory of the repository.
+    OtherDirectory,
+    /// The ledger is applied from another repository.
+    OtherRepository,
+}
+
+impl Here {
+    /// Compares the directory with the origins that a ledger remembers.
+    #[must_use]
+    pub fn compare(&self, known: &BTreeSet<StackOrigin>) -> OriginMatch {
+        let Some(origin) = self.origin.as_ref().filter(|_| !known.is_empty()) else {
+            return OriginMatch::Unknown;
+        };
+        if known.contains(origin) {
+            return OriginMatch::Same;
+        }
+        let mut same = known.iter().filter(|one| one.repository == origin.repository).peekable();
+        if same.peek().is_none() {
+            OriginMatch::OtherRepository
+        } else if !self.sparse && same.all(|one| self.vacated.contains(&one.directory)) {
+            OriginMatch::Moved
+        } else {
+            OriginMatch::OtherDirectory
+        }
+    }
+
+    /// Returns the origins that a ledger remembers once it is applied from here; `None` when they stay.
+    ///
+    /// The directory before a move is dropped: a copy that is made there later is another stack.
+    #[must_use]
+    pub fn after_apply(
+        &self,
+        known: &BTreeSet<StackOrigin>,
+        owns_nothing: bool,
+    ) -> Option<BTreeSet<StackOrigin>> {
+        let origin = self.origin.clone()?;
+        let kept = match self.compare(known) {
+            OriginMatch::Same => return None,
+            _ if owns_nothing => BTreeSet::new(),
+            OriginMatch::Moved => {
+                known.iter().filter(|one| one.repository != origin.repository).cloned().collect()
+            }
+            _ => known.clone(),
+        };
+        Some(kept.into_iter().chain([origin]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(repository: &str, directory: &str) -> StackOrigin {
+        StackOrigin { repository: repository.into(), directory: directory.into() }
+    }
+
+    #[test]
+    fn every_spelling_of_an_address_is_one_repository() {
+        for url in [
+            "https://github.com/acme/infra",
+            "https://github.com/acme/infra.git",
+            "https://GitHub.com/acme/infra.git/",
+            "https://token:x-oauth@github.com:443/acme/infra.git",
+            "ssh://git@github.com:22/acme/infra.git",
+            "git@github.com:acme/infra.git",
+            "git@github.com:/acme/infra",
+            "github.com:acme/infra",
+        ] {
+            assert_eq!(repository_of(url).as_deref(), Some("github.com/acme/infra"), "{url}");
+        }
+        for url in
+            ["/srv/git/infra.git", "../infra", "./a:b", "file:///srv/git/infra", "C:/git/infra", "", "x"]
+        {
+            assert_eq!(repository_of(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_said_by_hand() {
+        let parsed = |text: &str| StackOrigin::parse(text, "below").map(|origin| origin.to_string());
+        assert_eq!(parsed("GitHub.com/acme/infra").as_deref(), Some("below of github.com/acme/infra"));
+        assert_eq!(
+            parsed("git@github.com:acme/infra.git//a/b/").as_deref(),
+            Some("a/b of github.com/acme/infra")
+        );
+        assert_eq!(
+            parsed("https://github.com/acme/infra.git//").as_deref(),
+            Some(". of github.com/acme/infra")
+        );
+        assert_eq!(parsed("infra").as_deref(), Some("below of infra"));
+        assert_eq!(parsed("infra//../x"), None);
+        assert_eq!(parsed(""), None);
+    }
+
+    #[test]
+    fn a_directory_is_compared_with_what_the_ledger_remembers() {
+        let known = BTreeSet::from([origin("r", "a")]);
+        let here = |repository: &str, directory: &str, vacated: &[&str], sparse| Here {
+            origin: Some(origin(repository, directory)),
+            vacated: vacated.iter().map(|name| Name::new(name)).collect(),
+            sparse,
+        };
+        assert_eq!(here("r", "a", &[], false).compare(&known), OriginMatch::Same);
+        assert_eq!(here("r", "b", &["a"], false).compare(&known), OriginMatch::Moved);
+        assert_eq!(here("r", "b", &["a"], true).compare(&known), OriginMatch::OtherDirectory);
+        assert_eq!(here("r", "b", &[], false).compare(&known), OriginMatch::OtherDirectory);
+        assert_eq!(here("s", "a", &["a"], false).compare(&known), OriginMatch::OtherRepository);
+        assert_eq!(here("s", "a", &[], false).compare(&BTreeSet::new()), OriginMatch::Unknown);
+        assert_eq!(Here::default().compare(&known), OriginMatch::Unknown);
+    }
+
+    #[test]
+    fn a_move_takes_the_old_directory_out_and_a_new_repository_takes_nothing_out() {
+        let known = BTreeSet::from([origin("r", "a"), origin("s", "a")]);
+        let moved = Here { origin: Some(origin("r", "b")), vacated: ["a".into()].into(), sparse: false };
+        let after = moved.after_apply(&known, false).unwrap();
+        assert_eq!(after, BTreeSet::from([origin("r", "b"), origin("s", "a")]));
+        assert_eq!(moved.after_apply(&after, false), None);
+        let copy = Here { origin: Some(origin("t", "a")), ..Here::default() };
+        assert_eq!(copy.after_apply(&known, true), Some(BTreeSet::from([origin("t", "a")])));
+        assert_eq!(Here::default().after_apply(&known, true), None);
+    }
+}
