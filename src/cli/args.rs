@@ -8,6 +8,7 @@ mod ci;
 mod cost;
 mod drift;
 mod import;
+mod leftovers;
 mod list;
 mod needs;
 mod refactor;
@@ -38,6 +39,7 @@ pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
 pub use self::cost::Cost;
 pub use self::drift::DriftArgs;
 pub use self::import::Import;
+pub use self::leftovers::{Destroy, Leftovers};
 pub use self::list::{Columns, Get, Ls};
 pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
@@ -371,6 +373,9 @@ pub struct PlanArgs {
     /// Plan the removal of everything that is not protected
     #[arg(long)]
     pub destroy: bool,
+    /// What becomes of what came of it.
+    #[command(flatten)]
+    pub leftovers: Leftovers,
     /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
     /// nothing, writes nothing but reports, asks for no secret; it needs STEAD_READONLY_API_KEY, and refuses STEAD_API_KEY
     #[arg(long, conflicts_with = "out")]
@@ -455,29 +460,6 @@ pub struct Running {
     /// Go on with a ledger that is older than the last one seen here, or a fork of it
     #[arg(long)]
     pub accept_older_ledger: bool,
-}
-
-/// `destroy`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop"
-)]
-pub struct Destroy {
-    /// Do not ask; needs --confirm
-    #[arg(long)]
-    pub yes: bool,
-    /// The stack's name, as consent
-    #[arg(long, value_name = "STACK")]
-    pub confirm: Option<Name>,
-    /// How it runs.
-    #[command(flatten)]
-    pub running: Running,
-    /// Only this resource and what needs it; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = place)]
-    pub targets: Vec<Address>,
-    /// Not this resource or module; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = place)]
-    pub exclude: Vec<Address>,
 }
 
 /// `resolve`.

@@ -12,6 +12,7 @@ use super::books;
 use super::connect::Connection;
 use super::delivery;
 use super::elsewhere;
+use super::everything;
 use super::failure::Failure;
 use super::files;
 use super::project::Project;
@@ -22,9 +23,10 @@ use crate::config::lock;
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::{Snapshot, Wanted};
+use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::source::{Source, Sources};
 use crate::plan::binding;
 use crate::plan::change::Plan;
@@ -113,7 +115,10 @@ pub(super) async fn with_inputs<T>(
             whole = Some(Box::new(project.knowing(&world.known.secrets)?));
         }
     }
+    let (claimed, foreign) = byproducts(connection, project, (ledger, options), &world.snapshot).await?;
     let options = &Options {
+        claimed,
+        foreign,
         lost_secrets: world.known.lost.clone(),
         locked_secrets: world.known.locked.clone(),
         allowed_recipients: project.settings.allowed_recipients.clone(),
@@ -168,6 +173,41 @@ async fn with_owners(
     }
     let foreign = books::foreign(project, &connection.place).await.unwrap_or_default();
     Options { foreign, ..options.clone() }
+}
+
+/// Reads what tells the byproducts of a destroy from objects of others: the volumes of claims, and what other ledgers
+/// own. Without such objects nothing is read.
+async fn byproducts(
+    connection: &Connection,
+    project: &Project,
+    (ledger, options): (&Ledger, &Options),
+    snapshot: &Snapshot,
+) -> Result<(BTreeMap<ObjectKey, ObjectKey>, BTreeMap<ObjectKey, Name>), Failure> {
+    if !options.destroy || ledger.entries.is_empty() {
+        return Ok((BTreeMap::new(), options.foreign.clone()));
+    }
+    let owned: BTreeSet<ObjectKey> = ledger
+        .entries
+        .values()
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|one| one.key(&entry.kind)))
+        .collect();
+    let may_claim = ledger
+        .entries
+        .values()
+        .any(|entry| REGISTRY.kind(&entry.kind).is_some_and(|kind| kind.claims.is_some()));
+    let claimed =
+        if may_claim { everything::claimed(connection, snapshot).await? } else { BTreeMap::new() };
+    let is_copy = |key: &ObjectKey| REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.copy_of.is_empty());
+    let mut others = snapshot.objects.keys().filter(|key| !owned.contains(*key));
+    if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {
+        return Ok((claimed, options.foreign.clone()));
+    }
+    let foreign = match books::foreign(project, &connection.place).await {
+        // Without the flag only a note depends on it.
+        Err(_) if !options.with_leftovers => options.foreign.clone(),
+        read => read?,
+    };
+    Ok((claimed, foreign))
 }
 
 /// Adds to a plan's options what this machine and the places of ledgers say.

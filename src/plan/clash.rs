@@ -1,8 +1,9 @@
 //! Names and networks that two objects cannot share, where the other one is not this stack's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::blocks::Blocks;
+use super::byproducts;
 use super::change::ProjectOf;
 use super::project::PROJECT;
 use super::replace::network;
@@ -15,6 +16,9 @@ use crate::model::value::Value;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
 const SEVERAL: usize = 2;
+
+/// Objects that a message names.
+const NAMED: usize = 10;
 
 /// Where an object stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -236,13 +240,35 @@ fn filled(
     rule: &Rule,
     blocks: &mut Blocks<'_, '_>,
 ) {
-    let mut going = going(survey, verdicts, kind);
-    for object in &survey.unowned {
-        let inside = object.project.as_deref().filter(|_| object.kind != kind.name);
-        // One of them says enough.
-        if let Some(subject) = inside.and_then(|id| going.remove(id)) {
-            broken(subject, rule, &format!("the {} {} is in it", object.kind, object.id), blocks);
+    let going = going(survey, verdicts, kind);
+    let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    for object in survey.unowned.iter().filter(|object| object.kind != kind.name) {
+        if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
+            inside.entry(id).or_default().push(object);
         }
+    }
+    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::keys(survey) };
+    for (id, objects) in inside {
+        let Some(subject) = going.get(id) else { continue };
+        let one = |object: &&Object| {
+            format!("the {} {}", object.kind, byproducts::described(&survey.inputs, object))
+        };
+        let mut named: Vec<String> = objects.iter().take(NAMED).map(one).collect();
+        let more = objects.len().saturating_sub(NAMED);
+        named.extend((more > 0).then(|| format!("{more} more")));
+        let verb = if objects.len() == 1 { "is" } else { "are" };
+        let text = format!("{} ({}: {} {verb} in it)", rule.says, subject.address, named.join("; "));
+        let stranger = objects.iter().find(|object| !ours.contains(&object.key()));
+        let mut help = format!("Rule {}: {}.", rule.code, rule.place);
+        if survey.inputs.options.destroy && objects.iter().any(|object| ours.contains(&object.key())) {
+            help += " `destroy --with-leftovers` deletes what came of this stack's objects.";
+        }
+        if let Some(stranger) = stranger {
+            let (kind, id) = (&stranger.kind, &stranger.id);
+            help +=
+                &format!(" Move what belongs to others; what nobody needs: `stead do delete {kind} {id}`.");
+        }
+        blocks.about("rule", subject, None, text, help);
     }
 }
 

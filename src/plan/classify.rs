@@ -340,7 +340,10 @@ impl<'a> Judge<'_, 'a> {
                 Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
             }
             _ => {
-                let why = if self.survey.inputs.options.destroy {
+                let added = self.survey.declared.added.get(subject.address);
+                let why = if let Some(added) = added.filter(|added| !added.reason.is_empty()) {
+                    added.reason.clone()
+                } else if self.survey.inputs.options.destroy {
                     "everything is destroyed".to_owned()
                 } else {
                     let left_out = self.survey.left_out(subject.address);

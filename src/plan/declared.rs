@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::blocks::Blocks;
+use super::byproducts::Added;
 use super::change::{Note, NoteCode};
 use super::make::Options;
 use super::movers::Movers;
@@ -26,6 +27,8 @@ pub(super) struct Declared<'a> {
     pub was: HashMap<Address, Before>,
     /// What becomes of what is left at an address, or below it.
     removed: HashMap<&'a str, &'a Removed>,
+    /// Entries that the plan adds in order to delete their objects, and those that change by that.
+    pub added: BTreeMap<Address, Added>,
     /// Moves that cannot be made: the address, what and why, what to do, and the entry.
     pub impossible: Vec<Impossible>,
 }

@@ -166,6 +166,11 @@ pub(super) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut [Verdict<
     }
 }
 
+/// Tells whether an object has the name of a copy that a deletion left: that was asked for.
+pub(super) fn is_final_copy(object: &Object) -> bool {
+    named(object).contains(INFIX)
+}
+
 fn named(object: &Object) -> &str {
     object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
 }

@@ -1,5 +1,6 @@
 //! `make`: the whole way from stack, ledger and snapshot to a `Plan`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -7,6 +8,7 @@ use uuid::Uuid;
 
 use super::blocks::Blocks;
 use super::bookkeeping::bookkeeping;
+use super::byproducts;
 use super::change::{Action, Base, Block, Bookkeeping, Change, Drift, DriftClass, Note, Plan};
 use super::clash;
 use super::classify::{self, classify};
@@ -85,6 +87,10 @@ pub struct Options {
     pub replace: BTreeSet<Address>,
     /// Resources that no block declares any more and that may go with the data that they hold.
     pub delete_data: BTreeSet<Address>,
+    /// A destroy also deletes what came of the stack's objects.
+    pub with_leftovers: bool,
+    /// Volumes that claims in clusters made, with the clusters.
+    pub claimed: BTreeMap<ObjectKey, ObjectKey>,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
     /// Resources, or modules, whose objects were let go of and are to be taken back: the ledger knows which.
@@ -128,7 +134,11 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
     let lost = lost_ledger::check(inputs);
     let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
-    let ledger = declared.ledger(inputs.ledger);
+    let mut ledger = declared.ledger(inputs.ledger);
+    if let Some((extended, added)) = byproducts::adopt(inputs, &declared, &ledger) {
+        ledger = Cow::Owned(extended);
+        declared.added = added;
+    }
     let options = declared::options(inputs.stack, &ledger, inputs.options);
     let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
     let survey = Survey::new(inputs, &declared);
@@ -151,6 +161,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     notes.extend(renames::notes(&survey, &verdicts));
     notes.extend(generated::notes(&survey, &verdicts));
     notes.extend(classify::notes(&survey, &verdicts));
+    notes.extend(byproducts::notes(&survey));
     notes.extend(sinks::check(&survey, &ordered.steps, &mut blocks));
     notes.extend(kept_secrets::notes(&survey));
     notes.extend(confirm::notes(&survey, &verdicts));
@@ -213,6 +224,9 @@ fn assemble(
     let moves = &survey.declared.moves;
     corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
     corrections.extend(kept_secrets::pin(survey));
+    let added = survey.declared.added.iter();
+    corrections
+        .extend(added.map(|(to, added)| Bookkeeping::Remember(to.clone(), Box::new(added.entry.clone()))));
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];

@@ -4,6 +4,7 @@ mod adoptions;
 pub mod binding;
 mod blocks;
 mod bookkeeping;
+pub mod byproducts;
 mod calls;
 pub mod change;
 mod clash;

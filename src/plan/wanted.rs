@@ -158,14 +158,17 @@ fn kinds_in_use(
         })
     };
     let copies_what_goes = |kind: &Kind| {
-        // To destroy everything asks for no word on copies.
-        let sources =
-            kind.copy_of.iter().filter(|_| !options.destroy).filter_map(|name| kind.attribute(name));
+        let sources = kind.copy_of.iter().filter_map(|name| kind.attribute(name));
         sources.into_iter().any(|a| matches!(a.ty, Type::Reference(of) if going.contains(of)))
     };
+    let claims = |of: &&str| Some(registry.kind(of)?.claims?.0);
+    let claimed: BTreeSet<&str> = going.iter().filter(|_| options.destroy).filter_map(claims).collect();
     let told = judged(registry, &used, &going);
     let all = registry.kinds.iter().copied();
-    let listed = |kind: &Kind| links_to_going(kind) || copies_what_goes(kind) || told.contains(kind.name);
+    let listed = |kind: &Kind| {
+        let told = told.contains(kind.name) || claimed.contains(kind.name);
+        links_to_going(kind) || copies_what_goes(kind) || told
+    };
     all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && listed(kind))).collect()
 }
 

@@ -32,6 +32,7 @@ mod forms;
 mod hostile;
 mod kubeconfig;
 mod ledgers;
+mod leftovers;
 mod login;
 mod lost_ledger;
 mod lsp;

@@ -13,6 +13,9 @@ use crate::cli::actions::known::{self, Deed};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
 
+/// The action that no table has.
+const DELETE: &str = crate::cli::commands::delete_object::DELETE;
+
 const ABOUT: &str = "\
 An action is done once, at once, and is no part of the configuration. ADDRESS is a resource of the stack (vm.web), or KIND:ID for an object that no stack here manages (a child is KIND:PARENT/ID). What disrupts asks first; where nobody can be asked it needs --yes.
 
@@ -63,7 +66,9 @@ impl Args for Do {
             .subcommand_value_name("ACTION")
             .subcommand_help_heading("Actions")
             .after_help(format!("{}\n\n{ABOUT}", by_kind()));
-        all.iter().fold(command, |command, (name, deeds)| command.subcommand(action(name, deeds)))
+        let command =
+            all.iter().fold(command, |command, (name, deeds)| command.subcommand(action(name, deeds)));
+        command.subcommand(delete())
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -90,6 +95,9 @@ impl FromArgMatches for Do {
             } else if let Some(values) = texts(name) {
                 given.insert(name, values);
             }
+        }
+        for name in ["id", "confirm"].into_iter().filter(|_| action == DELETE) {
+            given.extend(texts(name).map(|values| (name, values)));
         }
         let merged = matches.try_contains_id("merge").is_ok_and(|there| there);
         Ok(Self {
@@ -231,6 +239,21 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
             command.arg(switch("follow", "Go on with what comes, until interrupted").conflicts_with("csv"));
     }
     command
+}
+
+/// Returns the command that deletes an object which no ledger owns; every kind has it.
+fn delete() -> Command {
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).value_name(value).help(help).allow_hyphen_values(false)
+    };
+    Command::new(DELETE)
+        .about("Deletes an object that is in no ledger of the backend (every kind)")
+        .arg(text("address", "KIND", "The kind, or KIND:ID").index(1).required(true))
+        .arg(text("id", "ID", "The object's id; PARENT/ID for a child").index(2))
+        .arg(text("confirm", "ID", "The id once more, as consent").long("confirm"))
+        .after_help(
+            "Example:\n  stead do delete backup 5b1e09c2-7d3f-4c55-9a51-0d9f3c2e8a11 \\\n    --confirm 5b1e09c2-7d3f-4c55-9a51-0d9f3c2e8a11",
+        )
 }
 
 fn address(deeds: &[Deed]) -> Arg {

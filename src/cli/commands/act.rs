@@ -12,6 +12,7 @@ use crate::cli::actions::send;
 use crate::cli::actions::target::{Ground, Named, Target, is_name};
 use crate::cli::actions::wait::{Over, Wait};
 use crate::cli::args::Do;
+use crate::cli::commands::delete_object;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt::{self, Ended};
@@ -28,6 +29,9 @@ use crate::report::json::{self as documents, SCHEMA_VERSION};
 /// # Errors
 /// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
 pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
+    if args.action == delete_object::DELETE {
+        return Box::pin(delete_object::run(session, args)).await;
+    }
     let named = named(args)?;
     let ground = Ground::open(session, needs_stack(&named, args)).await?;
     let target = ground.target(&named)?;

@@ -69,6 +69,8 @@ pub(in crate::cli) struct Order<'a> {
     pub(in crate::cli) destroy: bool,
     /// The name that the stack must have.
     pub(in crate::cli) stack: Option<&'a Name>,
+    /// Remove what came of the stack's objects, too.
+    pub(in crate::cli) with_leftovers: bool,
 }
 
 /// Policies whose no does not count, and why.
@@ -116,6 +118,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         overriding: Overriding { policies: args.overrides.clone(), reason: args.reason.clone() },
         destroy: false,
         stack: None,
+        with_leftovers: false,
     };
     Box::pin(planned(session, &order)).await
 }
@@ -299,6 +302,7 @@ impl<'a> Apply<'a> {
         self.recover().await?;
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.names();
+        options.with_leftovers = order.with_leftovers;
         let pinned = reading::pinned(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();

@@ -29,6 +29,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         overriding: Overriding::default(),
         destroy: true,
         stack: args.confirm.as_ref(),
+        with_leftovers: args.leftovers.with_leftovers,
     };
     Box::pin(apply::planned(session, &order)).await
 }

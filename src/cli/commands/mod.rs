@@ -10,6 +10,7 @@ pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod convert;
 pub(super) mod cost;
+pub(super) mod delete_object;
 pub(super) mod destroy;
 pub(super) mod doctor;
 pub(super) mod drift;

@@ -40,6 +40,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         None => None,
     };
     let mut options = session.options(&args.scope, args.destroy);
+    options.with_leftovers = args.leftovers.with_leftovers;
+    if options.with_leftovers && (!args.destroy || args.out.is_some()) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--with-leftovers goes with plan --destroy, and without --out",
+        )
+        .help("A destroy lists what it deletes and asks: stead destroy --with-leftovers"));
+    }
     let connection = session.connect(&project)?;
     let (ledger, objection) = books::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {

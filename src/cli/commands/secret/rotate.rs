@@ -43,6 +43,7 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
         overriding: Overriding::default(),
         destroy: false,
         stack: None,
+        with_leftovers: false,
     };
     let done = Box::pin(apply::planned(session, &order)).await;
     let untouched = match &done {

@@ -1,0 +1,211 @@
+//! `stead do delete KIND ID`: deletes one live object that no ledger of the backend owns. In: its kind and id, and the
+//! id once more as consent. An object of a ledger is refused: its stack's block decides about it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::cli::actions::target::Named;
+use crate::cli::args::Do;
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::{books, connect, everything};
+use crate::cloud::client::Mutation;
+use crate::ledger::entry::Ledger;
+use crate::ledger::place::Place;
+use crate::model::address::Name;
+use crate::model::clock::Clock;
+use crate::model::schema::{Kind, Price, Scope};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::value::Value;
+use crate::plan::byproducts;
+use crate::plan::cost::Prices;
+use crate::report::escape;
+use crate::report::outcome::{self, Occasion};
+
+/// The action's name.
+pub(in crate::cli) const DELETE: &str = "delete";
+
+/// Longest wait for the object to go.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Deletes.
+///
+/// # Errors
+/// When a ledger owns the object, its id was not repeated, or the service refuses.
+pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
+    let (kind, key) = named(args)?;
+    let shown = shown(&key);
+    let project = session.open()?;
+    let connection = session.connect(&project)?;
+    let ledger = books::read_ledger(&project, &connection).await?;
+    check_unowned(&ledger, &key, &shown)?;
+    if matches!(connection.place, Place::Http(_)) {
+        session.ui.say(
+            "note: a state server does not list its ledgers: only those that this stack knows were checked",
+        );
+    }
+    if let Some(owner) = books::foreign(&project, &connection.place).await?.get(&key) {
+        return Err(owned(&shown, owner));
+    }
+    let client = &connection.client;
+    let object = client.get(&key).await?.ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
+            .help("stead ls --unmanaged lists what nobody manages.")
+    })?;
+    let mut alone = Snapshot::default();
+    alone.objects.insert(key.clone(), object.clone());
+    if let Some(why) = everything::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {
+        return Err(Failure::new(Exit::Blocked, format!("{shown} is not deleted. {why}")));
+    }
+    let what = described(&connection, kind, &object, &shown).await?;
+    if !is_confirmed(session, args, &key, &what).await? {
+        session.ui.say("Nothing was deleted.");
+        return Ok(Exit::Failed);
+    }
+    let home = home(session, &connection, kind, &object).await?;
+    let deleted = client.changes(&|_| Ok(())).delete(kind, &key, home.as_ref()).await;
+    ended(deleted, &shown)?;
+    client.gone(kind, &key, home.as_ref(), PATIENCE, &|_| {}).await.map_err(|error| {
+        Failure::new(Exit::Failed, format!("the service took the deletion of {shown}, and then: {error}"))
+            .help(format!("Look at it: stead ls --unmanaged --kind {}", key.kind))
+    })?;
+    session.ui.done(&format!("Deleted {what}."));
+    Ok(Exit::Done)
+}
+
+/// Returns what is named, as `KIND ID` or `KIND:ID`.
+fn named(args: &Do) -> Result<(&'static Kind, ObjectKey), Failure> {
+    let target = args.target.as_deref().unwrap_or_default();
+    let id = args.given.get("id").and_then(|given| given.last());
+    let text = id.map_or_else(|| target.to_owned(), |id| format!("{target}:{id}"));
+    match Named::parse(&text)? {
+        Named::Object(kind, key) => Ok((kind, key)),
+        Named::Resource(address) => Err(Failure::new(
+            Exit::Usage,
+            format!("{address} is a resource of the stack, and not an object"),
+        )
+        .help("Remove its block, and apply. An object in no ledger is named as KIND ID.")),
+        Named::Kind(kind) => Err(Failure::new(Exit::Usage, format!("delete which {}?", kind.name))
+            .help(format!("Say its id: stead do delete {} ID", kind.name))),
+    }
+}
+
+fn shown(key: &ObjectKey) -> String {
+    let parent = key.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
+    format!("{} {parent}{}", key.kind, key.id)
+}
+
+/// Refuses an object of the stack's own ledger, also one that an open question is about.
+fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Failure> {
+    for (address, entry) in &ledger.entries {
+        if entry.current.iter().chain(&entry.deposed).any(|one| one.key(&entry.kind) == *key) {
+            return Err(owned(shown, address.as_str()));
+        }
+    }
+    let asked = ledger
+        .questions
+        .values()
+        .find(|question| question.intent.kind == key.kind && question.candidates.contains(&key.id));
+    match asked {
+        Some(question) => Err(Failure::new(
+            Exit::Blocked,
+            format!("{shown} may be the object of {}: {}", question.intent.address, question.text),
+        )
+        .help("Answer the question first: stead resolve. Nothing was sent.")),
+        None => Ok(()),
+    }
+}
+
+fn owned(shown: &str, owner: &str) -> Failure {
+    Failure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}")).help(
+        "Remove its block there, and apply; or let go of it first: stead rm --keep. Nothing was sent.",
+    )
+}
+
+/// Returns the object with its name, age and price.
+async fn described(
+    connection: &connect::Connection,
+    kind: &'static Kind,
+    object: &Object,
+    shown: &str,
+) -> Result<String, Failure> {
+    let client = &connection.client;
+    let tables: BTreeSet<&str> = match kind.price {
+        Price::Free => BTreeSet::new(),
+        Price::Sum(terms) => terms.iter().map(|term| term.table).collect(),
+    };
+    let catalog = client.catalog(&tables).await?;
+    let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
+    let name =
+        if name.is_empty() { String::new() } else { format!(" `{}`", escape::line(&client.redact(name))) };
+    let price = match Prices::new(&catalog).monthly(kind, &object.attributes) {
+        Some(price) if price.is_zero() => String::new(),
+        Some(price) => format!(", {price:.2} USD a month"),
+        None => ", price not known".to_owned(),
+    };
+    Ok(format!("{shown}{name} ({}{price})", byproducts::age(object, client.clock().now())))
+}
+
+/// Tells whether the id was repeated: by flag, or on a terminal.
+async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str) -> Result<bool, Failure> {
+    match args.given.get("confirm").and_then(|given| given.last()) {
+        Some(id) if *id == key.id.as_str() => Ok(true),
+        Some(id) => {
+            Err(Failure::new(Exit::Usage, format!("--confirm says {id}; the object is {}", key.id))
+                .help("Nothing was sent."))
+        }
+        None if session.ui.interactive => {
+            session.ui.say(&format!("This deletes {what}."));
+            session.ui.agrees("", Some(key.id.as_str())).await
+        }
+        None => {
+            let line = session.line(&format!("do delete {} --confirm {}", shown(key), key.id));
+            Err(Failure::new(
+                Exit::Blocked,
+                format!("this deletes {what}, and its id was not repeated as consent"),
+            )
+            .help(format!("Say it beforehand: {line}"))
+            .help("Nothing was sent."))
+        }
+    }
+}
+
+/// Returns the project that the deletion is sent with.
+async fn home(
+    session: &Session,
+    connection: &connect::Connection,
+    kind: &'static Kind,
+    object: &Object,
+) -> Result<Option<Name>, Failure> {
+    if object.project.is_some() {
+        return Ok(object.project.clone());
+    }
+    if let Some((id, (of, _))) = object.parent.clone().zip(kind.child_of()) {
+        let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
+        if let Some(project) = connection.client.get(&parent).await?.and_then(|parent| parent.project) {
+            return Ok(Some(project));
+        }
+    }
+    if kind.scope == Scope::Account {
+        return Ok(None);
+    }
+    Ok(connection.client.project(session.settings.project.as_ref()).await?)
+}
+
+fn ended(mutation: Mutation, shown: &str) -> Result<(), Failure> {
+    let what = format!("delete {shown}");
+    Err(match mutation {
+        Mutation::Done(..) => return Ok(()),
+        Mutation::Refused(refusal) => {
+            let words = outcome::refused(&refusal, Occasion::Act);
+            Failure::new(Exit::of_refusal(&refusal), format!("{what}: {}", words.what))
+                .help(words.means)
+                .help(format!("Nothing was deleted. {}", words.next))
+        }
+        Mutation::NotSent(reason) => Failure::new(Exit::Failed, format!("{what}: {reason}"))
+            .help("It was not sent. Check the network and --api-url, and try again."),
+        Mutation::Unknown { reason, .. } => Failure::new(Exit::Failed, format!("{what}: {reason}"))
+            .help("Whether it was deleted is not known. The same command shows whether the object is still there."),
+    })
+}
