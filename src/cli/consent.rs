@@ -12,6 +12,17 @@ pub fn outside<'a>(consent: &Consent, plan: &'a Plan) -> Vec<&'a Change> {
     plan.changes.iter().filter(|change| !covered(change)).collect()
 }
 
+/// Returns the word of `--yes` that covers an action.
+#[must_use]
+pub const fn word(action: Action) -> &'static str {
+    match action {
+        Action::Create | Action::Adopt | Action::Read => "create",
+        Action::Replace => "replace",
+        Action::Delete => "delete",
+        Action::Update | Action::Move | Action::Forget => "update",
+    }
+}
+
 const fn kind(action: Action) -> Option<ChangeKind> {
     match action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),

@@ -12,6 +12,7 @@ mod completing;
 mod connect;
 pub mod consent;
 mod credentials;
+mod data_consent;
 mod delivery;
 mod diary;
 mod edits;

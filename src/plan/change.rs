@@ -297,6 +297,8 @@ pub enum NoteCode {
     Delivered,
     /// Something stays although everything is destroyed.
     Left,
+    /// An object is deleted with the data that it holds, and something consents to that.
+    DataLost,
     /// Recipients of kept secrets, and what is left to do for them.
     Recipients,
     /// The service does not keep a value: the object will not be as it is declared.

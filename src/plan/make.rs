@@ -91,6 +91,8 @@ pub struct Options {
     pub with_leftovers: bool,
     /// Volumes that claims in clusters made, with the clusters.
     pub claimed: BTreeMap<ObjectKey, ObjectKey>,
+    /// The stack runs on a cloud that is thrown away: no data is worth a consent.
+    pub is_rehearsal: bool,
     /// Live objects to adopt, by id.
     pub adopt: BTreeMap<Address, Name>,
     /// Resources, or modules, whose objects were let go of and are to be taken back: the ledger knows which.
@@ -162,6 +164,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     notes.extend(generated::notes(&survey, &verdicts));
     notes.extend(classify::notes(&survey, &verdicts));
     notes.extend(byproducts::notes(&survey));
+    notes.extend(guards::data::notes(&survey, &verdicts));
     notes.extend(sinks::check(&survey, &ordered.steps, &mut blocks));
     notes.extend(kept_secrets::notes(&survey));
     notes.extend(confirm::notes(&survey, &verdicts));

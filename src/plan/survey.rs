@@ -184,6 +184,14 @@ impl<'a> Survey<'a> {
         Some((says, decides.span))
     }
 
+    /// Tells whether a `removed` entry can name an address whose resource is not wanted any more. It is refused where a
+    /// `when` leaves the resource out: the block is still there.
+    pub fn takes_removal(&self, address: &Address) -> bool {
+        let left_out = &self.inputs.stack.left_out;
+        let decides = places(address.as_str()).filter_map(|place| left_out.get(place)).next_back();
+        self.left_out(address).is_none() || decides.is_some_and(|decides| decides.keyed)
+    }
+
     fn is_wanted(&self, block: &str, key: &str) -> bool {
         let instance = format!("{block}.{key}");
         self.inputs.stack.resources.contains_key(instance.as_str())

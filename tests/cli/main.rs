@@ -21,6 +21,7 @@ mod change;
 mod ci;
 mod console;
 mod cycles;
+mod data;
 mod doctor;
 #[allow(dead_code, reason = "the tests of attacks use the rest of it")]
 mod editor;

@@ -15,6 +15,7 @@ use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Identity, Ledger};
 use stead::ledger::history::Origin;
 use stead::ledger::journal::Journal;
+use stead::ledger::origins::Here;
 use stead::ledger::replay::load_ledger;
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
@@ -57,6 +58,10 @@ pub struct Aim {
     pub saved_for: Option<Duration>,
     /// Someone works on the sources between the plan and the apply.
     pub sources_move: bool,
+    /// Something consents to the loss of all data.
+    pub consents: bool,
+    /// Where the stack is planned from, over a ledger on a shared backend.
+    pub directory: Option<Here>,
     catalog: Rc<OnceCell<Catalog>>,
 }
 
@@ -74,6 +79,8 @@ impl Aim {
             replace: BTreeSet::new(),
             saved_for: None,
             sources_move: false,
+            consents: true,
+            directory: None,
             catalog: Rc::default(),
         }
     }
@@ -228,8 +235,9 @@ async fn planned(
         destroy: aim.destroy,
         adopt: aim.adopt.clone(),
         replace: aim.replace.iter().cloned().chain(machines(ledger)).collect(),
-        // What these stories are about is not whether data may go.
-        delete_data: ledger.entries.keys().cloned().collect(),
+        // What most stories are about is not whether data may go.
+        delete_data: ledger.entries.keys().filter(|_| aim.consents).cloned().collect(),
+        directory: aim.directory.clone(),
         ..Options::default()
     };
     let (wanted, tables) = wanted(REGISTRY, &aim.stack, ledger, &options);

@@ -35,6 +35,7 @@ mod loading;
 mod machine;
 #[path = "../simulation/process.rs"]
 mod process;
+mod removals;
 mod representation;
 mod runs;
 #[path = "../simulation/stack.rs"]

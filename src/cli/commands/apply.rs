@@ -24,7 +24,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::{
-    books, consent, delivery, origin, questions, reading, stack_origin, vouching,
+    books, consent, data_consent, delivery, origin, questions, reading, stack_origin, vouching,
 };
 use crate::cloud::system::SystemClock;
 use crate::config::lock;
@@ -37,7 +37,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
-use crate::plan::change::{Action, Block, Bookkeeping, Plan};
+use crate::plan::change::{Block, Bookkeeping, Plan};
 use crate::plan::recheck;
 use crate::plan::saved::{Facts, Origin as PlanOrigin, SavedPlan, Stale};
 use crate::report::outcome::{self, Ending};
@@ -240,7 +240,7 @@ async fn agreed(
     if let Some(yes) = &order.yes {
         let outside = consent::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) = (word(first.action), words::action(first.action));
+        let (action, does) = (consent::word(first.action), words::action(first.action));
         return Err(Failure::new(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
@@ -253,17 +253,9 @@ async fn agreed(
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
+    data_consent::warn(session, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
     session.ui.agrees(question, typed).await
-}
-
-const fn word(action: Action) -> &'static str {
-    match action {
-        Action::Create | Action::Adopt | Action::Read => "create",
-        Action::Replace => "replace",
-        Action::Delete => "delete",
-        Action::Update | Action::Move | Action::Forget => "update",
-    }
 }
 
 /// Everything that an apply works with.
@@ -308,7 +300,15 @@ impl<'a> Apply<'a> {
         let start = clock.elapsed();
         let ledger = journal.ledger().clone().for_plans();
         let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (plan, world) = books::while_kept(journal, reading).await?;
+        let (mut plan, mut world) = books::while_kept(journal, reading).await?;
+        if order.yes.is_none()
+            && let asking = data_consent::ask(session, &plan, &options.overrides)
+            && let Some(agreed) = books::while_kept(journal, asking).await?
+        {
+            options.delete_data.extend(agreed);
+            let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
+            (plan, world) = books::while_kept(journal, reading).await?;
+        }
         let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
         let terms = (order.scope.locked, !ledger.entries.is_empty());
         books::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
@@ -507,6 +507,7 @@ impl<'a> Apply<'a> {
             let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
             outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
             ui.out(&outcome::page(&outcome, ending, ui.style));
+            data_consent::tell(self.session, plan, &outcome);
         }
         Ok(exit)
     }

@@ -32,6 +32,9 @@ use crate::model::source::Span;
 use crate::plan::change::Plan;
 use crate::plan::make::{self, Inputs, Options};
 
+/// The code of the blocker of what would be deleted with its data.
+const HOLDS_DATA: &str = "holds_data";
+
 /// Something that is not as the test wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct Missed {
@@ -53,6 +56,9 @@ struct Stage {
     journal: Journal<MemoryStore>,
     /// Kinds that the test counts.
     counted: BTreeSet<Name>,
+    /// The test expects a blocker by this code: without that nothing asks for consent to lose data, as all of it is
+    /// the test's own.
+    guards_data: bool,
 }
 
 /// A plan, and what it was made of.
@@ -85,7 +91,9 @@ pub(in crate::cli) fn run(
     let cloud = Emulated::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
     let work = async {
         let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
-        let stage = Stage::set(cloud, &time, &now.stack, &counted).await?;
+        let mut stage = Stage::set(cloud, &time, &now.stack, &counted).await?;
+        let blocks = test.plan.as_ref().and_then(|plan| plan.blocks.as_ref());
+        stage.guards_data = blocks.is_some_and(|blocks| blocks.value.iter().any(|code| code == HOLDS_DATA));
         if let Some(before) = &before {
             stage.prepare(before).await?;
         }
@@ -148,6 +156,7 @@ impl Stage {
             client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
             journal: Journal::open(MemoryStore::new(&identity)).await?,
             counted: counted.clone(),
+            guards_data: false,
         })
     }
 
@@ -183,7 +192,8 @@ impl Stage {
 
     async fn planned(&self, project: &Project) -> Result<Planned, Failure> {
         let ledger = self.journal.ledger().clone().for_plans();
-        let options = Options { allow_deletes: true, ..Options::default() };
+        let options =
+            Options { allow_deletes: true, is_rehearsal: !self.guards_data, ..Options::default() };
         let (mut wanted, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &options);
         wanted.everywhere.extend(self.counted.iter().filter(|kind| REGISTRY.kind(kind).is_some()).cloned());
         let snapshot = self.client.refresh(&wanted).await?;

@@ -93,14 +93,14 @@ const BLOCKS: &[(&str, &str, &str)] = &[
         "Correct the entry that the message names.",
     ),
     (
-        "policy",
-        "A policy of the stack says no.",
-        "Change what it is about, or: stead apply --override POLICY --reason TEXT (recorded).",
-    ),
-    (
         "other_directory",
         "The ledger is applied from another directory or repository than this one.",
         "Give this stack another name; or, if the ledger is this directory's: stead state adopt-directory.",
+    ),
+    (
+        "policy",
+        "A policy of the stack says no.",
+        "Change what it is about, or: stead apply --override POLICY --reason TEXT (recorded).",
     ),
     ("project", "The project that was named is not there.", "Give a project's name or id with --project."),
     (

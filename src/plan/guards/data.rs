@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 
 use super::super::blocks::Blocks;
-use super::super::change::Cause;
+use super::super::byproducts;
+use super::super::change::{Cause, Note, NoteCode};
 use super::super::finals;
 use super::super::survey::{Subject, Survey};
 use super::super::verdict::{Act, Verdict};
@@ -15,6 +16,9 @@ use crate::model::value::Value;
 
 /// Copies that a message names.
 const NAMED: usize = 3;
+
+/// Objects of which a plan has a note of their own.
+const MOST_NOTES: usize = 20;
 
 /// Tells whether the objects of a kind hold data that goes with them.
 pub(in crate::plan) const fn holds(kind: &Kind) -> bool {
@@ -27,6 +31,14 @@ pub(super) fn goes_unedited(survey: &Survey<'_>, subject: &Subject<'_>, verdict:
     subject.kind.local_data && !edited && !finals::is_copied(survey, subject)
 }
 
+/// Tells whether something consents to the loss of an object's data.
+fn consents(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let options = survey.inputs.options;
+    let declared = survey.declared.removal(subject.address) == Some(RemovedAction::Delete);
+    let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
+    options.destroy || options.delete_data.contains(subject.address) || declared || remembered
+}
+
 /// Blocks a deletion that loses data and to which nothing consents.
 pub(super) fn would_be_lost(
     survey: &Survey<'_>,
@@ -35,14 +47,11 @@ pub(super) fn would_be_lost(
     blocks: &mut Blocks<'_, '_>,
 ) {
     let options = survey.inputs.options;
-    if options.destroy || verdict.act != Act::Delete || !holds(subject.kind) {
+    if options.is_rehearsal || verdict.act != Act::Delete || !holds(subject.kind) {
         return;
     }
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    let declared = survey.declared.removal(subject.address) == Some(RemovedAction::Delete);
-    let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
-    let agreed = options.delete_data.contains(subject.address) || declared || remembered;
-    if unfinished || agreed || finals::is_copied(survey, subject) {
+    if unfinished || consents(survey, subject) || finals::is_copied(survey, subject) {
         return;
     }
     let address = subject.address;
@@ -50,10 +59,9 @@ pub(super) fn would_be_lost(
     let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
     let text = format!(
         "{address} ({id}) holds data and would be deleted with it{reason}. {}",
-        surviving(survey, verdicts, subject)
+        surviving(survey, verdicts, subject).unwrap_or_else(|| "No copy of it survives.".to_owned())
     );
-    // An entry is refused for what a `when` leaves out: the block is still there.
-    let entry = if survey.left_out(address).is_none() {
+    let entry = if survey.takes_removal(address) {
         let line = format!("`removed: [{{ from: {address}, action: delete }}]`");
         format!("{}, or ", survey.spoken(None, &format!("write {line}")))
     } else {
@@ -64,7 +72,7 @@ pub(super) fn would_be_lost(
 }
 
 /// Says which copies of an object's data survive a plan, and how old they are.
-fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> String {
+fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> Option<String> {
     let id = subject.owned().map(|owned| Value::Text(owned.id.clone()));
     let goes = |object: &Object| {
         let mut all = survey.subjects.iter().zip(verdicts);
@@ -84,7 +92,7 @@ fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_
         survey.inputs.snapshot.objects.values().filter(is_copy).filter(|object| !goes(object)).collect();
     copies.sort_by(|a, b| (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id)));
     if copies.is_empty() {
-        return "No copy of it survives.".to_owned();
+        return None;
     }
     let named: Vec<String> =
         copies.iter().take(NAMED).map(|copy| described(copy, survey.inputs.now)).collect();
@@ -92,18 +100,41 @@ fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_
         0 => String::new(),
         count => format!(" and {count} older"),
     };
-    format!("What survives: {}{more}.", named.join(", "))
+    Some(format!("What survives: {}{more}.", named.join(", ")))
 }
 
 fn described(copy: &Object, now: Timestamp) -> String {
     let name = copy.attributes.get("name").and_then(Value::as_text).unwrap_or(&copy.id);
-    let made = copy.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    let age = match made.map(|made| now.duration_since(made).as_hours().max(0)) {
-        None => "of unknown age".to_owned(),
-        Some(hours) if hours < 1 => "less than an hour old".to_owned(),
-        Some(1) => "1 hour old".to_owned(),
-        Some(hours) if hours < 48 => format!("{hours} hours old"),
-        Some(hours) => format!("{} days old", hours / 24),
+    format!("the {} {name} ({})", copy.kind, byproducts::age(copy, now))
+}
+
+/// Returns what is to be told of data that is lost with consent, or because everything is destroyed: what survives.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let is_lost = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
+        let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+        let goes = verdict.act == Act::Delete && holds(subject.kind) && subject.object().is_some();
+        // What came of others is told of with them.
+        let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
+        goes && !unfinished && !is_told && consents(survey, subject) && !finals::is_copied(survey, subject)
     };
-    format!("the {} {name} ({age})", copy.kind)
+    let note = |text: String| Note {
+        code: NoteCode::DataLost,
+        text,
+        help: "what shall stay is declared, with `lifecycle: { protect: true }`".to_owned(),
+        source: None,
+    };
+    // That data is lost for good is said by the change itself.
+    let told = |(subject, _): (&Subject<'_>, &Verdict<'_>)| {
+        let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
+        let surviving = surviving(survey, verdicts, subject)?;
+        Some(format!("{} ({id}) is deleted with the data that it holds. {surviving}", subject.address))
+    };
+    let mut notes: Vec<String> =
+        survey.subjects.iter().zip(verdicts).filter(is_lost).filter_map(told).collect();
+    let more = notes.len().saturating_sub(MOST_NOTES);
+    notes.truncate(MOST_NOTES);
+    notes.extend(
+        (more > 0).then(|| format!("copies of {more} more survive that are deleted with their data")),
+    );
+    notes.into_iter().map(note).collect()
 }

@@ -13,9 +13,11 @@ pub(super) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) 
                 (Role::Good, page.sign(Sign::Dot))
             }
             NoteCode::Unverified | NoteCode::OneByOne => (Role::Faint, page.sign(Sign::Dot)),
-            NoteCode::Rename | NoteCode::Left | NoteCode::NotReplaced | NoteCode::NotKept => {
-                (Role::Warn, page.sign(Sign::Bang))
-            }
+            NoteCode::Rename
+            | NoteCode::Left
+            | NoteCode::NotReplaced
+            | NoteCode::NotKept
+            | NoteCode::DataLost => (Role::Warn, page.sign(Sign::Bang)),
         };
         let line = Line::indent(2).put(role, sign).say(" ").say(&note.text).hanging(4);
         // What is done is not worth two lines.

@@ -1,0 +1,138 @@
+//! Stories of consent to the loss of data: on a terminal, in the configuration, on the command line, in tests.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive a terminal")]
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::case::{Case, Run, STEAD};
+
+const DATABASE: &str = "stead: 1\nstack: one\ndatabase:\n  main: { plan: pg-1c-2g }\n";
+
+/// The objects of a collection in a project, by name.
+fn names(case: &Case, path: &str) -> Vec<String> {
+    let all = case.cloud().list(path);
+    let mut names: Vec<String> =
+        all.iter().map(|one| one["name"].as_str().unwrap_or_default().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Runs a command on a terminal of its own, with what a person types.
+fn on_terminal(case: &Case, args: &str, typed: &str) -> Run {
+    let base = case.command(args);
+    let mut command = Command::new("script");
+    command.current_dir(case.path("")).args([
+        "-qec",
+        &format!("{STEAD} {args} --color never"),
+        "/dev/null",
+    ]);
+    command.envs(base.get_envs().filter_map(|(name, value)| Some((name, value?)))).env_remove("CI");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
+    Run::of(&child.wait_with_output().unwrap())
+}
+
+#[test]
+fn on_a_terminal_the_typed_address_is_consent() {
+    let case = Case::new().file("stead.yaml", DATABASE).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "database:\n  main: { plan: pg-1c-2g }\n", "");
+    let databases = || case.cloud().list("/api/v1/databases").len();
+    let run = on_terminal(&case, "apply", "database.wrong\n");
+    assert_eq!((run.code, databases()), (4, 1), "{}", run.all());
+    run.says(&["database.main", "holds data", "No copy of it survives", "Type database.main to go on"]);
+    // With --yes nobody is asked, and that is no consent.
+    let run = on_terminal(&case, "apply --yes", "database.main\n");
+    assert_eq!((run.code, databases()), (4, 1), "{}", run.all());
+    let run = on_terminal(&case, "apply", "database.main\nn\n");
+    assert_eq!((run.code, databases()), (1, 1), "{}", run.all());
+    let run = on_terminal(&case, "apply", "database.main\ny\n");
+    assert_eq!((run.code, databases()), (0, 0), "{}", run.all());
+    run.says(&[
+        "Type database.main",
+        "its data is lost for good",
+        "Apply this plan?",
+        "Deleted with the data that they held: database.main",
+    ]);
+}
+
+#[test]
+fn a_destroy_names_what_holds_data_before_and_after() {
+    let case = Case::new()
+        .file("stead.yaml", format!("{DATABASE}volume: {{ data: {{ size: 10 }} }}\n"))
+        .emulator();
+    case.ok("apply --yes");
+    case.ok("do snapshot volume.data --name mine");
+    let run = on_terminal(&case, "destroy", "wrong\n");
+    assert_eq!(run.code, 1, "{}", run.all());
+    run.says(&["deleted with the data that they hold: database.main, volume.data", "Type one to go on"]);
+    case.ok("plan --destroy").says(&["volume.data (", "survives: the snapshot mine"]);
+    case.ok("destroy --yes --confirm one")
+        .says(&["Deleted with the data that they held: database.main, volume.data"]);
+}
+
+#[test]
+fn the_printed_removed_line_is_consent_also_for_a_key_of_for_each() {
+    let stack = "stead: 1\nstack: one\nvolume:\n  data: { for_each: [a, b], size: 10 }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let volumes = || names(&case, "/api/v1/volumes").len();
+    case.ok("do snapshot volume.data.b --name mine");
+    case.edit("stead.yaml", "[a, b]", "[a]");
+    let blocked = case.fails(4, "apply --yes --allow-deletes");
+    blocked.says(&[
+        "volume.data.b",
+        "no key of the `for_each`",
+        "survives: the snapshot mine",
+        "removed:",
+        "--delete-data volume.data.b",
+    ]);
+    let all = blocked.all().split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = all
+        .split('`')
+        .find(|part| part.starts_with("removed:"))
+        .unwrap_or_else(|| panic!("{all}"))
+        .to_owned();
+    assert_eq!(line, "removed: [{ from: volume.data.b, action: delete }]");
+    let text = std::fs::read_to_string(case.path("stead.yaml")).unwrap();
+    case.write("stead.yaml", format!("{text}{line}\n"));
+    // With consent the plan still says what survives.
+    case.ok("plan").says(&["is deleted with the data that it holds", "survives: the snapshot mine"]);
+    case.ok("apply --yes");
+    assert_eq!(volumes(), 1);
+    // A whole block, and a module, cover what is below.
+    case.write("stead.yaml", "stead: 1\nstack: one\nremoved: [{ from: volume.data, action: delete }]\n");
+    case.ok("apply --yes");
+    assert_eq!(volumes(), 0);
+    case.write("disk/stead.yaml", "volume: { data: { size: 10 } }\n");
+    case.write("stead.yaml", "stead: 1\nstack: one\nuse: { disk: { source: ./disk } }\n");
+    case.ok("apply --yes");
+    assert_eq!(volumes(), 1);
+    case.write("stead.yaml", "stead: 1\nstack: one\nvpc: { a: { cidr: 10.0.0.0/16 } }\n");
+    case.fails(4, "apply --yes").says(&["disk.volume.data", "--delete-data disk.volume.data"]);
+    case.write("stead.yaml", "stead: 1\nstack: one\nremoved: [{ from: disk, action: delete }]\n");
+    case.ok("apply --yes");
+    assert_eq!(volumes(), 0);
+}
+
+#[test]
+fn what_a_when_leaves_out_is_offered_what_works() {
+    let stack = "stead: 1\nstack: one\nvars: { on: { type: bool, default: true } }\nvolume:\n  data: { when: $vars.on, size: 10 }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let blocked = case.fails(4, "apply --yes --var on=false");
+    assert!(!blocked.all().contains("removed:"), "{}", blocked.all());
+    case.ok("apply --yes --var on=false --delete-data volume.data");
+}
+
+#[test]
+fn a_stacks_own_test_may_remove_data() {
+    let case = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: one\nvars: { on: { type: bool, default: true } }\nvolume:\n  data: { when: $vars.on, size: 10 }\n")
+        .file(
+            "gone.test.yaml",
+            "test:\n  it goes:\n    given: { vars: { on: false }, applied: { vars: { on: true } } }\n    plan: { delete: [volume.data] }\n    apply: { objects: { volume: 0 } }\n  it is not lost by accident:\n    given: { vars: { on: false }, applied: { vars: { on: true } } }\n    plan: { blocks: [holds_data] }\n",
+        );
+    case.ok("test");
+}
