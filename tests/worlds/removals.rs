@@ -1,7 +1,7 @@
 //! Removals over generated stacks: what holds data is deleted only with consent, a ledger that is applied from
 //! elsewhere is left alone, and a legitimate destroy is never refused.
 //!
-//! `STEAD_REMOVALS=2000` runs so many stacks (120).
+//! `STEAD_REMOVALS=2000` runs so many stacks (60).
 
 use std::collections::BTreeSet;
 use std::env;
@@ -173,7 +173,7 @@ fn intrude(number: u64, written: &Written, outside: &Rc<Outside>, figures: &mut 
 
 #[test]
 fn data_goes_only_with_consent_and_a_destroy_is_never_refused() {
-    let stacks = env::var("STEAD_REMOVALS").ok().and_then(|text| text.parse().ok()).unwrap_or(120);
+    let stacks = env::var("STEAD_REMOVALS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let mut figures = Figures::default();
     for number in 0..stacks {
         let written = generate(number);
