@@ -223,8 +223,21 @@ async fn the_limiter_answers_429_as_documented() {
 
 #[tokio::test]
 async fn faults_strike_as_planned() {
-    let service = Service::start(faulty(&["POST /volumes=500:1", "POST /vpcs=503:1"])).await;
-    for (path, status, words) in [("volumes", 500, "on our side"), ("vpcs", 503, "unavailable")] {
+    let rules = [
+        "POST /volumes=500:1",
+        "POST /vpcs=503:1",
+        "POST /backups=402:1",
+        "POST /vms=403:1",
+        "POST /apps/services=412:1",
+    ];
+    let service = Service::start(faulty(&rules)).await;
+    for (path, status, words) in [
+        ("volumes", 500, "on our side"),
+        ("vpcs", 503, "unavailable"),
+        ("backups", 402, "balance"),
+        ("vms", 403, "denied"),
+        ("apps/services", 412, "spend cap"),
+    ] {
         let (got, answer) = service.get(&format!("POST /api/v1/{path}"), json!({})).await;
         assert!(got == status && answer["message"].as_str().unwrap().contains(words), "{got} {answer}");
     }
@@ -234,7 +247,7 @@ async fn faults_strike_as_planned() {
     assert_eq!(shown["data"]["rules"][0], "GET /api/v1/volumes=429:1");
     assert_eq!(service.get("GET /api/v1/volumes", Value::Null).await.0, 429);
     let (status, answer) = service.get("POST /_emulator/faults", json!({"rules": ["GET /vms=404"]})).await;
-    assert!(status == 400 && answer["message"].as_str().unwrap().contains("must be 429"), "{answer}");
+    assert!(status == 400 && answer["message"].as_str().unwrap().contains("must be 402"), "{answer}");
 }
 
 #[tokio::test]

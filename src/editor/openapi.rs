@@ -6,6 +6,7 @@
 mod answer;
 mod body;
 mod operation;
+mod shapes;
 mod types;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ const OPEN: &str = "/api/v1/public/";
 /// Tell how the service is; they need no key either, and no kind is their home.
 const HEALTH: &[(&str, &str)] =
     &[("/health", "Tells whether the service lives."), ("/ready", "Tells whether it takes requests.")];
+
+const OTHER_PLANS: &str = "Plans of databases: another spelling of `/api/v1/databases/plans`.";
 
 /// Paths, and the operations of each by verb.
 type Paths = BTreeMap<String, BTreeMap<String, Operation>>;
@@ -75,6 +78,7 @@ fn paths(registry: &Registry) -> Value {
     for (path, summary) in HEALTH {
         add(&mut paths, Operation::read(path, SERVICE, summary, json!({"type": "object"})).open());
     }
+    add(&mut paths, Operation::read(shapes::OTHER_PLANS, CATALOG, OTHER_PLANS, Value::Null).list());
     let shown = paths.into_iter().map(|(path, operations)| {
         let operations: Map<_, _> =
             operations.into_iter().map(|(method, operation)| (method, operation.show())).collect();
@@ -111,6 +115,7 @@ fn components(registry: &Registry) -> Value {
         schemas.insert(types::title(kind.name), answer::record(kind));
         let body = body::of_creation(kind);
         schemas.insert(creation(kind), body.show());
+        schemas.extend(answer::created(kind).map(|record| (created(kind), record)));
     }
     schemas.insert("Done".to_owned(), answer::done());
     schemas.insert("Error".to_owned(), answer::error());
@@ -127,4 +132,9 @@ fn components(registry: &Registry) -> Value {
 /// Returns the name of the schema of a creation's body.
 fn creation(kind: &Kind) -> String {
     format!("{}Create", types::title(kind.name))
+}
+
+/// Returns the name of the schema of what a creation shows once.
+fn created(kind: &Kind) -> String {
+    format!("{}Created", types::title(kind.name))
 }

@@ -108,6 +108,9 @@ fn method(word: &str) -> Result<Option<Method>, &'static str> {
 
 fn fault_of(word: &str) -> Result<Fault, &'static str> {
     match word {
+        "402" => Ok(Fault::Status(402)),
+        "403" => Ok(Fault::Status(403)),
+        "412" => Ok(Fault::Status(412)),
         "429" => Ok(Fault::Status(429)),
         "500" => Ok(Fault::Status(500)),
         "503" => Ok(Fault::Status(503)),
@@ -117,7 +120,7 @@ fn fault_of(word: &str) -> Result<Fault, &'static str> {
         "malformed" => Ok(Fault::Malformed),
         _ => {
             let time = word.strip_prefix("delay-").ok_or(
-                "what goes wrong must be 429, 500, 503, reset-before, reset-after, truncate, malformed or delay-…",
+                "what goes wrong must be 402, 403, 412, 429, 500, 503, reset-before, reset-after, truncate, malformed or delay-…",
             )?;
             let millis = match (time.strip_suffix("ms"), time.strip_suffix('s')) {
                 (Some(number), _) => number.parse().ok(),
@@ -243,6 +246,7 @@ mod tests {
     fn rules_are_read_and_shown() {
         for (text, shown) in [
             ("POST /vms=503:10%", "POST /api/v1/vms=503:10%"),
+            ("POST /backups=402:1", "POST /api/v1/backups=402:1"),
             ("*=reset-before", "* *=reset-before:100%"),
             ("get /vms/{id}=delay-2s:3", "GET /api/v1/vms/{id}=delay-2000ms:3"),
             ("/api/v1/volumes/**=malformed:0%", "* /api/v1/volumes/**=malformed:0%"),
@@ -259,7 +263,8 @@ mod tests {
             ("POST /vms", "no `=`"),
             ("FETCH /vms=500", "method"),
             ("vms=500", "begin with `/`"),
-            ("/vms=404", "must be 429"),
+            ("/vms=404", "must be 402"),
+            ("/vms=401", "must be 402"),
             ("/vms=500:101%", "percentage"),
             ("/vms=500:NaN%", "percentage"),
             ("/vms=500:-1", "percentage"),

@@ -175,6 +175,15 @@ fn limited(mut response: Response, decision: Decision) -> Response {
 
 fn failure(status: u16) -> Response {
     match status {
+        402 => {
+            Response::error(402, "Payment Required", "insufficient balance: add funds, or a card to charge")
+        }
+        403 => Response::error(403, "Forbidden", "access denied"),
+        412 => Response::error(
+            412,
+            "Precondition Failed",
+            "pay-as-you-go apps are paused by the monthly spend cap: raise it, or turn it off",
+        ),
         429 => refused(Tier::Standard.bounds().0),
         503 => Response::error(
             503,

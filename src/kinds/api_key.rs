@@ -51,6 +51,15 @@ pub(super) static API_KEY: Kind = Kind {
     ],
     on_replace: &[Effect::LocksOut],
     shown_once: Some("secret"),
-    other_fields: &["project_accesses"],
+    other_fields: &[(
+        "project_accesses",
+        Type::List(&Type::Record(&[
+            ("project_id", TEXT),
+            ("project_name", TEXT),
+            ("role_id", TEXT),
+            ("role_name", TEXT),
+            ("role_slug", TEXT),
+        ])),
+    )],
     ..Kind::PLAIN
 };

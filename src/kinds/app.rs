@@ -1,7 +1,7 @@
 //! `app`: a service of the application platform: web, private, worker, cron or job.
 
 use super::shared::{
-    BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
+    BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, TIME, UPDATED_AT,
 };
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Ending, Endpoint, Envelope, Estimate, Factor,
@@ -185,13 +185,14 @@ pub(super) static APP: Kind = Kind {
     rollout: Some(&DEPLOYMENT),
     actions: ACTIONS,
     other_fields: &[
-        "blob_key",
-        "monthly_price",
-        "next_run_at",
-        "price_per_hour",
-        "region",
-        "subscription_id",
+        ("blob_key", TEXT),
+        ("monthly_price", Type::Decimal),
+        ("next_run_at", TIME),
+        ("price_per_hour", Type::Decimal),
+        ("region", REGIONS),
+        ("subscription_id", TEXT),
     ],
+    also_sent: &[("deploy_now", Type::Boolean), ("link_database_id", Type::Reference("database"))],
     ..Kind::PLAIN
 };
 

@@ -1,6 +1,6 @@
 //! `app_database_link`: gives an app a login of a database, written in its `databases`.
 
-use super::shared::{CREATED_AT, SHORT_TEXT, TEXT};
+use super::shared::{CREATED_AT, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Check, Effect, Estimate, Kind, Rule, Scope, Type,
 };
@@ -38,7 +38,7 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
     estimate: Estimate { create: 25, update: 1, delete: 25 },
     on_delete: &[Effect::Deploys],
     rolls_out_parent: true,
-    other_fields: &["service_id"],
+    other_fields: &[("project_id", TEXT), ("service_id", TEXT), ("updated_at", TIME)],
     actions: &[Action::post(
         "rotate-password",
         "/api/v1/apps/services/{parent}/database-links/{id}/rotate",

@@ -1,6 +1,6 @@
 //! `app_domain`: a host name of an app, written in its `domains`.
 
-use super::shared::{CREATED_AT, TEXT};
+use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{Api, Attribute, Check, Format, Kind, Rule, Scope, Type};
 
 /// The table.
@@ -30,6 +30,6 @@ pub(super) static APP_DOMAIN: Kind = Kind {
         says: "A domain leads to one app.",
         place: "contract, 1, names",
     }],
-    other_fields: &["service_id"],
+    other_fields: &[("project_id", TEXT), ("service_id", TEXT), ("updated_at", TIME)],
     ..Kind::PLAIN
 };

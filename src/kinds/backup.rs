@@ -58,5 +58,6 @@ pub(super) static BACKUP: Kind = Kind {
     )
     .effects(&[Effect::GoesBack, Effect::Restart])
     .until(Until::Linked(&["vm"]))],
+    other_fields: &[("account_id", TEXT)],
     ..Kind::PLAIN
 };

@@ -72,5 +72,6 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
             place: "contract, 3, backup_schedule",
         },
     ],
+    other_fields: &[("updated_at", TIME)],
     ..Kind::PLAIN
 };

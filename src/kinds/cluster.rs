@@ -1,6 +1,8 @@
 //! `cluster`: a managed Kubernetes cluster; its workers are in the `node_pools` of its block.
 
-use super::shared::{CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT, WEEKDAYS};
+use super::shared::{
+    COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT, WEEKDAYS,
+};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
     Kind, Literal, Merge, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope,
@@ -122,9 +124,40 @@ pub(super) static CLUSTER: Kind = Kind {
     data_bearing: true,
     claims: Some(("volume", "/api/v1/k8s/clusters/{id}/volumes")),
     actions: ACTIONS,
-    other_fields: &["node_pools", "version"],
+    other_fields: &[("node_pools", Type::List(&Type::Record(POOL_FIELDS))), ("version", TEXT)],
+    also_sent: &[
+        (
+            "node_pools",
+            Type::List(&Type::Record(&[
+                ("name", NAME),
+                ("plan_id", Type::Catalog("kubernetes")),
+                ("node_count", Type::Integer { min: 1, max: 1_000, unit: "" }),
+                ("labels", Type::Map(&TEXT)),
+                ("taints", Type::List(&TEXT)),
+            ])),
+        ),
+        // Removed from the service: anything but zero is refused.
+        ("storage_node_count", Type::Integer { min: 0, max: 0, unit: "" }),
+        ("storage_node_disk_gb", Type::Integer { min: 0, max: 0, unit: "" }),
+    ],
     ..Kind::PLAIN
 };
+
+/// A pool as the record of its cluster holds it.
+const POOL_FIELDS: &[(&str, Type)] = &[
+    ("id", TEXT),
+    ("cluster_id", TEXT),
+    ("project_id", TEXT),
+    ("name", TEXT),
+    ("plan_id", Type::Catalog("kubernetes")),
+    ("node_class", TEXT),
+    ("node_count", COUNT),
+    ("status", TEXT),
+    ("labels", Type::Map(&TEXT)),
+    ("taints", Type::List(&TEXT)),
+    ("created_at", TIME),
+    ("updated_at", TIME),
+];
 
 static ACTIONS: &[Action] = &[
     Action::get(

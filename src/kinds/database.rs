@@ -118,7 +118,7 @@ pub(super) static DATABASE: Kind = Kind {
         BILLING,
         REGION,
         Attribute::computed("database_id", TEXT).summary("Short id, part of its host names."),
-        Attribute::computed("status", TEXT).summary("running when it can be used."),
+        Attribute::computed("status", Type::Enum(STATUSES)).summary("running when it can be used."),
         Attribute::computed("status_message", TEXT).summary("Detail of warning and failed."),
         Attribute::computed("connection_host", TEXT).summary("Private host name."),
         Attribute::computed("connection_port", COUNT).summary("Port of the private host."),
@@ -241,9 +241,24 @@ pub(super) static DATABASE: Kind = Kind {
         effect: Effect::Resumes,
         says: "it is suspended, and is resumed first",
     }),
+    also_sent: &[("backups_enabled", Type::Boolean)],
     actions: ACTIONS,
     ..Kind::PLAIN
 };
+
+/// All that a status can be. A word that is not here is waited on, not refused.
+const STATUSES: &[&str] = &[
+    "pending",
+    "deploying",
+    "running",
+    "warning",
+    "resizing",
+    "restoring",
+    "suspended",
+    "failed",
+    "deleting",
+    "deleted",
+];
 
 static ACTIONS: &[Action] = &[
     Action::call("rename", "Gives it another display name."),

@@ -1,6 +1,6 @@
 //! `invitation`: asks a person to join the account.
 
-use super::shared::{CREATED_AT, TEXT};
+use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Effect, Envelope, Format, Kind, Parameter, Scope, Type,
 };
@@ -34,6 +34,6 @@ pub(super) static INVITATION: Kind = Kind {
                 .summary("The person's id, as `stead do members` lists it.")])
             .effects(&[Effect::LocksOut]),
     ],
-    other_fields: &["expires_at", "role_name", "role_slug"],
+    other_fields: &[("expires_at", TIME), ("role_name", TEXT), ("role_slug", TEXT)],
     ..Kind::PLAIN
 };

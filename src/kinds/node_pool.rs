@@ -1,6 +1,6 @@
 //! `node_pool`: workers of one size, written under a cluster's `node_pools`.
 
-use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT};
+use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
     Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Method, OnChange, Price,
     PriceTerm, Ready, Rule, Scope, Type,
@@ -70,6 +70,6 @@ pub(super) static NODE_POOL: Kind = Kind {
     goes_with_parent: true,
     on_delete: &[Effect::Drain],
     on_replace: &[Effect::Drain],
-    other_fields: &["cluster_id"],
+    other_fields: &[("cluster_id", TEXT), ("project_id", TEXT), ("updated_at", TIME)],
     ..Kind::PLAIN
 };

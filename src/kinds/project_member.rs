@@ -1,6 +1,6 @@
 //! `project_member`: a person's or an API key's access to one project, written under its `members`.
 
-use super::shared::{CREATED_AT, TEXT};
+use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
     AlsoIn, Api, Attribute, Call, Check, Endpoint, Kind, Method, OnChange, Rule, Scope, Type,
 };
@@ -53,7 +53,13 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
             place: "specification, Errors, 409",
         },
     ],
-    other_fields: &["project_name", "role_name", "role_slug"],
+    other_fields: &[
+        ("project_id", TEXT),
+        ("project_name", TEXT),
+        ("role_name", TEXT),
+        ("role_slug", TEXT),
+        ("updated_at", TIME),
+    ],
     also_in: Some(AlsoIn { kind: "api_key", key: "projects", refers: "api_key", says: "role" }),
     ..Kind::PLAIN
 };

@@ -47,7 +47,7 @@ pub(super) static ROLE: Kind = Kind {
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
         .answer(Answer::Rows(&["permission"]))],
-    other_fields: &["is_builtin"],
+    other_fields: &[("is_builtin", Type::Boolean)],
     given: Some((
         "slug",
         &[

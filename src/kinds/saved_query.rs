@@ -1,6 +1,6 @@
 //! `saved_query`: a query that a database's console keeps, written under its `saved_queries`.
 
-use super::shared::TEXT;
+use super::shared::{TEXT, TIME};
 use crate::model::schema::{
     Api, Attribute, Call, Check, Endpoint, Format, Kind, Method, OnChange, Rule, Scope, Type,
 };
@@ -36,5 +36,6 @@ pub(super) static SAVED_QUERY: Kind = Kind {
         says: "A saved query's name is unique in its database: another one would overwrite it.",
         place: "contract, 3, saved_query",
     }],
+    other_fields: &[("created_at", TIME), ("updated_at", TIME)],
     ..Kind::PLAIN
 };

@@ -1,6 +1,6 @@
 //! `serverless_function`: code that runs on request.
 
-use super::shared::{CREATED_AT, NAME, PROJECT_ID, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT};
+use super::shared::{CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method,
     OnChange, Ready, Rule, Scope, Type,
@@ -85,6 +85,6 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     .assumed()
     .secret()
     .answer(Answer::Record(&["blob_key", "expires_in_seconds"]))],
-    other_fields: &["blob_key", "region"],
+    other_fields: &[("blob_key", TEXT), ("region", REGIONS)],
     ..Kind::PLAIN
 };

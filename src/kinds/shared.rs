@@ -15,9 +15,11 @@ pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: Format::Time
 pub(super) const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
 
 /// The only region there is.
-pub(super) const REGION: Attribute =
-    Attribute::default("region", Type::Enum(&["us-east"]), Literal::Text("us-east"))
-        .summary("Where it runs; us-east is the only region.");
+pub(super) const REGIONS: Type = Type::Enum(&["us-east"]);
+
+/// The region of an object.
+pub(super) const REGION: Attribute = Attribute::default("region", REGIONS, Literal::Text("us-east"))
+    .summary("Where it runs; us-east is the only region.");
 
 /// How it is billed.
 pub(super) const BILLING: Attribute =

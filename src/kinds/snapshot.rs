@@ -1,6 +1,6 @@
 //! `snapshot`: the state of a VM or a volume at one time.
 
-use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, TEXT};
+use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, TEXT, TIME};
 use crate::model::schema::{
     Action, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
     PriceTerm, Ready, Rule, Scope, Type, Until,
@@ -71,5 +71,6 @@ pub(super) static SNAPSHOT: Kind = Kind {
         .until(Until::Linked(&["vm", "volume"])),
         Action::call("rename", "Gives it another name."),
     ],
+    other_fields: &[("price_per_hour", Type::Decimal), ("region", REGIONS), ("updated_at", TIME)],
     ..Kind::PLAIN
 };

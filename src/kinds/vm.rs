@@ -96,6 +96,7 @@ pub(super) static VM: Kind = Kind {
     on_replace: &[Effect::AddressChange],
     local_data: true,
     takes_along: &[("backup_schedule", "vm")],
+    also_deleted: &[("volume_action", Type::Enum(&["detach", "delete"]))],
     actions: &[
         Action::call("start", "Starts it."),
         Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),

@@ -15,6 +15,7 @@ mod bounds;
 mod driver;
 mod law;
 mod openapi;
+mod specified;
 mod story;
 mod story_of_apps;
 mod story_of_data;

@@ -58,6 +58,7 @@ fn catalogs(cloud: &mut Cloud) {
         "/vpcs/cidr-suggestions",
         "/databases/engines",
         "/databases/plans",
+        "/database/plans",
         "/k8s/node-plans",
         "/k8s/versions",
         "/apps/sizes",

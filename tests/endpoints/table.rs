@@ -54,6 +54,7 @@ pub const SAID: &[&str] = &[
     "POST /api/v1/databases",
     "GET /api/v1/databases/engines",
     "GET /api/v1/databases/plans",
+    "GET /api/v1/database/plans",
     "PATCH /api/v1/databases/{id}",
     "POST /api/v1/databases/{id}/vpc",
     "DELETE /api/v1/databases/{id}/vpc",
@@ -173,6 +174,7 @@ pub const ASSUMED: &[&str] = &[
 
 /// Without a home in the tables, and why.
 pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("GET /api/v1/database/plans", "another spelling of `/databases/plans`, which the client reads"),
     ("GET /health", "for whoever runs the service: a client learns the same from its first request"),
     ("GET /ready", "for whoever runs the service: a client learns the same from its first request"),
 ];

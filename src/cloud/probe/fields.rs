@@ -227,7 +227,7 @@ fn others(kind: &Kind, records: &Records) -> Verdict {
     let mut known: BTreeSet<&str> = COMMON.iter().copied().collect();
     known.extend([kind.api.id]);
     known.extend(kind.shown_once);
-    known.extend(kind.other_fields);
+    known.extend(kind.other_fields.iter().map(|(field, _)| *field));
     for attribute in kind.attributes {
         known.extend([attribute.returned, attribute.wire]);
         known.extend(attribute.spread.iter().map(|(_, field)| *field));

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::shapes::Payload;
 use super::types;
-use crate::model::schema::{Action, Answer, Endpoint, Kind, Presence};
+use crate::model::schema::{Action, Answer, Endpoint, Kind, Presence, Provenance, Type};
 
 /// Returns the schema of a kind's record.
 pub(super) fn record(kind: &Kind) -> Value {
@@ -18,14 +19,57 @@ pub(super) fn record(kind: &Kind) -> Value {
         if !attribute.read_as.is_empty() {
             continue;
         }
-        if attribute.presence == Presence::Required && attribute.listed {
+        let said = attribute.provenance == Provenance::Documented && attribute.spread.is_empty();
+        if attribute.listed
+            && !attribute.omitted_when_empty
+            && (attribute.presence == Presence::Required || said)
+        {
             required.push(attribute.returned);
         }
         for (field, schema) in types::answered(attribute) {
             fields.entry(field).or_insert(schema);
         }
     }
+    for (field, ty) in kind.other_fields {
+        fields.entry(*field).or_insert_with(|| types::returned(ty));
+    }
     json!({"type": "object", "description": kind.summary, "properties": fields, "required": required})
+}
+
+/// Returns the schema of the record that creation answers with, where it shows something once.
+pub(super) fn created(kind: &Kind) -> Option<Value> {
+    let mut schema = record(kind);
+    schema["properties"][kind.shown_once?] = json!({"type": "string", "description": "Shown once."});
+    Some(schema)
+}
+
+/// Returns the schema of an answer that the kinds' tables do not describe; `object` is a reference to the record
+/// of the kind whose endpoint it is.
+pub(super) fn shaped(payload: Payload, object: &Value) -> Value {
+    let of = |fields: &[(&str, Type)]| {
+        let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
+        let properties: Map<_, _> =
+            fields.iter().map(|(name, ty)| ((*name).to_owned(), types::returned(ty))).collect();
+        json!({"type": "object", "properties": properties, "required": names})
+    };
+    match payload {
+        Payload::Flat(fields) => {
+            let mut schema = done();
+            for (name, ty) in fields {
+                schema["properties"][*name] = types::returned(ty);
+            }
+            schema
+        }
+        Payload::Record(key, fields) => keyed(key, &of(fields), true),
+        Payload::Rows(fields) => list(&of(fields)),
+        Payload::Texts => list(&json!({"type": "string"})),
+        Payload::Object => keyed("data", object, true),
+        Payload::RowsBeside(fields, key, beside) => {
+            let mut schema = list(&of(fields));
+            schema["properties"][key] = of(beside);
+            schema
+        }
+    }
 }
 
 /// Returns a reference to a kind's record.
@@ -70,10 +114,7 @@ pub(super) fn object(kind: &Kind, endpoint: &Endpoint, required: bool) -> Value 
 pub(super) fn creation(kind: &Kind) -> Value {
     let create = &kind.api.create;
     match (kind.shown_once, create.envelope.key()) {
-        (Some(secret), Some(key)) => {
-            let fields = json!({"type": "object", "properties": {secret: {"type": "string"}}});
-            keyed(key, &json!({"allOf": [reference(kind), fields]}), true)
-        }
+        (Some(_), Some(key)) => keyed(key, &reference_to(&super::created(kind)), true),
         _ => object(kind, create, true),
     }
 }
@@ -95,6 +136,7 @@ pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Va
             "properties": {
                 "columns": {"type": "array", "items": {"type": "string"}},
                 "rows": {"type": "array", "items": {"type": "array"}},
+                "row_count": {"type": "integer"},
                 "truncated": {"type": "boolean"},
             },
             "required": ["columns", "rows"],
@@ -134,25 +176,39 @@ pub(super) fn error() -> Value {
     })
 }
 
-/// Returns the answers that all operations share.
+/// What a refusal means, by its status; the name of its response is the status.
+pub(super) const REFUSED: &[(&str, &str)] = &[
+    ("400", "The parameters are wrong; the message names what to change."),
+    ("401", "There is no key, or it is not valid."),
+    ("402", "Payment is required: the balance does not suffice, or there is no card to charge."),
+    ("403", "Access is denied, or the account failed billing validation; then `reason` says why."),
+    ("404", "There is no such object."),
+    ("409", "The name or domain is taken, or the object is in use or in the wrong state."),
+    ("412", "The spend cap has apps paused."),
+    ("500", "The service failed."),
+    ("501", "The database's engine does not have this operation."),
+    ("503", "There are no resources for it now."),
+];
+
+/// Returns the answers that operations share: refusals by status, and `Limited`.
 pub(super) fn responses() -> Value {
     let content = json!({"application/json": {"schema": reference_to("Error")}});
     let number = json!({"schema": {"type": "integer", "minimum": 0}});
-    json!({
-        "Error": {
-            "description": "400 wrong parameters, 401 no key, 402 the balance does not do, 403 not allowed, \
-                            404 not there, 409 taken, in use or in the wrong state, 412 paused by the spend \
-                            cap, 500 failed, 501 not for this engine, 503 no resources now.",
-            "content": content.clone(),
+    let mut responses: Map<_, _> = REFUSED
+        .iter()
+        .map(|(status, says)| {
+            (format!("Refused{status}"), json!({"description": says, "content": content.clone()}))
+        })
+        .collect();
+    let limited = json!({
+        "description": "Too many requests: try again after the time that is said.",
+        "headers": {
+            "Retry-After": number.clone(),
+            "X-RateLimit-Limit": number.clone(),
+            "X-RateLimit-Remaining": number,
         },
-        "Limited": {
-            "description": "Too many requests: try again after the time that is said.",
-            "headers": {
-                "Retry-After": number.clone(),
-                "X-RateLimit-Limit": number.clone(),
-                "X-RateLimit-Remaining": number,
-            },
-            "content": content,
-        },
-    })
+        "content": content,
+    });
+    responses.insert("Limited".to_owned(), limited);
+    Value::Object(responses)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::types;
 use crate::model::schema::{
-    Action, Attribute, Call, Kind, Literal, Need, OnChange, Parameter, Place, Presence,
+    Action, Attribute, Call, Kind, Literal, Need, OnChange, Parameter, Place, Presence, Type,
 };
 
 /// Fields, and which of them must be there.
@@ -57,6 +57,12 @@ impl Body {
         }
     }
 
+    /// Adds optional fields that no attribute writes.
+    fn add_unwritten(&mut self, fields: &[(&str, Type)]) {
+        let fields = fields.iter().map(|(field, ty)| ((*field).to_owned(), types::sent(ty)));
+        self.fields.extend(fields);
+    }
+
     fn add_literal(&mut self, field: &str, literal: Literal) {
         self.fields.entry(field).or_insert_with(|| types::of_literal(literal));
     }
@@ -70,12 +76,14 @@ pub(super) fn of_creation(kind: &Kind) -> Body {
             body.add(attribute, attribute.wire, attribute.presence == Presence::Required);
         }
     }
+    body.add_unwritten(kind.also_sent);
     body
 }
 
 /// Returns what a deletion says.
 pub(super) fn of_deletion(kind: &Kind) -> Body {
     let mut body = Body::default();
+    body.add_unwritten(kind.also_deleted);
     for (field, literal) in kind.api.delete_body {
         body.add_literal(field, *literal);
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::body::{self, Body};
-use super::{creation, types};
+use super::{HEALTH, creation, shapes, types};
 use crate::model::schema::{
     Action, CatalogShape, Endpoint, Kind, Literal, Method, Need, Parameter, Place, Provenance, Registry,
     Scope,
@@ -46,7 +46,7 @@ pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<Operation> {
     all.extend(kind.calls().map(|call| {
         let mut change = new(call.name, call.endpoint, &format!("Changes: {}.", title(kind)));
         change.sends = Sends::fields(body::of_call(kind, call));
-        change.answer = answer::object(kind, &call.endpoint, false);
+        change.answer = answer::object(kind, &call.endpoint, true);
         change
     }));
     all.extend(kind.actions.iter().filter_map(|action| {
@@ -153,10 +153,13 @@ impl Operation {
     }
 
     /// Says that a catalog's list comes in pages.
-    pub(super) fn paged(mut self, shape: CatalogShape) -> Self {
-        if shape != CatalogShape::Single {
-            self.parameters.extend(pages());
-        }
+    pub(super) fn paged(self, shape: CatalogShape) -> Self {
+        if shape == CatalogShape::Single { self } else { self.list() }
+    }
+
+    /// Says that it is a list that comes in pages.
+    pub(super) fn list(mut self) -> Self {
+        self.parameters.extend(pages());
         self
     }
 
@@ -199,16 +202,52 @@ impl Operation {
         self
     }
 
+    /// Returns the refusals that it may answer with.
+    fn refusals(&self) -> Map<String, Value> {
+        let (method, path) = (self.endpoint.method, self.endpoint.path);
+        let changes = method.mutates();
+        let is_of_service = HEALTH.iter().any(|(known, _)| *known == path);
+        let has = |place: &str| self.parameters.iter().any(|parameter| parameter["in"] == place);
+        // Pages and the project's header are references.
+        let has_shared = self.parameters.iter().any(|parameter| parameter.get("$ref").is_some());
+        let refers = changes && (self.sends != Sends::Nothing || has_shared);
+        let asks_for_object =
+            self.parameters.iter().any(|parameter| parameter["schema"]["format"] == "uuid");
+        let special = shapes::REFUSALS.iter().filter(|(_, operations)| {
+            operations.iter().any(|(verb, known)| {
+                *verb == method && (*known == path || known.ends_with('/') && path.starts_with(known))
+            })
+        });
+        let statuses = [
+            ("400", changes || has("query") || has_shared),
+            ("401", self.needs_key),
+            ("403", self.needs_key),
+            ("404", has("path") || refers || asks_for_object),
+            ("409", changes),
+            ("500", true),
+            ("503", true),
+        ];
+        let statuses = statuses.into_iter().filter(|(_, may)| *may).map(|(status, _)| status);
+        let statuses = statuses.chain(special.map(|(status, _)| *status));
+        let refer = |name: &str| json!({"$ref": format!("#/components/responses/{name}")});
+        let mut refusals: Map<_, _> =
+            statuses.map(|status| (status.to_owned(), refer(&format!("Refused{status}")))).collect();
+        if !is_of_service {
+            refusals.insert("429".to_owned(), refer("Limited"));
+        }
+        refusals
+    }
+
     /// Returns the operation as the document holds it.
     pub(super) fn show(self) -> Value {
-        let mut responses = Map::new();
-        let content = json!({"application/json": {"schema": self.answer}});
+        let mut responses = self.refusals();
+        let (method, path) = (self.endpoint.method, self.endpoint.path);
+        let object = answer::reference_to(&types::title(&self.tag));
+        let answer =
+            shapes::of(method, path).map_or(self.answer, |payload| answer::shaped(payload, &object));
+        let content = json!({"application/json": {"schema": answer}});
         responses
             .insert(self.status.to_owned(), json!({"description": "It was done.", "content": content}));
-        if self.needs_key {
-            responses.insert("429".to_owned(), json!({"$ref": "#/components/responses/Limited"}));
-        }
-        responses.insert("default".to_owned(), json!({"$ref": "#/components/responses/Error"}));
         let mut shown = json!({
             "operationId": self.id,
             "tags": [self.tag],

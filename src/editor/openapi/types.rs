@@ -46,19 +46,28 @@ pub(super) fn sent(ty: &Type) -> Value {
     }
 }
 
-/// Returns the schema of a value in an answer: its type alone, for bounds are what the service checks,
-/// and `null` where there is none.
+/// Returns the schema of a value in an answer: its type and its words, for bounds are what the service checks,
+/// and `null` or an empty text where there is none.
 pub(super) fn returned(ty: &Type) -> Value {
     match ty {
         Type::Boolean => json!({"type": ["boolean", "null"]}),
         Type::Integer { .. } | Type::Labelled(_) => json!({"type": ["integer", "null"]}),
         Type::Decimal => json!({"type": ["number", "string", "null"]}),
         Type::Catalog(_) => json!({"type": ["integer", "string", "null"]}),
-        Type::Text { .. } | Type::Enum(_) | Type::Reference(_) => json!({"type": ["string", "null"]}),
+        Type::Text { .. } | Type::Reference(_) => json!({"type": ["string", "null"]}),
+        Type::Enum(words) => {
+            let words = words.iter().map(|word| json!(word)).chain([json!(""), Value::Null]);
+            json!({"type": ["string", "null"], "enum": words.collect::<Vec<_>>()})
+        }
         Type::List(of) | Type::Set { of, .. } => {
             json!({"type": ["array", "null"], "items": returned(of)})
         }
-        Type::Map(_) | Type::Record(_) => json!({"type": ["object", "null"]}),
+        Type::Map(_) => json!({"type": ["object", "null"]}),
+        Type::Record(parts) => {
+            let parts: Map<_, _> =
+                parts.iter().map(|(name, ty)| ((*name).to_owned(), returned(ty))).collect();
+            json!({"type": ["object", "null"], "properties": parts})
+        }
     }
 }
 

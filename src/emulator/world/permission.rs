@@ -51,6 +51,7 @@ static AREAS: [Area; 11] = [
 /// Routes that any key may use: catalogs.
 const OPEN: &[&str] = &[
     "/api/v1/databases/plans",
+    "/api/v1/database/plans",
     "/api/v1/databases/engines",
     "/api/v1/k8s/node-plans",
     "/api/v1/k8s/versions",

@@ -33,6 +33,7 @@ pub(super) const ROUTES: &[Route] = &[
     public("/api/v1/public/pricing/snapshot", |_| Ok(by_gb(SNAPSHOT_GB))),
     public("/api/v1/public/pricing/backup", |_| Ok(by_gb(BACKUP_GB))),
     keyed("/api/v1/databases/plans", database_plans),
+    keyed("/api/v1/database/plans", database_plans),
     keyed("/api/v1/databases/engines", |call| call.list_of(&ENGINES, engine)),
     keyed("/api/v1/k8s/node-plans", |call| call.list_of(&NODE_PLANS, node_plan)),
 ];

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule, Run};
+use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule, Run, Type};
 use crate::model::value::{Attributes, Value};
 
 /// To what an object belongs.
@@ -198,8 +198,12 @@ pub struct Kind {
     pub plain_entry: Option<&'static str>,
     /// Another kind's block in which such children may be written too, named by their parent.
     pub also_in: Option<AlsoIn>,
-    /// Fields that answers may have and that no attribute carries.
-    pub other_fields: &'static [&'static str],
+    /// Fields that answers may have and that no attribute carries, each with its type.
+    pub other_fields: &'static [(&'static str, Type)],
+    /// Fields that a creation takes and that no attribute writes.
+    pub also_sent: &'static [(&'static str, Type)],
+    /// Fields that a deletion takes, with more values than `Api::delete_body` sends.
+    pub also_deleted: &'static [(&'static str, Type)],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// What can keep the data of an object that goes.
@@ -241,6 +245,8 @@ impl Kind {
         plain_entry: None,
         also_in: None,
         other_fields: &[],
+        also_sent: &[],
+        also_deleted: &[],
         shown_once: None,
         final_copy: None,
         revival: None,

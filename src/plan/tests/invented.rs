@@ -66,6 +66,8 @@ const BASE: Kind = Kind {
     states_project: false,
     also_in: None,
     other_fields: &[],
+    also_sent: &[],
+    also_deleted: &[],
     shown_once: None,
     final_copy: None,
     revival: None,

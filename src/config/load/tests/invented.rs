@@ -50,6 +50,8 @@ const fn kind(
         states_project: false,
         also_in: None,
         other_fields: &[],
+        also_sent: &[],
+        also_deleted: &[],
         shown_once: None,
         final_copy: None,
         revival: None,

@@ -18,6 +18,7 @@ fn only_health_and_catalog_need_no_key() {
         ("/api/v1/public/pricing/snapshot", false),
         ("/api/v1/public/pricing/backup", false),
         ("/api/v1/databases/plans", true),
+        ("/api/v1/database/plans", true),
         ("/api/v1/databases/engines", true),
         ("/api/v1/k8s/node-plans", true),
         ("/api/v1/k8s/versions", true),

@@ -1,0 +1,425 @@
+//! What an endpoint answers with when it is no object of a kind: the fields of job runs, grants, prices, plans.
+//!
+//! One row for each such endpoint; `answer::shaped` makes the schema. Rows without `.assumed()` in the kinds'
+//! tables follow the specification field by field, the others the contract.
+
+use crate::model::schema::Method::{self, Delete, Get, Patch, Post};
+use crate::model::schema::{Envelope, Format, Type};
+
+/// Fields, each with its type.
+type Fields = &'static [(&'static str, Type)];
+
+/// How the payload stands in the answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Payload {
+    /// Its fields stand beside `success`.
+    Flat(Fields),
+    /// One record under a key.
+    Record(&'static str, Fields),
+    /// A list of records under `data`, with `total`.
+    Rows(Fields),
+    /// A list of texts.
+    Texts,
+    /// The object as it is now.
+    Object,
+    /// A list, and one record under a key beside it.
+    RowsBeside(Fields, &'static str, Fields),
+}
+
+use Payload::{Flat, Object, Record, Rows, RowsBeside, Texts};
+
+const TEXT: Type = Type::Text { min: 0, max: 0, format: Format::Any };
+const TIME: Type = Type::Text { min: 0, max: 0, format: Format::Timestamp };
+const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
+const REGION: Type = Type::Enum(&["us-east"]);
+const TEXTS: Type = Type::List(&TEXT);
+
+/// A run of a job, as it is started and listed.
+const JOB_RUN: Fields = &[
+    ("id", TEXT),
+    ("service_id", TEXT),
+    ("deployment_id", TEXT),
+    ("trigger", TEXT),
+    ("status", TEXT),
+    ("exit_code", COUNT),
+    ("error", TEXT),
+    ("scheduled_for", TIME),
+    ("started_at", TIME),
+    ("finished_at", TIME),
+    ("created_at", TIME),
+];
+
+const DEPLOYMENT: Fields = &[
+    ("id", TEXT),
+    ("service_id", TEXT),
+    ("status", TEXT),
+    ("trigger", TEXT),
+    ("image", TEXT),
+    ("branch", TEXT),
+    ("blob_key", TEXT),
+    ("source_size", COUNT),
+    ("source_sha256", TEXT),
+    ("finished_at", TIME),
+    ("created_at", TIME),
+];
+
+const PREVIEW: Fields = &[
+    ("id", TEXT),
+    ("service_id", TEXT),
+    ("project_id", TEXT),
+    ("pull_request", COUNT),
+    ("branch", TEXT),
+    ("status", TEXT),
+    ("url", TEXT),
+    ("created_at", TIME),
+    ("updated_at", TIME),
+];
+
+/// Something that happened to an app or a cluster; which of the two is named by its id.
+const EVENT_OF_APP: Fields = &[
+    ("id", TEXT),
+    ("service_id", TEXT),
+    ("type", TEXT),
+    ("message", TEXT),
+    ("deployment_id", TEXT),
+    ("created_at", TIME),
+];
+const EVENT_OF_CLUSTER: Fields =
+    &[("id", TEXT), ("cluster_id", TEXT), ("type", TEXT), ("message", TEXT), ("created_at", TIME)];
+
+/// The grant of an address that takes a source.
+const GRANT: Fields = &[("upload_url", TEXT), ("blob_key", TEXT), ("expires_in_seconds", COUNT)];
+
+const DATABASE_PLAN: Fields = &[
+    ("id", COUNT),
+    ("slug", TEXT),
+    ("engine", TEXT),
+    ("cpu", COUNT),
+    ("ram", COUNT),
+    ("included_storage_gb", COUNT),
+    ("price_per_hour", Type::Decimal),
+    ("monthly_price", Type::Decimal),
+    ("storage_price_per_gb_month", Type::Decimal),
+    ("is_free", Type::Boolean),
+];
+
+const NODE_PLAN: Fields = &[
+    ("id", COUNT),
+    ("slug", TEXT),
+    ("node_class", TEXT),
+    ("cpu", COUNT),
+    ("ram", COUNT),
+    ("storage", COUNT),
+    ("price_per_hour", Type::Decimal),
+    ("monthly_price", Type::Decimal),
+];
+
+const VERSION: Fields = &[("id", COUNT), ("version", TEXT), ("is_default", Type::Boolean)];
+
+const TERMS: Type = Type::Record(&[
+    ("price_per_hour", Type::Decimal),
+    ("monthly_price", Type::Decimal),
+    ("yearly_price", Type::Decimal),
+    ("twenty_four_month_price", Type::Decimal),
+]);
+
+const BY_GB: Fields = &[("price_per_gb_month", Type::Decimal), ("price_per_gb_hour", Type::Decimal)];
+
+const CREDENTIALS: Fields = &[("user", TEXT), ("password", TEXT)];
+const USER_PASSWORD: Fields = &[("name", TEXT), ("password", TEXT)];
+/// The field of the name to connect to: the word of the envelope.
+const LOGICAL: &str = match Envelope::Database.key() {
+    Some(key) => key,
+    None => "",
+};
+const ADDRESS: Type = Type::Record(&[("host", TEXT), ("port", COUNT), ("uri", TEXT)]);
+
+/// Statuses of refusals beside those that any request may have, and the operations that may answer with them.
+/// A path that ends with `/` stands for all below it: the specification has 501 for some operations of a database,
+/// without saying which.
+pub(super) static REFUSALS: &[(&str, &[(Method, &str)])] = &[
+    (
+        "402",
+        &[
+            (Post, "/api/v1/vms"),
+            (Post, "/api/v1/vms/{id}/resize"),
+            (Post, "/api/v1/volumes"),
+            (Patch, "/api/v1/volumes/{id}"),
+            (Post, "/api/v1/snapshots"),
+            (Post, "/api/v1/backups"),
+            (Post, "/api/v1/databases"),
+            (Post, "/api/v1/databases/{id}/scale"),
+            (Post, "/api/v1/databases/{id}/restore"),
+            (Post, "/api/v1/k8s/clusters"),
+            (Post, "/api/v1/k8s/clusters/{parent}/pools"),
+            (Patch, "/api/v1/k8s/clusters/{parent}/pools/{id}"),
+            (Post, "/api/v1/apps/services"),
+            (Patch, "/api/v1/apps/services/{id}"),
+            (Post, "/api/v1/apps/services/{id}/scale"),
+            (Post, "/api/v1/functions"),
+        ],
+    ),
+    (
+        "412",
+        &[
+            (Post, "/api/v1/apps/services"),
+            (Patch, "/api/v1/apps/services/{id}"),
+            (Post, "/api/v1/apps/services/{id}/deployments"),
+            (Post, "/api/v1/apps/services/{id}/jobs/run"),
+            (Post, "/api/v1/apps/services/{id}/resume"),
+            (Post, "/api/v1/apps/services/{id}/scale"),
+            (Post, "/api/v1/apps/previews/{preview}/redeploy"),
+        ],
+    ),
+    (
+        "501",
+        &[
+            (Get, "/api/v1/databases/{id}/"),
+            (Post, "/api/v1/databases/{id}/"),
+            (Delete, "/api/v1/databases/{id}/"),
+            (Get, "/api/v1/databases/{parent}/"),
+            (Post, "/api/v1/databases/{parent}/"),
+            (Method::Put, "/api/v1/databases/{parent}/"),
+            (Delete, "/api/v1/databases/{parent}/"),
+        ],
+    ),
+];
+
+/// The second spelling of the database plans' path, which the changelog of the service has. No table reads it.
+pub(super) const OTHER_PLANS: &str = "/api/v1/database/plans";
+
+/// The rows: of an endpoint of several uses, all have this answer.
+pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
+    (
+        Patch,
+        "/api/v1/volumes/{id}",
+        Flat(&[
+            ("id", TEXT),
+            (
+                "billing",
+                Type::Record(&[
+                    ("type", TEXT),
+                    ("pro_rata_amount", Type::Decimal),
+                    ("balance_applied", Type::Decimal),
+                    ("new_monthly_price", Type::Decimal),
+                    ("new_price_per_hour", TEXT),
+                ]),
+            ),
+        ]),
+    ),
+    (Post, "/api/v1/apps/services/{id}/source-upload", Flat(GRANT)),
+    (Post, "/api/v1/functions/{id}/source-upload", Flat(GRANT)),
+    (Delete, "/api/v1/apps/previews/{preview}", Flat(&[("accepted", Type::Boolean)])),
+    (Post, "/api/v1/apps/previews/{preview}/redeploy", Record("data", PREVIEW)),
+    (Get, "/api/v1/apps/services/{id}/previews", Rows(PREVIEW)),
+    (Post, "/api/v1/apps/services/{id}/jobs/run", Record("run", JOB_RUN)),
+    (Get, "/api/v1/apps/services/{id}/jobs/runs", Rows(JOB_RUN)),
+    (Post, "/api/v1/apps/services/{id}/deployments", Record("data", DEPLOYMENT)),
+    (Get, "/api/v1/apps/services/{id}/deployments", Rows(DEPLOYMENT)),
+    (Get, "/api/v1/apps/services/{id}/events", Rows(EVENT_OF_APP)),
+    (
+        Get,
+        "/api/v1/apps/services/{id}/instances",
+        Rows(&[
+            ("id", TEXT),
+            ("name", TEXT),
+            ("status", TEXT),
+            ("deployment_id", TEXT),
+            ("size", TEXT),
+            ("started_at", TIME),
+        ]),
+    ),
+    (
+        Get,
+        "/api/v1/apps/usage",
+        Record(
+            "data",
+            &[
+                ("period", Type::Enum(&["current", "previous"])),
+                ("total_usd", Type::Decimal),
+                (
+                    "services",
+                    Type::List(&Type::Record(&[
+                        ("service_id", TEXT),
+                        ("instance_hours", Type::Decimal),
+                        ("usd", Type::Decimal),
+                    ])),
+                ),
+            ],
+        ),
+    ),
+    (
+        Get,
+        "/api/v1/apps/sizes",
+        Rows(&[
+            ("slug", TEXT),
+            ("cpu", Type::Decimal),
+            ("ram", COUNT),
+            ("price_per_hour", Type::Decimal),
+            ("monthly_price", Type::Decimal),
+        ]),
+    ),
+    (
+        Get,
+        "/api/v1/apps/templates",
+        Rows(&[("slug", TEXT), ("name", TEXT), ("type", TEXT), ("image", TEXT), ("port", COUNT)]),
+    ),
+    (
+        Get,
+        "/api/v1/apps/github/connections",
+        Rows(&[("id", TEXT), ("installation_id", COUNT), ("account", TEXT), ("status", TEXT)]),
+    ),
+    (Get, "/api/v1/databases/plans", Rows(DATABASE_PLAN)),
+    (Get, OTHER_PLANS, Rows(DATABASE_PLAN)),
+    (Get, "/api/v1/public/pricing/database", Rows(DATABASE_PLAN)),
+    (
+        Get,
+        "/api/v1/databases/engines",
+        Rows(&[
+            ("engine", TEXT),
+            ("versions", TEXTS),
+            ("default_version", TEXT),
+            ("ports", Type::List(&COUNT)),
+        ]),
+    ),
+    (
+        Get,
+        "/api/v1/databases/{id}/backups",
+        Rows(&[
+            ("id", TEXT),
+            ("created_at", TIME),
+            ("size_gb", COUNT),
+            ("restorable", Type::Boolean),
+            ("restore_window_start", TIME),
+        ]),
+    ),
+    (
+        Get,
+        "/api/v1/databases/{id}/connection",
+        Record(
+            "data",
+            &[
+                ("private", ADDRESS),
+                ("public", ADDRESS),
+                ("user", TEXT),
+                ("password", TEXT),
+                (LOGICAL, TEXT),
+            ],
+        ),
+    ),
+    (Post, "/api/v1/databases/{id}/credentials/rotate", Record("data", CREDENTIALS)),
+    (Get, "/api/v1/databases/{id}/parameters", Rows(&[("name", TEXT), ("value", TEXT), ("default", TEXT)])),
+    (
+        Get,
+        "/api/v1/databases/{id}/consumers",
+        Rows(&[("group", TEXT), ("topic", TEXT), ("partitions", COUNT), ("lag", COUNT)]),
+    ),
+    (
+        Post,
+        "/api/v1/databases/{id}/browse",
+        Record("data", &[("path", TEXTS), ("entries", Type::List(&Type::Map(&TEXT)))]),
+    ),
+    (Get, "/api/v1/databases/{parent}/users/{id}/password", Record("data", USER_PASSWORD)),
+    (Post, "/api/v1/databases/{parent}/users/{id}/rotate", Record("data", USER_PASSWORD)),
+    (Get, "/api/v1/k8s/clusters/{id}/events", Rows(EVENT_OF_CLUSTER)),
+    (
+        Get,
+        "/api/v1/k8s/clusters/{id}/kubeconfig",
+        Record("data", &[("kubeconfig", TEXT), ("expires_at", TIME)]),
+    ),
+    (Get, "/api/v1/k8s/clusters/{id}/upgrades", Rows(VERSION)),
+    (Get, "/api/v1/k8s/versions", Rows(VERSION)),
+    (Get, "/api/v1/k8s/node-plans", Rows(NODE_PLAN)),
+    (
+        Get,
+        "/api/v1/public/pricing/kubernetes",
+        RowsBeside(
+            NODE_PLAN,
+            "control_planes",
+            &[("single_monthly", Type::Decimal), ("ha_monthly", Type::Decimal)],
+        ),
+    ),
+    (
+        Get,
+        "/api/v1/public/pricing/vm",
+        Rows(&[
+            ("id", COUNT),
+            ("slug", TEXT),
+            ("name", TEXT),
+            ("cpu", COUNT),
+            ("ram", COUNT),
+            ("storage", COUNT),
+            ("price_per_hour", Type::Decimal),
+            ("monthly_price", Type::Decimal),
+        ]),
+    ),
+    (Get, "/api/v1/public/pricing/ip", Record("pricing", &[("ipv4", TERMS), ("ipv6", TERMS)])),
+    (
+        Get,
+        "/api/v1/public/pricing/volume",
+        Record(
+            "pricing",
+            &[
+                ("id", COUNT),
+                ("price_per_gb_hour", Type::Decimal),
+                ("price_per_gb_month", Type::Decimal),
+                ("yearly_price_per_gb", Type::Decimal),
+                ("twenty_four_month_price_per_gb", Type::Decimal),
+                ("region", REGION),
+            ],
+        ),
+    ),
+    (Get, "/api/v1/public/pricing/snapshot", Record("pricing", BY_GB)),
+    (Get, "/api/v1/public/pricing/backup", Record("pricing", BY_GB)),
+    (Get, "/api/v1/public/regions", Rows(&[("slug", REGION), ("name", TEXT)])),
+    (
+        Get,
+        "/api/v1/public/templates",
+        Rows(&[("id", TEXT), ("slug", TEXT), ("name", TEXT), ("os_family", TEXT), ("version", TEXT)]),
+    ),
+    (Get, "/api/v1/permissions", Rows(&[("name", TEXT), ("description", TEXT)])),
+    (
+        Get,
+        "/api/v1/members",
+        Rows(&[
+            ("id", TEXT),
+            ("email", TEXT),
+            ("role_id", TEXT),
+            ("role_name", TEXT),
+            ("role_slug", TEXT),
+            ("created_at", TIME),
+        ]),
+    ),
+    (Get, "/api/v1/vpcs/cidr-suggestions", Texts),
+    (Get, "/api/v1/databases/{id}/metrics/clients", Rows(&[])),
+    (Post, "/api/v1/vms/{id}/reboot", Object),
+    (Post, "/api/v1/apps/services/{id}/pause", Object),
+    (Post, "/api/v1/apps/services/{id}/resume", Object),
+    (Post, "/api/v1/backups/{id}/restore", Object),
+    (Post, "/api/v1/snapshots/{id}/restore", Object),
+    (
+        Get,
+        "/api/v1/k8s/clusters/{id}/volumes",
+        Rows(&[
+            ("id", TEXT),
+            ("name", TEXT),
+            ("size", COUNT),
+            ("status", TEXT),
+            ("vm_id", TEXT),
+            ("billing_type", TEXT),
+            ("price_per_hour", TEXT),
+            ("region", REGION),
+            ("project_id", TEXT),
+            ("created_at", TIME),
+            ("updated_at", TIME),
+            ("claim", TEXT),
+        ]),
+    ),
+    (Get, "/health", Flat(&[("status", TEXT)])),
+    (Get, "/ready", Flat(&[("status", TEXT)])),
+];
+
+/// Returns the row of an endpoint.
+pub(super) fn of(method: Method, path: &str) -> Option<Payload> {
+    SHAPES.iter().find(|(verb, known, _)| *verb == method && *known == path).map(|(_, _, payload)| *payload)
+}
