@@ -10,6 +10,8 @@ pub struct Facts {
     pub stack: Name,
     /// Its environments, the one that comes by itself first.
     pub environments: Vec<Name>,
+    /// Those of them whose applies somebody confirms by typing their name.
+    pub confirmed: Vec<Name>,
     /// Its secret variables that are given from outside.
     pub secrets: Vec<Name>,
     /// Its directory, from the repository's root: empty, or parts between slashes.
@@ -60,7 +62,11 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
     let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
     let all =
         std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{}{below}", pattern(&folder)));
-    let paths = quoted_list(&all.chain([file.clone()]).collect::<Vec<_>>());
+    let all: Vec<_> = all.chain([file.clone()]).collect();
+    let paths = quoted_list(&all);
+    // For git, in a shell.
+    let globs: Vec<_> =
+        all.iter().map(|path| format!("':(glob){}'", path.replace('\'', r"'\''"))).collect();
     let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
     let container = facts.image.as_ref().map(|image| format!("container: {}", quoted(image)));
     let secret = |name: &Name| {
@@ -68,7 +74,9 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
         format!("{variable}: ${{{{ secrets.{variable} }}}}")
     };
     let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
+    let applies = if system == System::GitLab { applies(facts, &slug, &paths) } else { String::new() };
     let lines = [
+        ("APPLIES", applies),
         ("CONTAINER", container.unwrap_or_default()),
         ("SECRETS", secrets.join("\n")),
         ("INSTALL", facts.install.clone().unwrap_or_else(|| LOOK.to_owned())),
@@ -79,6 +87,7 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
         ("SEEN", quoted_list(&[format!("{}.stead/drift", pattern(&folder))])),
         ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
         ("PATHS", paths),
+        ("GLOBS", globs.join(" ")),
         ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
         ("BRANCH", facts.branch.clone()),
         ("CRON", format!("{} 5 * * *", minute(&facts.stack))),
@@ -89,6 +98,28 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
         ("FILE", file.clone()),
     ];
     (file, filled(text, &lines, &words))
+}
+
+/// Returns a job of GitLab for each environment: each waits for the one before it, which may not be in the pipeline.
+fn applies(facts: &Facts, slug: &str, paths: &str) -> String {
+    let mut before = None;
+    let jobs = facts.environments.iter().map(|name| {
+        let needs = before.replace(name).map(|name: &Name| {
+            let job = quoted(&format!("{slug} apply {name}"));
+            format!("needs: [{{ job: {job}, optional: true }}]")
+        });
+        let gate = if facts.confirmed.contains(name) { "when: manual\nallow_failure: false" } else { "" };
+        let lines = [("NEEDS", needs.unwrap_or_default()), ("GATE", gate.to_owned())];
+        let words = [
+            ("SLUG", slug.to_owned()),
+            ("QUOTED", quoted(name)),
+            ("ENVIRONMENT", name.to_string()),
+            ("BRANCH", facts.branch.clone()),
+            ("PATHS", paths.to_owned()),
+        ];
+        filled(include_str!("recipes/gitlab-apply.yml"), &lines, &words)
+    });
+    jobs.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns git's hook.
@@ -181,6 +212,7 @@ mod tests {
         Facts {
             stack: "shop".into(),
             environments: vec!["staging".into(), "prod".into()],
+            confirmed: vec!["prod".into()],
             secrets: vec!["stripe_key".into()],
             directory: "infra/shop".into(),
             folders: vec!["infra/modules".into()],
@@ -204,6 +236,11 @@ mod tests {
                 for word in [
                     "ENVIRONMENTS",
                     "PATHS",
+                    "GLOBS",
+                    "APPLIES",
+                    "NEEDS",
+                    "GATE",
+                    "QUOTED",
                     "SECRETS\n",
                     "CONTAINER",
                     "DIRECTORY\n",
@@ -229,6 +266,9 @@ mod tests {
         ));
         assert!(text.contains("      STEAD_VAR_STRIPE_KEY: ${{ secrets.STEAD_VAR_STRIPE_KEY }}\n"));
         assert!(text.contains("        environment: [staging, prod]\n"));
+        let globs =
+            "':(glob)infra/shop/**' ':(glob)infra/modules/**' ':(glob).github/workflows/stead-shop.yml'";
+        assert_eq!(text.matches(globs).count(), 2, "{text}");
         assert!(text.contains("    container: \"registry.example.com/ci:1\"\n"), "{text}");
     }
 
@@ -248,16 +288,84 @@ mod tests {
         assert_eq!(may("plan"), ["contents read", "pull-requests write"]);
         assert_eq!(may("apply"), ["contents read", "pull-requests write"]);
         assert_eq!(may("drift"), ["contents read", "issues write"]);
+        assert_eq!(may("changes"), ["contents read"]);
+        assert_eq!(may("requests"), ["contents read", "pull-requests read"]);
+        assert_eq!(may("plan-by-hand"), ["contents read"]);
+        assert_eq!(may("plan-again"), ["contents read", "pull-requests write"]);
+        assert!(may("required").is_empty() && may("applied").is_empty());
         for (job, rest) in read["jobs"].as_mapping().unwrap() {
             let writes = serde_yaml::to_string(rest).unwrap();
             let holds_key = writes.contains("secrets.STEAD_API_KEY");
             assert_eq!(holds_key, job.as_str() == Some("apply"), "{writes}");
-            assert!(job.as_str() != Some("check") || !writes.contains("secrets."), "{writes}");
+            let is_open = ["check", "changes", "required", "applied", "requests"];
+            let may_read = job.as_str().is_some_and(|job| !is_open.contains(&job));
+            assert!(may_read || !writes.contains("secrets."), "{writes}");
         }
         for line in text.lines().filter(|line| line.contains("uses:")) {
             let pin = line.split('@').nth(1).unwrap().split(' ').next().unwrap();
             assert_eq!(pin.len(), 40, "{line}");
         }
+    }
+
+    #[test]
+    fn a_required_check_runs_for_each_request_and_no_apply_is_canceled_in_silence() {
+        let (_, text) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
+        assert!(read["on"].as_mapping().unwrap().contains_key("merge_group"));
+        let jobs = &read["jobs"];
+        assert_eq!(jobs["required"]["name"].as_str(), Some("stead shop"));
+        let needs = |job: &str| {
+            let needs = &jobs[job]["needs"];
+            let one = needs.as_str().map(|job| vec![job]);
+            one.unwrap_or_else(|| {
+                needs.as_sequence().unwrap().iter().filter_map(|job| job.as_str()).collect()
+            })
+        };
+        assert_eq!(needs("required"), ["changes", "check", "plan"]);
+        assert!(jobs["required"]["if"].as_str().unwrap().starts_with("always() && "));
+        // GitHub cancels a run that waits in a group when a newer one comes.
+        assert!(jobs["apply"]["concurrency"].is_null());
+        assert_eq!(needs("applied"), ["apply"]);
+        assert!(jobs["applied"]["if"].as_str().unwrap().starts_with("always() && "));
+        assert_eq!((needs("requests"), needs("plan-again")), (vec!["apply"], vec!["requests"]));
+    }
+
+    #[test]
+    fn environments_follow_each_other_in_gitlab_and_one_that_is_confirmed_waits() {
+        let (_, text) = pipeline(System::GitLab, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
+        let (first, second) = (job("apply staging"), job("apply prod"));
+        assert!(first["needs"].is_null() && first["rules"][0]["when"].is_null(), "{text}");
+        assert_eq!(second["needs"][0]["job"].as_str(), Some("stead-shop apply staging"));
+        assert_eq!(second["needs"][0]["optional"].as_bool(), Some(true));
+        let gate = &second["rules"][0];
+        assert_eq!((gate["when"].as_str(), gate["allow_failure"].as_bool()), (Some("manual"), Some(false)));
+        // By hand, with the fingerprint of a new plan.
+        assert!(second["rules"][1]["when"].is_null());
+        assert!(second["rules"][1]["if"].as_str().unwrap().ends_with("$STEAD_APPLY == \"prod\""));
+        let again = job("plan again")["rules"][0]["if"].as_str().unwrap();
+        assert!(again.contains("\"web\"") && again.ends_with("$STEAD_APPLY == null"), "{again}");
+    }
+
+    #[test]
+    fn the_state_directory_is_cached_where_something_is_applied() {
+        let (_, hub) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
+        for (name, job) in read["jobs"].as_mapping().unwrap() {
+            let text = serde_yaml::to_string(job).unwrap();
+            let applies = name.as_str() == Some("apply");
+            for word in ["STEAD_STATE_DIR", "STEAD_REQUIRE_LEDGER", "actions/cache/save"] {
+                assert_eq!(text.contains(word), applies, "{word}\n{text}");
+            }
+        }
+        let (_, lab) = pipeline(System::GitLab, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&lab).unwrap();
+        let apply = &read[".stead-shop-apply"];
+        assert_eq!(apply["variables"]["STEAD_STATE_DIR"].as_str(), Some("$CI_PROJECT_DIR/.stead-state"));
+        assert_eq!(apply["cache"]["paths"][0].as_str(), Some(".stead-state"));
+        assert!(lab.contains("STEAD_REQUIRE_LEDGER"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The second phase: what the stack says of itself, and the environment of this run.
 
+use std::collections::BTreeSet;
+
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::language;
@@ -141,6 +143,13 @@ pub(super) fn environment<'d>(
         vars: block.vars,
         set: block.set,
     }
+}
+
+/// Returns the environments whose applies somebody confirms by typing their name.
+pub(super) fn confirmed(environments: &Entries<'_>) -> BTreeSet<Name> {
+    let quiet = Problems::default();
+    let typed = environments.values().filter(|entry| read(entry, &quiet).confirm == Confirm::Typed);
+    typed.map(|entry| entry.key.clone()).collect()
 }
 
 /// Returns the values that the environments give to variables that are not chosen.

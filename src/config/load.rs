@@ -468,6 +468,7 @@ pub fn peek(registry: Registry, sources: &Sources, read: ReadFile<'_>) -> Option
         name: header.name,
         backend_required: header.backend_required,
         environments: merged.environments.keys().cloned().collect(),
+        confirmed: header::confirmed(&merged.environments),
         default: chosen.environment.name,
     })
 }
@@ -481,6 +482,8 @@ pub struct Peek {
     pub backend_required: bool,
     /// Its environments.
     pub environments: BTreeSet<Name>,
+    /// Those whose applies somebody confirms by typing their name.
+    pub confirmed: BTreeSet<Name>,
     /// The environment that is chosen when none is asked for; empty when there are several.
     pub default: Name,
 }

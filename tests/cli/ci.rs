@@ -385,7 +385,8 @@ fn a_merge_request_of_a_fork_reaches_no_token_and_reports_stay_out_of_the_checko
     case.ok("ci init github");
     let lab = std::fs::read_to_string(case.path(".gitlab/stead-shop.yml")).unwrap();
     let jobs: Vec<&str> = lab.split("\nstead-shop ").skip(1).collect();
-    assert_eq!(jobs.len(), 4, "{lab}");
+    // check, plan, plan again, an apply for each environment, drift
+    assert_eq!(jobs.len(), 6, "{lab}");
     for job in jobs {
         let own = "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID";
         let reaches = job.contains("API_KEY") || job.contains("ci comment") || job.contains("ci reviewed");
@@ -514,4 +515,70 @@ fn pipelines_and_a_hook_are_written_for_the_stack_and_never_over_others() {
     hook(true);
     case.edit("infra/shop/stead.yaml", "10.0.0.0/16", "10.0.0.0/99");
     hook(false);
+}
+
+/// Runs a script of a workflow as its runner does; returns what it puts out.
+fn step(case: &Case, script: &str, variables: &[(&str, &str)]) -> String {
+    let output = case.path("output");
+    std::fs::write(&output, "").unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-e", "-c", script]).current_dir(case.path("")).env("GITHUB_OUTPUT", &output);
+    let run = Run::of(&command.envs(variables.iter().copied()).output().unwrap());
+    assert_eq!(run.code, 0, "{}", run.all());
+    std::fs::read_to_string(output).unwrap()
+}
+
+/// Runs git in the case's repository.
+fn git(case: &Case, line: &str) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(line.split(' '));
+    let output = command.current_dir(case.path("")).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_workflow_tells_which_requests_change_the_stack() {
+    let case = Case::new().file("infra/shop/stead.yaml", STACK).file("README", "a");
+    git(&case, "init -q -b main");
+    case.ok("-C infra/shop ci init github");
+    let text = std::fs::read_to_string(case.path(".github/workflows/stead-shop.yml")).unwrap();
+    let workflow: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+    let script = |job: &str| {
+        let steps = workflow["jobs"][job]["steps"].as_sequence().unwrap();
+        let look = steps.iter().find(|step| step["id"].as_str() == Some("look")).unwrap();
+        look["run"].as_str().unwrap().to_owned()
+    };
+    git(&case, "add infra README .github");
+    git(&case, "commit -qm base");
+    // Three requests, each merged onto the branch: one changes the stack, one does not, one is merged onto an older commit.
+    for (number, file) in [(1, "infra/shop/stead.yaml"), (2, "README"), (3, "infra/shop/stead.yaml")] {
+        git(&case, "checkout -q --detach main");
+        case.write(file, format!("{}# {number}\n", std::fs::read_to_string(case.path(file)).unwrap()));
+        git(&case, &format!("commit -qam {number}"));
+        let head = git(&case, "rev-parse HEAD");
+        git(&case, "checkout -q --detach main");
+        git(&case, &format!("merge -q --no-ff -m merge {head}"));
+        git(&case, &format!("update-ref refs/pull/{number}/merge HEAD"));
+        let found = step(&case, &script("changes"), &[("BEFORE", "HEAD^1")]);
+        assert_eq!(found, format!("found={}\n", number != 2));
+    }
+    let stale = git(&case, "rev-parse refs/pull/3/merge^1");
+    git(&case, "checkout -q main");
+    git(&case, "commit -q --allow-empty -m newer");
+    for number in [1, 2] {
+        let tree = git(&case, &format!("rev-parse refs/pull/{number}/merge^{{tree}}"));
+        let second = git(&case, &format!("rev-parse refs/pull/{number}/merge^2"));
+        let merge = git(&case, &format!("commit-tree {tree} -p main -p {second} -m merge"));
+        git(&case, &format!("update-ref refs/pull/{number}/merge {merge}"));
+    }
+    assert_ne!(stale, git(&case, "rev-parse main"));
+    git(&case, "remote add origin .");
+    // `gh` lists them, and a fourth that cannot be merged; `jq` is a runner's, `sleep` would wait for GitHub.
+    let tools = "gh() { if [ \"$1\" = pr ]; then echo '1 2 3 4'; fi; }
+        sleep() { :; }
+        jq() { printf '[{\"number\":%s,\"commit\":\"%s\"}]' \"$4\" \"$7\"; }\n";
+    let open = step(&case, &format!("{tools}{}", script("requests")), &[("GITHUB_REPOSITORY", "a/b")]);
+    let merge = git(&case, "rev-parse refs/pull/1/merge");
+    assert_eq!(open, format!("open=[{{\"number\":1,\"commit\":\"{merge}\"}}]\n"));
 }

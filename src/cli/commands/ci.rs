@@ -19,7 +19,7 @@ use crate::cli::reports;
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
 use crate::cli::term::Terminal;
-use crate::config::load;
+use crate::config::load::{self, Peek};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Sources;
@@ -148,12 +148,14 @@ fn told(session: &Session, what: &str, written: &Written) {
 
 fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
     let (stack, environments) = names(&session.settings)?;
+    let confirmed = header(&session.settings)?.confirmed.into_iter().collect();
     let shared = Shared::of(&session.settings.dir, false);
     let (secrets, files) = looked_at(&session.settings);
     let own = directory(&shared.place);
     let facts = Facts {
         stack,
         environments,
+        confirmed,
         secrets,
         folders: folders(&own, &files),
         directory: own,
@@ -215,6 +217,17 @@ fn shown(path: &Path) -> String {
 
 /// Returns the stack's name and its environments, the one that comes by itself first.
 fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
+    let peek = header(settings)?;
+    let mut environments: Vec<Name> = peek.environments.into_iter().collect();
+    environments.sort_by_key(|name| *name != peek.default);
+    if environments.is_empty() {
+        environments.push(peek.default);
+    }
+    Ok((peek.name, environments))
+}
+
+/// Reads what the stack says of itself, also where it does not hold together.
+fn header(settings: &Settings) -> Result<Peek, Failure> {
     let files = files::read_stack(&settings.dir)?;
     let below = project::below(&settings.dir, files::Trust::Full, settings.allow_outside);
     let none = || {
@@ -222,13 +235,7 @@ fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
         Failure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
             .help("stead validate says what is wrong; stead init begins one.")
     };
-    let peek = load::peek(REGISTRY, &files.sources, &below).ok_or_else(none)?;
-    let mut environments: Vec<Name> = peek.environments.into_iter().collect();
-    environments.sort_by_key(|name| *name != peek.default);
-    if environments.is_empty() {
-        environments.push(peek.default);
-    }
-    Ok((peek.name, environments))
+    load::peek(REGISTRY, &files.sources, &below).ok_or_else(none)
 }
 
 /// Returns the secret variables that somebody must give, and the stack's files: valid or not, both can be told.
