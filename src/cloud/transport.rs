@@ -25,6 +25,7 @@ use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
 use super::upload::Upload;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
+use crate::model::roots::{self, Authorities};
 use crate::model::schema::{Method, Registry};
 
 /// Where the service is, and the key to it. Comes from flags, the environment or the user's own
@@ -312,8 +313,24 @@ fn tls(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         return Ok(builder.with_no_client_auth());
     }
-    let verified = builder.with_platform_verifier().map_err(|error| SetupError::Tls(error.into()))?;
-    Ok(verified.with_no_client_auth())
+    let platform = match builder.clone().with_platform_verifier() {
+        Ok(builder) => Ok(builder.with_no_client_auth()),
+        Err(error) => Err(error),
+    };
+    roots::verified(builder, platform, some_are_named()).map_err(|error| SetupError::Tls(error.into()))
+}
+
+/// Tells whether the environment names authorities in the place of the platform's.
+#[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
+fn some_are_named() -> bool {
+    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Returns which authorities are trusted where no file of them is set.
+#[must_use]
+pub fn authorities() -> Authorities {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    roots::trusted(Verifier::new(provider).is_ok(), some_are_named())
 }
 
 fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {

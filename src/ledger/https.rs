@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Client, Url, redirect, retry};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
+
+use crate::model::roots;
 
 /// Time allowed for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -92,8 +94,24 @@ fn tls(way: Way) -> Result<ClientConfig, String> {
     if way == Way::Plain {
         return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
     }
-    let verified = builder.with_platform_verifier().map_err(|error| error.to_string())?;
-    Ok(verified.with_no_client_auth())
+    platform_verified(builder).map_err(|error| error.to_string())
+}
+
+/// Returns TLS settings that trust the platform's authorities, or those of the program where it has none.
+pub(super) fn platform_verified(
+    builder: ConfigBuilder<ClientConfig, WantsVerifier>,
+) -> Result<ClientConfig, rustls::Error> {
+    let platform = match builder.clone().with_platform_verifier() {
+        Ok(builder) => Ok(builder.with_no_client_auth()),
+        Err(error) => Err(error),
+    };
+    roots::verified(builder, platform, some_are_named())
+}
+
+/// Tells whether the environment names authorities in the place of the platform's.
+#[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
+fn some_are_named() -> bool {
+    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// Returns the last cause of an error: the words that say what happened, without the address.

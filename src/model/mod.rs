@@ -16,6 +16,7 @@ pub mod page;
 pub mod reading;
 pub mod recipient;
 pub mod redact;
+pub mod roots;
 pub mod schema;
 pub mod secret;
 pub mod secret_look;

@@ -13,7 +13,6 @@ use std::time::Duration;
 use futures_util::TryStreamExt;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls_platform_verifier::BuilderVerifierExt;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -24,6 +23,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Address, Host};
 use super::fault::Fault;
+use crate::ledger::https::platform_verified;
 use crate::model::redact::SentSecrets;
 
 /// Time allowed for the first answer, and between two rows.
@@ -196,9 +196,8 @@ fn tls(address: &Address) -> Result<MakeRustlsConnect, String> {
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("TLS cannot start: {error}"))?;
     let Some(file) = &address.authorities else {
-        let verified =
-            builder.with_platform_verifier().map_err(|error| format!("TLS cannot start: {error}"))?;
-        return Ok(MakeRustlsConnect::new(verified.with_no_client_auth()));
+        let verified = platform_verified(builder).map_err(|error| format!("TLS cannot start: {error}"))?;
+        return Ok(MakeRustlsConnect::new(verified));
     };
     let unusable = |reason: &dyn std::fmt::Display| {
         format!("the authorities in {} cannot be used: {reason}", file.display())

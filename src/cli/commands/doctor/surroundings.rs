@@ -6,8 +6,9 @@ use crate::cli::keys::Origin;
 use crate::cli::learned;
 use crate::cli::session::Session;
 use crate::cli::settings::{Cloud, Settings, Variables};
-use crate::cloud::transport::origin;
+use crate::cloud::transport::{authorities, origin};
 use crate::model::redact::redact_address;
+use crate::model::roots::{Authorities, NAMED_BY};
 use crate::report::doctor::Check;
 
 /// Rights of others that the file of keys may not give.
@@ -70,7 +71,13 @@ pub(super) fn service(settings: &Settings) -> Check {
     }
     let trust = match (&settings.ca_file, url.starts_with("https://")) {
         (_, false) => "plain HTTP, within this machine".to_owned(),
-        (None, true) => "TLS, trusting the system's roots".to_owned(),
+        (None, true) => match authorities() {
+            Authorities::Platform => "TLS, trusting the system's roots".to_owned(),
+            Authorities::Named => format!("TLS, trusting what {} names", NAMED_BY.join(" or ")),
+            Authorities::BuiltIn => {
+                "TLS, trusting the roots that are built in, as the system has none".to_owned()
+            }
+        },
         (Some(file), true) => match files::read_bytes(file) {
             Ok(_) => format!("TLS, trusting the system's roots and {}", files::shown(file)),
             Err(error) => {

@@ -1,0 +1,68 @@
+//! Authorities that are trusted where the platform has none, as in an image without certificates. Pure: the caller
+//! asks the platform.
+
+use rustls::{ClientConfig, ConfigBuilder, Error, RootCertStore, WantsVerifier};
+
+/// Variables that name a file or directory of authorities in the place of the platform's.
+pub const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// Which authorities are trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authorities {
+    /// The platform's.
+    Platform,
+    /// Those that a variable names, in the place of the platform's.
+    Named,
+    /// Those of the program.
+    BuiltIn,
+}
+
+/// Decides which authorities are trusted. Whoever names some means those and no others.
+#[must_use]
+pub const fn trusted(platform_has_some: bool, some_are_named: bool) -> Authorities {
+    match (some_are_named, platform_has_some) {
+        (true, _) => Authorities::Named,
+        (false, true) => Authorities::Platform,
+        (false, false) => Authorities::BuiltIn,
+    }
+}
+
+/// Returns TLS settings with the platform's verifier, or, where it has no authorities and none are named, with those of
+/// the program.
+///
+/// # Errors
+/// When the platform's verifier does not start, and authorities are named.
+pub fn verified(
+    builder: ConfigBuilder<ClientConfig, WantsVerifier>,
+    platform: Result<ClientConfig, Error>,
+    some_are_named: bool,
+) -> Result<ClientConfig, Error> {
+    match trusted(platform.is_ok(), some_are_named) {
+        Authorities::Platform | Authorities::Named => platform,
+        Authorities::BuiltIn => Ok(builder.with_root_certificates(built_in()).with_no_client_auth()),
+    }
+}
+
+fn built_in() -> RootCertStore {
+    RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_platform_without_authorities_gets_those_of_the_program() {
+        assert_eq!(trusted(true, false), Authorities::Platform);
+        assert_eq!(trusted(true, true), Authorities::Named);
+        assert_eq!(trusted(false, true), Authorities::Named);
+        assert_eq!(trusted(false, false), Authorities::BuiltIn);
+        assert!(built_in().len() > 100);
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.unwrap();
+        let none = || Err(Error::General("none".to_owned()));
+        assert!(verified(builder.clone(), none(), true).is_err());
+        assert!(verified(builder, none(), false).is_ok());
+    }
+}
