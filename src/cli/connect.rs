@@ -50,6 +50,8 @@ pub(super) struct Connection {
     pub(super) place: Place,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
+    /// How many times as fast as ours the service's clock runs.
+    pub(super) speed: f64,
     /// Timing assumptions that hold here.
     pub(super) bounds: Bounds,
     /// The embedded cloud, while this process runs it.
@@ -62,6 +64,8 @@ pub(super) struct Link {
     pub(super) client: Client<Http, Time, Chance>,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
+    /// How many times as fast as ours the service's clock runs.
+    speed: f64,
     /// Timing assumptions that hold here.
     pub(super) bounds: Bounds,
     /// The embedded cloud, while this process runs it.
@@ -99,12 +103,13 @@ impl Link {
     ) -> Result<Self, Failure> {
         let looks = only_looks.then_some(REGISTRY);
         if settings.cloud == Cloud::Local {
-            let (mut options, emulator) =
+            let (mut options, emulator, speed) =
                 local::open(&local::directory(directory), settings.state.as_deref())?;
             options.only_looks = looks;
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
                 lock_file: directory.join(".stead/local/stead.lock"),
+                speed,
                 bounds: LOCAL_BOUNDS,
                 emulator,
             });
@@ -131,6 +136,7 @@ impl Link {
         Ok(Self {
             client,
             lock_file: directory.join("stead.lock"),
+            speed: 1.0,
             bounds: Bounds::default(),
             emulator: None,
         })
@@ -151,7 +157,8 @@ impl Connection {
             )
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
-        let Link { client, lock_file, bounds, emulator } = Link::open(settings, directory, false)?;
+        let Link { client, lock_file, speed, bounds, emulator } =
+            Link::open(settings, directory, false)?;
         // The service may repeat what an earlier run sent it.
         let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
         for setting in settings.chain(stack.named.values()) {
@@ -159,7 +166,7 @@ impl Connection {
                 value.each_secret(&mut |secret| client.learn_secret(secret));
             });
         }
-        Ok(Self { client, place, lock_file, bounds, _emulator: emulator })
+        Ok(Self { client, place, lock_file, speed, bounds, _emulator: emulator })
     }
 }
 

@@ -37,6 +37,9 @@ pub(super) const SPEED: f64 = 20.0;
 struct Note {
     address: SocketAddr,
     api_key: String,
+    /// How fast its clock ran when it began.
+    #[serde(default)]
+    speed: Option<f64>,
 }
 
 /// Returns the directory of the embedded cloud's data: one for the repository, so that its stacks live in one cloud;
@@ -50,23 +53,27 @@ pub(super) fn directory(stack: &Path) -> PathBuf {
     if files::exists(&root.join(".git")) { root.join(STEAD) } else { own }
 }
 
-/// Returns the way to the embedded cloud whose data is in `folder`, and the cloud itself when this
-/// process runs it.
+/// Returns the way to the embedded cloud whose data is in `folder`, the cloud itself when this process runs it, and
+/// how many times as fast as ours its clock runs.
 ///
 /// # Errors
 /// When its data cannot be used.
-pub(super) fn open(folder: &Path, state: Option<&Path>) -> Result<(Options, Option<Running>), Failure> {
+pub(super) fn open(
+    folder: &Path,
+    state: Option<&Path>,
+) -> Result<(Options, Option<Running>, f64), Failure> {
     files::make_private_directory(folder)?;
     let options = server::Options { speed: Some(SPEED), ..server::Options::default() };
     match spawn(&options, folder, state) {
         Ok(running) => {
             let key = SecretString::from(running.api_key.clone());
-            Ok((Options::new(running.base_url(), Some(key)), Some(running)))
+            Ok((Options::new(running.base_url(), Some(key)), Some(running), SPEED))
         }
         Err(error) => match served(folder, state).filter(|_| is_locked(&error)) {
             Some(note) => {
                 let url = format!("http://{}", note.address);
-                Ok((Options::new(url, Some(SecretString::from(note.api_key))), None))
+                let speed = note.speed.unwrap_or(SPEED);
+                Ok((Options::new(url, Some(SecretString::from(note.api_key))), None, speed))
             }
             None => Err(failure(&error)),
         },
@@ -106,11 +113,16 @@ fn is_locked(error: &ServeError) -> bool {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn leave_note(folder: &Path, state: Option<&Path>, running: &Running) -> anyhow::Result<()> {
+pub(super) fn leave_note(
+    folder: &Path,
+    state: Option<&Path>,
+    running: &Running,
+    speed: Option<f64>,
+) -> anyhow::Result<()> {
     let Some(path) = note(folder, state) else {
         anyhow::bail!("there is no directory for it: HOME is not set")
     };
-    let note = Note { address: running.address, api_key: running.api_key.clone() };
+    let note = Note { address: running.address, api_key: running.api_key.clone(), speed };
     if let Some(notes) = path.parent() {
         files::make_private_directory(notes)?;
     }

@@ -195,6 +195,6 @@ impl Session {
 
     /// Returns what tells of an apply while it runs.
     pub(super) fn telling<'a>(&self, connection: &'a Connection, plan: Option<&Plan>) -> Telling<'a, Time> {
-        Telling::new(self.ui, connection.client.clock(), plan)
+        Telling::new(self.ui, (connection.client.clock(), connection.speed), plan)
     }
 }

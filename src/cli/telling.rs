@@ -69,11 +69,12 @@ enum Form {
 
 impl<'a, K: Clock> Telling<'a, K> {
     /// Returns the voice of an apply that is about to begin; without a plan, of a recovery.
-    pub(super) fn new(ui: Ui, clock: &'a K, plan: Option<&Plan>) -> Self {
+    /// The service's own clock may run faster than ours.
+    pub(super) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
         let form = match plan {
             _ if ui.ndjson => Form::Ndjson,
             _ if ui.quiet || ui.json => Form::Silent,
-            Some(plan) if ui.live => Form::Table(Box::new(Board::new(plan)), Live::new()),
+            Some(plan) if ui.live => Form::Table(Box::new(Board::new(plan).paced(speed)), Live::new()),
             plan => {
                 let steps = plan.map_or(0, |plan| plan.steps.len());
                 Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))

@@ -90,6 +90,18 @@ impl Board {
         }
     }
 
+    /// Counts in the time of a service whose clock runs so many times as fast as ours.
+    #[must_use]
+    pub fn paced(mut self, speed: f64) -> Self {
+        if speed > 0.0 && speed.is_finite() {
+            for step in &mut self.steps {
+                step.seconds = u32::try_from(paced(step.seconds.into(), speed)).unwrap_or(u32::MAX);
+                step.tail = paced(step.tail, speed).max(step.seconds.into());
+            }
+        }
+        self
+    }
+
     /// Says that the apply was told to stop: what runs is finished, nothing new starts.
     pub fn stop(&mut self) {
         self.stopping = true;
@@ -256,6 +268,12 @@ impl Board {
     }
 }
 
+/// Returns how long something takes by a clock that is so many times as fast: at least a second, unless it is none.
+fn paced(seconds: u64, speed: f64) -> u64 {
+    let whole = Duration::from_secs(seconds).div_f64(speed);
+    whole.as_secs() + u64::from(whole.subsec_nanos() > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use unicode_width::UnicodeWidthStr;
@@ -331,6 +349,20 @@ mod tests {
             let lines = board.lines(second(5), rows, Style::plain(50));
             assert!(lines.len() <= rows && lines.iter().all(|line| line.width() <= 50), "{lines:#?}");
         }
+    }
+
+    #[test]
+    fn what_is_left_is_counted_by_the_services_clock() {
+        let plan = plans::full();
+        let left = |speed| Board::new(&plan).paced(speed).left(second(0));
+        assert_eq!(left(1.0), second(242));
+        assert_eq!(left(20.0), second(13));
+        // A clock that stands still says nothing.
+        assert_eq!(left(0.0), second(242));
+        let mut board = Board::new(&plan).paced(1000.0);
+        let step = Event::Started { step: 0, address: address("vm.web.a"), doing: "create" };
+        board.on(second(0), &step, Style::plain(100));
+        assert!(board.lines(second(0), 20, Style::plain(100)).join("\n").contains("of ~1s"));
     }
 
     #[test]

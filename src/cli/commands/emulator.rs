@@ -41,7 +41,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
     let folder = args.data.clone().unwrap_or_else(|| local::directory(&session.settings.dir));
     let state = session.settings.state.as_deref();
     let running = local::start(&options, &folder, state)?;
-    if let Err(why) = local::leave_note(&folder, state, &running) {
+    if let Err(why) = local::leave_note(&folder, state, &running, options.speed) {
         session.ui.say(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
     }
     tell(session, &running, &folder);
