@@ -379,7 +379,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Attempt, StepError> {
         self.close(intent, ClosedOutcome::Refused).await?;
         let conflict = refusal.status == 409;
-        let error = StepError::Refused(refusal);
+        let error = StepError::of_creation(refusal, job.kind, &birth.values);
         if !conflict {
             return Err(error);
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 pub use crate::cloud::client::Refusal;
 use crate::model::address::{Address, Name};
-use crate::model::value::Value;
+use crate::model::schema::{Check, Kind};
+use crate::model::value::{Attributes, Value};
 
 /// Something happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +82,14 @@ pub enum StepError {
     /// The service said no.
     #[error("{0}")]
     Refused(Refusal),
+    /// The service said no to an attribute that its support grants.
+    #[error("{refusal}")]
+    Ungranted {
+        /// What it said.
+        refusal: Refusal,
+        /// `rate_limit_tier: high`
+        written: String,
+    },
     /// The service answered with an error of its own, 5xx.
     #[error("{0}")]
     Broken(Refusal),
@@ -129,7 +138,7 @@ impl StepError {
     /// Returns the error with its texts redacted. Those of a refusal are already.
     pub(super) fn redacted(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
-            error @ (Self::Refused(_) | Self::Broken(_)) => error,
+            error @ (Self::Refused(_) | Self::Ungranted { .. } | Self::Broken(_)) => error,
             Self::Moved(text) => Self::Moved(redact(text)),
             Self::NotKept(text) => Self::NotKept(redact(text)),
             Self::Unsettled(text) => Self::Unsettled(redact(text)),
@@ -138,6 +147,22 @@ impl StepError {
             Self::Displaced(text) => Self::Displaced(redact(text)),
             Self::Failed(text) => Self::Failed(redact(text)),
             Self::Unreachable(text) => Self::Unreachable(redact(text)),
+        }
+    }
+
+    /// Returns what a refusal of a creation means: denied may be what only the service's support grants.
+    pub(super) fn of_creation(refusal: Refusal, kind: &Kind, values: &Attributes) -> Self {
+        let is_denied = refusal.status == 403 && refusal.reason.is_none();
+        let ungranted = kind.rules.iter().filter(|_| is_denied).find_map(|rule| match rule.check {
+            Check::Granted { attribute, value } => {
+                let is_written = values.get(attribute).and_then(Value::as_text) == Some(value);
+                is_written.then(|| format!("{attribute}: {value}"))
+            }
+            _ => None,
+        });
+        match ungranted {
+            Some(written) => Self::Ungranted { refusal, written },
+            None => Self::Refused(refusal),
         }
     }
 

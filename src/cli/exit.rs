@@ -157,7 +157,7 @@ impl Exit {
     #[must_use]
     pub fn of_step(error: &StepError) -> Self {
         match error {
-            StepError::Refused(refusal) => Self::of_refusal(refusal),
+            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => Self::of_refusal(refusal),
             StepError::Moved(_) => Self::OutOfDate,
             StepError::Displaced(_) => Self::Locked,
             StepError::NotKept(_)

@@ -3,6 +3,7 @@
 use super::exit::Exit;
 use crate::apply::event::StepError;
 use crate::cloud::client::ReadError;
+use crate::cloud::send::has_sent_changes;
 use crate::config::load::Rejected;
 use crate::ledger::seal::SealError;
 use crate::ledger::store::StoreError;
@@ -56,11 +57,40 @@ impl From<anyhow::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = Exit::of_store(&error);
-        let (help, moved) = (remedies(&error), destination(&error));
+        let (undone, help, moved) = (undone(&error).map(sent), remedies(&error), destination(&error));
         let failure = Self::new(exit, format!("{:#}", anyhow::Error::from(error)));
-        Self { help: help.iter().map(|text| (*text).to_owned()).collect(), moved, ..failure }
+        Self { help: undone.iter().chain(help).map(|text| (*text).to_owned()).collect(), moved, ..failure }
     }
 }
+
+/// Returns what was not done because of a ledger that cannot be used. It is true of a run that has sent nothing yet.
+const fn undone(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
+            Some("Nothing was sent.")
+        }
+        StoreError::Corrupt { .. } | StoreError::Sealed(SealError::Unsealed) => {
+            Some("Nothing in it was acted on and nothing was sent.")
+        }
+        StoreError::Sealed(SealError::Other { .. } | SealError::Keyless) => {
+            Some("Nothing was written or sent.")
+        }
+        _ => None,
+    }
+}
+
+/// Says so, or that something was sent before.
+fn sent(undone: &'static str) -> &'static str {
+    unless(has_sent_changes(), undone)
+}
+
+const fn unless(has_sent: bool, undone: &'static str) -> &'static str {
+    if has_sent { SENT_BEFORE } else { undone }
+}
+
+/// What holds of a run that ends after it has sent requests.
+const SENT_BEFORE: &str =
+    "Requests were sent before: what they did is recorded, or found out by the next run.";
 
 /// Returns what can be done about a ledger that cannot be used.
 const fn remedies(error: &StoreError) -> &'static [&'static str] {
@@ -73,33 +103,29 @@ const fn remedies(error: &StoreError) -> &'static [&'static str] {
             "What was under way is recorded as open: the next apply finds out what became of it, or asks.",
         ],
         StoreError::Lax { .. } => &[
-            "Two could write the ledger there at the same time. Nothing was sent.",
+            "Two could write the ledger there at the same time.",
             "Use a place that enforces its conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
         ],
-        StoreError::Shared { .. } => {
-            &["Nothing was sent. Check STEAD_BACKEND, what it needs to log in, and the network."]
-        }
+        StoreError::Shared { .. } => &["Check STEAD_BACKEND, what it needs to log in, and the network."],
         StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new place."],
         StoreError::Corrupt { .. } => &[
-            "Nothing in it was acted on and nothing was sent.",
             "stead state verify shows all that is wrong, stead state repair gets back what can be got back.",
         ],
         StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
         StoreError::Illegal(_) => &["Nothing was written."],
         StoreError::Sealed(SealError::Unsealed) => &[
-            "Nothing in it was acted on and nothing was sent.",
             "If it had MACs before, somebody removed them: restore a copy that has them.",
             "If it never had any: save a copy first (stead state pull -o ledger-backup.json), check what it owns, then: \
              stead state seal",
         ],
         StoreError::Sealed(SealError::Other { .. }) => &[
-            "Nothing was written or sent. STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
+            "STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
             "To replace the key by this one: stead state seal --previous-key FILE",
         ],
-        StoreError::Sealed(SealError::Keyless) => &[
-            "Nothing was written or sent. STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
-        ],
-        StoreError::Io { .. } => &["Nothing was sent."],
+        StoreError::Sealed(SealError::Keyless) => {
+            &["STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key."]
+        }
+        StoreError::Io { .. } => &[],
         StoreError::Poisoned => &["The next run finds out what became of what was sent."],
     }
 }
@@ -121,15 +147,16 @@ impl From<ReadError> for Failure {
                 failure.help(words.means).help(words.next)
             }
             ReadError::Untrusted { .. } => failure
-                .help("Nothing was sent. Check the service's address, and this machine's clock.")
+                .help(sent("Nothing was sent."))
+                .help("Check the service's address, and this machine's clock.")
                 .help(
                     "If an authority of your own or a proxy signs certificates: --ca-file FILE, or STEAD_CA_FILE.",
                 ),
             ReadError::Failed { .. } => {
-                failure.help("Nothing was changed. Check the service's address, and try again.")
+                failure.help(sent("Nothing was changed.")).help("Check the service's address, and try again.")
             }
-            ReadError::Shifting { .. } => failure.help(
-                "Nothing was changed. Somebody else makes or deletes much: try again when that is done.",
+            ReadError::Shifting { .. } => failure.help(sent("Nothing was changed.")).help(
+                "Somebody else makes or deletes much: try again when that is done.",
             ),
         }
     }
@@ -139,5 +166,30 @@ impl From<StepError> for Failure {
     fn from(error: StepError) -> Self {
         let words = outcome::in_words(&error);
         Self::new(Exit::of_step(&error), words.what).help(words.means).help(words.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_was_sent_is_said_of_a_run_that_has_sent_nothing() {
+        let full = std::io::Error::other("no room");
+        let error = StoreError::Io { action: "write", place: "x".to_owned(), source: full };
+        let undone = undone(&error).unwrap();
+        assert_eq!(unless(false, undone), "Nothing was sent.");
+        assert!(unless(true, undone).contains("Requests were sent before"));
+        // The rest of the advice says nothing of it.
+        let errors = [
+            error,
+            StoreError::Sealed(SealError::Unsealed),
+            StoreError::Sealed(SealError::Keyless),
+            StoreError::Shared { action: "use", place: "x".to_owned(), reason: "r".to_owned() },
+        ];
+        for error in errors {
+            let rest = remedies(&error).join(" ");
+            assert!(!rest.contains("othing was") && !rest.contains("or sent"), "{rest}");
+        }
     }
 }

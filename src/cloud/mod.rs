@@ -25,7 +25,7 @@ mod redact;
 mod refresh;
 mod retry;
 pub mod run;
-mod send;
+pub mod send;
 mod turnstile;
 
 #[cfg(test)]

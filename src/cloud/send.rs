@@ -1,6 +1,7 @@
 //! Sending: every request passes the limiter; reads are sent again while that can help, and a
 //! request that changes something only when the limiter refused it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -30,6 +31,15 @@ const CHANGE_LONGEST: Duration = Duration::from_secs(90);
 
 /// Waits for the limiter that are worth telling.
 const NOTABLE: Duration = Duration::from_secs(1);
+
+/// Whether this process has sent a request that changes something.
+static SENT: AtomicBool = AtomicBool::new(false);
+
+/// Tells whether this process has sent a request that changes something: then no failure may say that none was.
+#[must_use]
+pub fn has_sent_changes() -> bool {
+    SENT.load(Ordering::Relaxed)
+}
 
 /// Why one try of a read has no result.
 enum Trouble {
@@ -147,6 +157,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         // look and the socket.
         if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
             return Err(ExchangeError::Held { reason });
+        }
+        if gate.is_some() {
+            SENT.store(true, Ordering::Relaxed);
         }
         let mut count = self.count.get();
         count.sent += 1;

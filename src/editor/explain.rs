@@ -95,6 +95,10 @@ fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Pa
     if let Some(child) = registry.child(kind.name, step) {
         return within(registry, child, rest);
     }
+    // Children that may stand here, too: their own kind says what they are.
+    if let Some(child) = registry.kinds.iter().find(|child| is_also_in(child, kind, step)) {
+        return within(registry, child, rest);
+    }
     if let Some(page) = word::page(&steps.join(".")) {
         return Ok(Page::Word(page));
     }
@@ -106,6 +110,11 @@ fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Pa
     Err(Unknown { message: format!("a {} has no `{step}`", kind.name), help })
 }
 
+/// Tells whether children of another kind may be written under a key of this kind's block.
+fn is_also_in(child: &Kind, kind: &Kind, key: &str) -> bool {
+    child.also_in.is_some_and(|also| also.kind == kind.name && also.key == key)
+}
+
 /// Finds an attribute by the API's own name: `vpc_id` is what the language calls `vpc`.
 fn on_the_wire(kind: &'static Kind, name: &str) -> Option<&'static Attribute> {
     kind.attributes.iter().find(|attribute| attribute.wire == name || attribute.returned == name)
@@ -114,7 +123,9 @@ fn on_the_wire(kind: &'static Kind, name: &str) -> Option<&'static Attribute> {
 /// The names of a kind's attributes and of the collections of its children.
 fn names<'r>(registry: &'r Registry, kind: &'static Kind) -> impl Iterator<Item = &'static str> + 'r {
     let collections = registry.children(kind.name).filter_map(|child| child.child_of().map(|(_, at)| at));
-    kind.attributes.iter().map(|attribute| attribute.name).chain(collections)
+    let also = registry.kinds.iter().filter_map(|child| child.also_in);
+    let also = also.filter(|also| also.kind == kind.name).map(|also| also.key);
+    kind.attributes.iter().map(|attribute| attribute.name).chain(collections).chain(also)
 }
 
 fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {

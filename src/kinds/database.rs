@@ -120,13 +120,19 @@ pub(super) static DATABASE: Kind = Kind {
         Attribute::computed("database_id", TEXT).summary("Short id, part of its host names."),
         Attribute::computed("status", Type::Enum(STATUSES)).summary("running when it can be used."),
         Attribute::computed("status_message", TEXT).summary("Detail of warning and failed."),
-        Attribute::computed("connection_host", TEXT).summary("Private host name."),
-        Attribute::computed("connection_port", COUNT).summary("Port of the private host."),
-        Attribute::computed("subscription_id", TEXT).summary("Set for monthly billing."),
+        Attribute::computed("connection_host", TEXT).summary("Private host name.").follows(&["vpc"]),
+        Attribute::computed("connection_port", COUNT)
+            .summary("Port of the private host.")
+            .follows(&["vpc"]),
+        Attribute::computed("subscription_id", TEXT).summary("Set for monthly billing.").follows(&["plan"]),
         Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD."),
         Attribute::computed("monthly_price", Type::Decimal).summary("What a month costs, in USD."),
-        Attribute::computed("public_port", COUNT).summary("Public port; 0 while public access is off."),
-        Attribute::computed("public_dns_hostname", TEXT).summary("Public host name."),
+        Attribute::computed("public_port", COUNT)
+            .summary("Public port; 0 while public access is off.")
+            .follows(&["public_access"]),
+        Attribute::computed("public_dns_hostname", TEXT)
+            .summary("Public host name.")
+            .follows(&["public_access"]),
         Attribute::computed("is_free", Type::Boolean).summary("Whether it is on the free plan."),
         Attribute::computed("suspended_at", TIME).summary("When it was paused for idleness."),
         PROJECT_ID,

@@ -10,7 +10,7 @@ use super::verdict::{Act, Verdict};
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::Lookup;
-use crate::model::schema::{Attribute, Effect, Presence};
+use crate::model::schema::{Attribute, Effect, Kind, Presence};
 use crate::model::value::{Attributes, Value};
 
 /// What expressions see while the verdicts are made, dependencies first.
@@ -90,9 +90,21 @@ pub(super) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str)
         Some(attribute) => attribute.hidden([applied, None], live),
         None => live,
     };
-    let moves = verdict.act == Act::Update && attribute.is_some_and(|a| !a.is_writable());
-    let unsettled = moves && (is_unset(&live) || changes_address(verdict));
+    let computed = attribute.filter(|a| verdict.act == Act::Update && !a.is_writable());
+    let unsettled = computed.is_some_and(|attribute| {
+        // Empty is a value once the object is settled: only what the attribute follows fills it.
+        let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
+        fills || verdict.changes(attribute.follows) || changes_address(verdict)
+    });
     (!unsettled).then_some(live)
+}
+
+/// Tells whether the service has come to an end with an object, as far as it shows.
+fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
+    kind.api.ready.is_none_or(|ready| {
+        let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();
+        ready.wanted.contains(&status) || ready.resting.contains(&status)
+    })
 }
 
 /// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it

@@ -51,7 +51,9 @@ impl ErrorEntry {
     /// Returns the entry of a failure.
     pub(super) fn of(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
-            StepError::Refused(refusal) => ("refused", Some(refusal.status), refusal.reason.clone()),
+            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => {
+                ("refused", Some(refusal.status), refusal.reason.clone())
+            }
             StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
             StepError::Moved(_) => ("moved", None, None),
             StepError::NotKept(_) => ("not_kept", None, None),

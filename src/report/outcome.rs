@@ -54,6 +54,14 @@ pub fn in_words(error: &StepError) -> InWords {
 /// Returns a failure of a step in plain words.
 pub(super) fn failed(error: &StepError, occasion: Occasion) -> InWords {
     let (means, next) = match error {
+        StepError::Ungranted { refusal, written } => {
+            let next = format!(
+                "Ask the service's support to grant it, or write another value than `{written}`, then {}.",
+                occasion.again()
+            );
+            let means = "Only the service's support grants this value; the key's role is not the reason.";
+            return InWords { what: refused(refusal, occasion).what, means, next };
+        }
         StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
         StepError::Moved(_) => (
             "The object is not as the plan saw it, so it was left alone.",

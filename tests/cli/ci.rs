@@ -573,7 +573,8 @@ fn a_workflow_tells_which_requests_change_the_stack() {
         git(&case, &format!("update-ref refs/pull/{number}/merge {merge}"));
     }
     assert_ne!(stale, git(&case, "rev-parse main"));
-    git(&case, "remote add origin .");
+    git(&case, "clone -q --mirror . origin.git");
+    git(&case, &format!("remote add origin file://{}", case.path("origin.git").display()));
     // `gh` lists them, and a fourth that cannot be merged; `jq` is a runner's, `sleep` would wait for GitHub.
     let tools = "gh() { if [ \"$1\" = pr ]; then echo '1 2 3 4'; fi; }
         sleep() { :; }

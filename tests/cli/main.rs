@@ -56,6 +56,7 @@ mod secrets;
 mod shared;
 mod signed;
 mod sources;
+mod statements;
 mod strays;
 mod surface;
 mod trials;

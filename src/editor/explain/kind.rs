@@ -137,7 +137,7 @@ pub(super) fn page(registry: &Registry, kind: &'static Kind) -> KindPage {
         },
         attributes: attributes.into_iter().map(row).collect(),
         computed: computed.into_iter().map(row).collect(),
-        children: registry.children(kind.name).filter_map(child).collect(),
+        children: children(registry, kind),
         price: price(kind),
         replacement: replacement(kind),
         deletion: kind.on_delete.iter().map(|effect| effect.text()).collect(),
@@ -169,6 +169,15 @@ fn row(attribute: &Attribute) -> AttributeRow {
         replaces: attribute.change == OnChange::Replace,
         summary: attribute.summary,
     }
+}
+
+/// Returns the children that may stand in a kind's block: its own, and those of others.
+fn children(registry: &Registry, kind: &Kind) -> Vec<ChildRow> {
+    let also = registry.kinds.iter().filter_map(|child| {
+        let also = child.also_in.filter(|also| also.kind == kind.name)?;
+        Some(ChildRow { collection: also.key, kind: child.name, summary: child.summary })
+    });
+    registry.children(kind.name).filter_map(child).chain(also).collect()
 }
 
 fn child(kind: &'static Kind) -> Option<ChildRow> {

@@ -201,6 +201,8 @@ pub struct Attribute {
     pub listed: bool,
     /// Whether the service leaves its field out of a by-id GET while it is not set.
     pub omitted_when_empty: bool,
+    /// For what is computed: the attributes whose change may give it another value.
+    pub follows: &'static [&'static str],
     /// It is part of the create body (`power` is not: a call follows).
     pub at_creation: bool,
     /// Live values that stand for the language's (`active` is `on`); empty for the value itself.
@@ -290,6 +292,7 @@ impl Attribute {
             at_once: false,
             listed: true,
             omitted_when_empty: false,
+            follows: &[],
             at_creation: true,
             read_as: &[],
             secret: false,
@@ -411,6 +414,13 @@ impl Attribute {
     #[must_use]
     pub const fn omitted_when_empty(mut self) -> Self {
         self.omitted_when_empty = true;
+        self
+    }
+
+    /// Says a change of which attributes may give it another value.
+    #[must_use]
+    pub const fn follows(mut self, attributes: &'static [&'static str]) -> Self {
+        self.follows = attributes;
         self
     }
 
