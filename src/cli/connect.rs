@@ -15,6 +15,7 @@ use super::keys;
 use super::learned;
 use super::limiter_file::LimiterFile;
 use super::local;
+use super::offers;
 use super::settings::{Cloud, Settings};
 use crate::apply::run::Bounds;
 use crate::cloud::account::Account;
@@ -50,6 +51,8 @@ pub(super) struct Connection {
     pub(super) place: Place,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
+    /// The file of the catalog tables that were read last.
+    pub(super) catalogs: Option<PathBuf>,
     /// How many times as fast as ours the service's clock runs.
     pub(super) speed: f64,
     /// Timing assumptions that hold here.
@@ -64,6 +67,8 @@ pub(super) struct Link {
     pub(super) client: Client<Http, Time, Chance>,
     /// The file of pinned catalog names.
     pub(super) lock_file: PathBuf,
+    /// The file of the catalog tables that were read last.
+    pub(super) catalogs: Option<PathBuf>,
     /// How many times as fast as ours the service's clock runs.
     speed: f64,
     /// Timing assumptions that hold here.
@@ -109,6 +114,7 @@ impl Link {
             return Ok(Self {
                 client: client(&options, LOCAL_BOUNDS)?,
                 lock_file: directory.join(".stead/local/stead.lock"),
+                catalogs: offers::file(settings),
                 speed,
                 bounds: LOCAL_BOUNDS,
                 emulator,
@@ -136,6 +142,7 @@ impl Link {
         Ok(Self {
             client,
             lock_file: directory.join("stead.lock"),
+            catalogs: offers::file(settings),
             speed: 1.0,
             bounds: Bounds::default(),
             emulator: None,
@@ -157,7 +164,7 @@ impl Connection {
             )
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
-        let Link { client, lock_file, speed, bounds, emulator } =
+        let Link { client, lock_file, catalogs, speed, bounds, emulator } =
             Link::open(settings, directory, false)?;
         // The service may repeat what an earlier run sent it.
         let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
@@ -166,7 +173,7 @@ impl Connection {
                 value.each_secret(&mut |secret| client.learn_secret(secret));
             });
         }
-        Ok(Self { client, place, lock_file, speed, bounds, _emulator: emulator })
+        Ok(Self { client, place, lock_file, catalogs, speed, bounds, _emulator: emulator })
     }
 }
 

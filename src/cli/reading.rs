@@ -15,6 +15,7 @@ use super::elsewhere;
 use super::everything;
 use super::failure::Failure;
 use super::files;
+use super::offers;
 use super::project::Project;
 use super::settings::Cloud;
 use super::stack_origin;
@@ -70,6 +71,7 @@ pub(super) async fn world(
 ) -> Result<World, Failure> {
     let client = &connection.client;
     let (snapshot, mut catalog) = try_join!(client.refresh(wanted), client.catalog(tables))?;
+    offers::keep(connection.catalogs.as_deref(), &catalog);
     if let Some(pinned) = pinned {
         catalog.hold(pinned);
     }

@@ -105,3 +105,38 @@ fn an_editor_that_vanishes_ends_it() {
     editor.close();
     assert_eq!(editor.exit_code(), Some(1));
 }
+
+#[test]
+fn completion_and_hover_know_all_plans_of_the_catalog() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let plan = STACK.lines().nth(4).unwrap().find("std-1c-1g").unwrap();
+    let uri = format!("file://{}", case.path("stead.yaml").display());
+    let document = json!({ "uri": uri });
+    let asked = |character: usize| json!({ "textDocument": document, "position": { "line": 4, "character": character } });
+    let open = |text: &str| json!({ "textDocument": { "uri": uri, "languageId": "yaml", "version": 1, "text": text } });
+    let begun = |text: &str| {
+        let mut editor = Editor::start(&case);
+        editor.ask("initialize", &json!({ "capabilities": {} }));
+        editor.tell("initialized", &json!({}));
+        editor.tell("textDocument/didOpen", &open(text));
+        assert_eq!(editor.diagnostics(), json!([]));
+        editor
+    };
+    let labels = |listed: &Value| -> Vec<String> {
+        let items = listed["items"].as_array().into_iter().flatten();
+        items.map(|item| item["label"].as_str().unwrap().to_owned()).collect()
+    };
+    // Nothing was read yet.
+    assert_eq!(labels(&begun(STACK).ask("textDocument/completion", &asked(plan))), Vec::<String>::new());
+    case.ok("plan");
+    let listed = begun(STACK).ask("textDocument/completion", &asked(plan));
+    let shown = case.ok("catalog vm --output json");
+    let offers: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let offers = offers["offers"].as_array().unwrap();
+    assert!(offers.len() > 3 && labels(&listed).len() == offers.len(), "{listed}\n{offers:?}");
+    // A plan that no block of the stack uses has its price, too.
+    let other = offers.iter().find(|offer| offer["slug"] != "std-1c-1g").unwrap()["slug"].as_str().unwrap();
+    let said = begun(&STACK.replace("std-1c-1g", other)).ask("textDocument/hover", &asked(plan + 1));
+    let said = said["contents"]["value"].as_str().unwrap();
+    assert!(said.contains(other) && said.contains("USD a month"), "{said}");
+}

@@ -10,6 +10,7 @@ use crate::cli::connect::Link;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
+use crate::cli::offers;
 use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::cloud::exchange::is_public;
@@ -46,6 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exi
     let table = find(asked)?;
     let link = Link::open(&session.settings, &session.settings.dir, is_public(table.path))?;
     let read = link.client.catalog(&BTreeSet::from([table.name])).await?;
+    offers::keep(link.catalogs.as_deref(), &read);
     let records = read.tables.get(table.name).map_or(&[][..], Vec::as_slice);
     let offers = Offers::new(records, &wish(args)).map_err(|error| {
         let near = nearest(&error.field, error.known.iter().map(String::as_str));

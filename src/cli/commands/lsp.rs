@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files::{self, Below, Shared, Trust};
+use crate::cli::offers;
 use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::config::discover::is_stack_file;
@@ -49,7 +50,7 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         expression: None,
         ..Request::default()
     };
-    let disk = Edge { trust, outside: settings.allow_outside };
+    let disk = Edge { trust, outside: settings.allow_outside, catalog: offers::file(settings) };
     let mut server = Server::new(REGISTRY, request).judged_by(offline::denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
@@ -114,6 +115,8 @@ fn send(messages: &[String]) -> io::Result<()> {
 struct Edge {
     trust: Trust,
     outside: bool,
+    /// The file of the catalog tables that were read last.
+    catalog: Option<PathBuf>,
 }
 
 impl Disk for Edge {
@@ -147,6 +150,16 @@ impl Disk for Edge {
     fn pinned(&self, directory: &Path) -> Option<Catalog> {
         let own = reading::pinned(&directory.join("stead.lock")).ok().flatten();
         own.or_else(|| reading::pinned(&directory.join(".stead/local/stead.lock")).ok().flatten())
+    }
+
+    fn offered(&self, directory: &Path) -> Option<Catalog> {
+        let own = self.pinned(directory);
+        let offered = self.catalog.as_deref().and_then(offers::read);
+        let mut all = own.or_else(|| offered.clone())?;
+        if let Some(offered) = offered {
+            all.extend_with(offered);
+        }
+        Some(all)
     }
 }
 

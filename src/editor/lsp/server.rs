@@ -274,13 +274,13 @@ impl Server {
         let offset = about.position.map_or(0, |position| lines.offset(position));
         match method {
             "completion" => {
-                let pinned = disk.pinned(&directory);
-                let listing = complete::complete(workspace, text, offset, pinned.as_ref());
+                let offered = disk.offered(&directory);
+                let listing = complete::complete(workspace, text, offset, offered.as_ref());
                 Ok(json!({ "isIncomplete": listing.more, "items": listing.items }))
             }
             "hover" => {
-                let pinned = disk.pinned(&directory);
-                let said = hover::hover(workspace, text, offset, pinned.as_ref());
+                let offered = disk.offered(&directory);
+                let said = hover::hover(workspace, text, offset, offered.as_ref());
                 Ok(said.map_or(Value::Null, |said| json!({ "contents": Markup::markdown(said) })))
             }
             "definition" => value(&navigate::definition(workspace, text, offset)),

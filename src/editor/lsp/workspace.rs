@@ -38,6 +38,11 @@ pub trait Disk {
 
     /// Returns the catalog names that a directory's lock pins.
     fn pinned(&self, directory: &Path) -> Option<Catalog>;
+
+    /// Returns all catalog names that are known where a directory's stack is written.
+    fn offered(&self, directory: &Path) -> Option<Catalog> {
+        self.pinned(directory)
+    }
 }
 
 /// A text with the place that it has.
