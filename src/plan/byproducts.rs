@@ -125,6 +125,7 @@ pub(super) fn adopt(
             unfinished: false,
             secret_lost: false,
             final_snapshot: false,
+            verified: None,
         };
         extended.entries.insert(address.clone(), entry.clone());
         let reason = format!("{}, {}", origin(&byproduct), age(object, inputs.now));
@@ -179,6 +180,7 @@ pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         ),
         help: "destroy --with-leftovers deletes what came of this stack's objects, too".to_owned(),
         source: None,
+        address: None,
     };
     find(inputs, survey.declared, inputs.ledger).into_iter().map(told).collect()
 }

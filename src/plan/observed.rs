@@ -41,6 +41,7 @@ fn unverified(survey: &Survey<'_>) -> Option<Note> {
         text: format!("not shown by the service: not verified: {}", all.join("; ")),
         help: "a change of these by others is not seen; a key with more rights may see it".to_owned(),
         source: None,
+        address: None,
     })
 }
 
@@ -73,5 +74,6 @@ fn one_by_one(survey: &Survey<'_>) -> Option<Note> {
         help: "each costs a request; a stack that does not write these attributes is read by lists alone"
             .to_owned(),
         source: None,
+        address: None,
     })
 }

@@ -51,6 +51,7 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
         ),
         help: "leave --replace out; an edit that no call can make in place replaces the object".to_owned(),
         source: None,
+        address: None,
     })
     .collect()
 }

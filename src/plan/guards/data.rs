@@ -122,6 +122,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> V
         text,
         help: "what shall stay is declared, with `lifecycle: { protect: true }`".to_owned(),
         source: None,
+        address: None,
     };
     // That data is lost for good is said by the change itself.
     let told = |(subject, _): (&Subject<'_>, &Verdict<'_>)| {
