@@ -66,11 +66,12 @@ impl Walk {
                 FileType::RegularFile => {
                     has_stack |= is_stack_file(name) && !self.ignored.ignores(&path).unwrap_or(false);
                 }
-                FileType::Directory if depth < DEEPEST => {
-                    // Patterns of directories are asked about what is in one.
-                    if !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) {
-                        self.visit(&path, depth + 1);
-                    }
+                // Patterns of directories are asked about what is in one.
+                FileType::Directory
+                    if depth < DEEPEST
+                        && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) =>
+                {
+                    self.visit(&path, depth + 1);
                 }
                 _ => {}
             }

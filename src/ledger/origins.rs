@@ -196,7 +196,7 @@ mod tests {
         let known = BTreeSet::from([origin("r", "a")]);
         let here = |repository: &str, directory: &str, vacated: &[&str], sparse| Here {
             origin: Some(origin(repository, directory)),
-            vacated: vacated.iter().map(|name| Name::new(name)).collect(),
+            vacated: vacated.iter().map(Name::new).collect(),
             sparse,
         };
         assert_eq!(here("r", "a", &[], false).compare(&known), OriginMatch::Same);

@@ -152,7 +152,9 @@ fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Addres
     let is_free = |address: &Address| {
         !ledger.entries.contains_key(address) && !inputs.stack.resources.contains_key(address)
     };
-    (0..).map(name).find(is_free).unwrap_or_else(|| name(0))
+    // As many names as entries, and one more: one of them is free.
+    let most = ledger.entries.len() + inputs.stack.resources.len();
+    (0..=most).map(name).find(is_free).unwrap_or_else(|| name(0))
 }
 
 /// Says what an object came of.

@@ -265,8 +265,8 @@ fn filled(
         }
         if let Some(stranger) = stranger {
             let (kind, id) = (&stranger.kind, &stranger.id);
-            help +=
-                &format!(" Move what belongs to others; what nobody needs: `stead do delete {kind} {id}`.");
+            let way = format!("what nobody needs: `stead do delete {kind} {id}`.");
+            help = format!("{help} Move what belongs to others; {way}");
         }
         blocks.about("rule", subject, None, text, help);
     }

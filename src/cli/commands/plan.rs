@@ -40,14 +40,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         None => None,
     };
     let mut options = session.options(&args.scope, args.destroy);
-    options.with_leftovers = args.leftovers.with_leftovers;
-    if options.with_leftovers && (!args.destroy || args.out.is_some()) {
-        return Err(Failure::new(
-            Exit::Usage,
-            "--with-leftovers goes with plan --destroy, and without --out",
-        )
-        .help("A destroy lists what it deletes and asks: stead destroy --with-leftovers"));
-    }
+    options.with_leftovers = with_leftovers(args)?;
     let connection = session.connect(&project)?;
     let (ledger, objection) = books::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {
@@ -98,6 +91,19 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }
     Ok(exit)
+}
+
+/// Tells whether the plan of a destroy covers what came of the stack's objects.
+fn with_leftovers(args: &PlanArgs) -> Result<bool, Failure> {
+    let asked = args.leftovers.with_leftovers;
+    if asked && (!args.destroy || args.out.is_some()) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--with-leftovers goes with plan --destroy, and without --out",
+        )
+        .help("A destroy lists what it deletes and asks: stead destroy --with-leftovers"));
+    }
+    Ok(asked)
 }
 
 /// Returns the recipients that a stack's kept secrets are encrypted to, as a saved plan binds them.

@@ -41,7 +41,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         SecretAction::Keygen(args) => keygen(session, args),
         SecretAction::Get(args) => get(session, args).await,
         SecretAction::Set(args) => set(session, args).await,
-        SecretAction::Same(args) => same::run(session, args).await,
+        SecretAction::Same(args) => Box::pin(same::run(session, args)).await,
         SecretAction::Rekey(args) => rekey::run(session, args).await,
         SecretAction::Rotate(args) => Box::pin(rotate::run(session, args)).await,
     }
