@@ -59,7 +59,8 @@ impl LimiterFile {
         let mac = Hmac::<Sha256>::new_from_slice(&salt).ok()?;
         let key = key.and_then(Secret::expose).unwrap_or_default();
         let mac = mac.chain_update(origin(url).ok()?).chain_update([0]).chain_update(key);
-        let name = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = mac.finalize().into_bytes();
+        let name = digest.iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"));
         Some(Self { folder, name, boot })
     }
 
@@ -97,8 +98,8 @@ fn read_salt(folder: &Folder, random: &impl Random) -> Option<Vec<u8>> {
 fn open_locked(folder: &Folder, name: &str) -> Option<File> {
     let file = folder.open(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;
-    let is_own = data.uid() == rustix::process::geteuid().as_raw() && data.mode() & 0o077 == 0;
-    if !data.is_file() || !is_own {
+    let others = data.mode() & 0o077;
+    if !data.is_file() || data.uid() != rustix::process::geteuid().as_raw() || others != 0 {
         return None;
     }
     for _ in 0..LOCK_ATTEMPTS {

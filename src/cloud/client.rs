@@ -182,8 +182,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Shares the limiters with other processes of this user: the account's, and the catalog's.
     pub fn share_limits(&self, keyed: Option<Box<dyn SharedSlots>>, public: Option<Box<dyn SharedSlots>>) {
-        keyed.into_iter().for_each(|shared| self.keyed.share(shared));
-        public.into_iter().for_each(|shared| self.public.share(shared));
+        for (turnstile, shared) in [(&self.keyed, keyed), (&self.public, public)] {
+            if let Some(shared) = shared {
+                turnstile.share(shared);
+            }
+        }
     }
 
     /// Says how long a list may lag behind.

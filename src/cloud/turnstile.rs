@@ -26,7 +26,7 @@ impl Turnstile {
         let _turn = self.turn.lock().await;
         let mut waited = Duration::ZERO;
         loop {
-            let admitted = self.change(clock, |limiter, now| limiter.admit(now));
+            let admitted = self.change(clock, Limiter::admit);
             let Err(wait) = admitted else { return waited };
             tell(wait);
             clock.sleep(wait).await;

@@ -145,6 +145,17 @@ impl Importing<'_> {
         self.settle(args, accepted, &world, (None, true)).await
     }
 
+    /// Reads an object by its id, with the children that have one.
+    async fn read_one(&self, world: &mut World, key: &ObjectKey) -> Result<(), Failure> {
+        let taken = |object: &Object| object.key() == *key || object.parent.as_ref() == Some(&key.id);
+        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
+        match unread.get(key) {
+            None => Ok(()),
+            Some(why) => Err(Failure::new(Exit::Failed, format!("{} is not taken over. {why}", key.id))
+                .help("Use a key that may read it.")),
+        }
+    }
+
     /// Tells whether the ledger has an object, at whatever address.
     fn owns(&self, key: &ObjectKey) -> bool {
         let mut entries = self.ledger.entries.values().filter(|entry| entry.kind == key.kind);
@@ -192,12 +203,7 @@ impl Importing<'_> {
             return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
         }
-        let taken = |object: &Object| object.key() == key || object.parent.as_ref() == Some(&key.id);
-        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
-        if let Some(why) = unread.get(&key) {
-            return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
-                .help("Use a key that may read it."));
-        }
+        self.read_one(&mut world, &key).await?;
         let options = Options { foreign, ..self.session.looking() };
         // Who names an object by its id knows what it is.
         let from = Choice { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
