@@ -133,7 +133,8 @@ pub(super) async fn with_inputs<T>(
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
         settled => settled?,
     };
-    let options = &with_owners(connection, project, (&stack, ledger, &world.snapshot), options).await;
+    let options =
+        &Box::pin(with_owners(connection, project, (&stack, ledger, &world.snapshot), options)).await;
     let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
     world.secrets = match key {
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
@@ -169,8 +170,10 @@ async fn with_owners(
         let mut live = snapshot.of_kind(resource.kind.name);
         name.is_some_and(|name| live.any(|object| object.attributes.get("name") == Some(name)))
     };
-    let looks = options.destroy || options.only_looks || !options.foreign.is_empty();
-    if looks || !stack.resources.values().filter(is_new).any(is_taken) {
+    let needless = options.destroy || options.only_looks || !options.foreign.is_empty();
+    // What is not trusted reads no other ledger.
+    let skips = needless || project.settings.untrusted;
+    if skips || !stack.resources.values().filter(is_new).any(is_taken) {
         return options.clone();
     }
     let foreign = books::foreign(project, &connection.place).await.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! `Graph`: a directed graph of "comes after" edges, over petgraph.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use petgraph::Direction;
@@ -95,8 +96,8 @@ impl<N> Graph<N> {
                     cycle.reverse();
                     return cycle;
                 }
-                if !from.contains_key(&next) {
-                    from.insert(next, node);
+                if let Entry::Vacant(new) = from.entry(next) {
+                    new.insert(node);
                     queue.push_back(next);
                 }
             }

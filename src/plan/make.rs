@@ -172,11 +172,10 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     notes.extend(replace::notes(&survey, &verdicts));
     if let Some(first) = ordered.cycle.first() {
         let plan_again = |inputs: &Inputs<'_>| make_plan(inputs, false);
-        match finds_ways {
-            true => cycle::block(&survey, &verdicts, &ordered.cycle, (original, &plan_again), &mut blocks),
-            false => {
-                blocks.about(cycle::CYCLE, &survey.subjects[first.n], None, String::new(), String::new())
-            }
+        if finds_ways {
+            cycle::block(&survey, &verdicts, &ordered.cycle, (original, &plan_again), &mut blocks);
+        } else {
+            blocks.about(cycle::CYCLE, &survey.subjects[first.n], None, String::new(), String::new());
         }
     }
     let base = base(&survey, &projects, &verdicts, &ordered);

@@ -376,7 +376,6 @@ impl World {
                 for link in kind.attributes.iter().filter(|attribute| attribute.undone_before_delete) {
                     assert_eq!(gone.attributes[link.name], Value::Null, "{address}.{}", link.name);
                 }
-                take_along(&mut self.live, &mut self.ledger, &object.id);
                 self.assert_unused(kind, &object.id);
                 let entry = self.ledger.entries.get_mut(address).unwrap();
                 if *deposed {
@@ -453,8 +452,9 @@ impl World {
         owned
     }
 
-    /// What is deleted must not be referred to any more.
-    fn assert_unused(&self, kind: &Kind, id: &str) {
+    /// What is deleted takes its children along, and must not be referred to any more.
+    fn assert_unused(&mut self, kind: &Kind, id: &str) {
+        take_along(&mut self.live, &mut self.ledger, id);
         for object in self.live.values() {
             let other = self.registry.kind(&object.kind).unwrap();
             assert!(object.parent.as_deref() != Some(id), "{} stands under {id}", object.id);
