@@ -97,6 +97,8 @@ async fn ask(service: &Hostile<'_>) {
         kinds: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
         projects: Some(vec![service.id.into()]),
         owned: keys.iter().cloned().collect(),
+        adopted: BTreeSet::new(),
+        homeless: BTreeSet::new(),
         details: keys.clone(),
         parents: keys.iter().map(|key| (key.kind.clone(), key.id.clone())).collect(),
         choices: BTreeSet::new(),
