@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::event::StepError;
+use super::event::{Refusal, StepError};
 use super::session::{Job, Session, Target};
 use super::update::Move;
 use super::wait::TICK;
@@ -71,8 +71,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let known = self.known_not_kept(job, written);
         // What a creation leaves out is set by its call, and what a call changes besides, once more.
         let mut passes = if written.sent.is_none() { 2 } else { 1 };
+        let mut object = match written.sent {
+            None => self.send_unread(job, target, written.values, object).await?,
+            Some(_) => object,
+        };
+        let mut refused: Option<Refusal> = None;
         let mut written_at = self.clock().elapsed();
-        let mut object = object;
         loop {
             let (seen, comparison) =
                 self.compare_in_time(job, target, written, (object, written_at)).await?;
@@ -81,7 +85,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
             let moves = if passes == 0 { Vec::new() } else { moves(&open, written.values, &object) };
             if moves.is_empty() {
-                let failure = failure(&open);
+                let failure = failure(&open, refused.as_ref());
                 let shown = comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded(one)));
                 let not_kept = shown.collect();
                 let verification = Verification { not_kept, not_shown: comparison.not_shown };
@@ -93,11 +97,39 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 match self.go(job, target, step, written.values, &Attributes::new()).await {
                     // Said of the attribute in the end.
                     Ok(_) | Err(StepError::NotKept(_)) => {}
+                    // The service has the value already, or does not take it: what it shows is recorded.
+                    Err(StepError::Refused(refusal)) if !matches!(refusal.status, 401 | 403) => {
+                        refused = Some(refusal);
+                        passes = 0;
+                    }
                     Err(error) => return Err(error),
                 }
             }
             object = self.rested(job, target).await?;
         }
+    }
+
+    /// Sends what a creation does not take and no answer shows: a source.
+    async fn send_unread(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        values: &Attributes,
+        mut object: Object,
+    ) -> Result<Object, StepError> {
+        let later = job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable());
+        for attribute in later {
+            let Some(wanted) = values.get(attribute.name) else { continue };
+            let is_told = Reading::new(attribute, &object).told().is_some();
+            if is_told || wire::same(attribute, wanted, &Value::Null) {
+                continue;
+            }
+            for (call, before, after) in wire::calls_between(attribute, &Value::Null, wanted) {
+                let step = Move::new(call, attribute, (before, after));
+                object = self.go(job, target, &step, values, &Attributes::new()).await?;
+            }
+        }
+        Ok(object)
     }
 
     /// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
@@ -255,7 +287,7 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
 }
 
 /// Says which values the service did not keep.
-fn failure(open: &[&NotKept]) -> Option<StepError> {
+fn failure(open: &[&NotKept], refused: Option<&Refusal>) -> Option<StepError> {
     let said = open.iter().map(|one| {
         let NotKept { path, sent, shown, attribute } = one;
         let shown_text = if meaning::is_unset(shown) { "nothing".to_owned() } else { format!("`{shown}`") };
@@ -272,6 +304,7 @@ fn failure(open: &[&NotKept]) -> Option<StepError> {
             )
         }
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| StepError::NotKept(said.join("; ")))
+    let refused = refused.map(|refusal| format!("sent again, it was refused: {refusal}"));
+    let said: Vec<String> = said.chain(refused).collect();
+    (!open.is_empty()).then(|| StepError::NotKept(said.join("; ")))
 }

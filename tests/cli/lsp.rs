@@ -135,7 +135,7 @@ fn completion_and_hover_know_all_plans_of_the_catalog() {
     let offers = offers["offers"].as_array().unwrap();
     assert!(offers.len() > 3 && labels(&listed).len() == offers.len(), "{listed}\n{offers:?}");
     // A plan that no block of the stack uses has its price, too.
-    let other = offers.iter().find(|offer| offer["slug"] != "std-1c-1g").unwrap()["slug"].as_str().unwrap();
+    let other = offers.iter().find(|offer| offer["name"] != "std-1c-1g").unwrap()["name"].as_str().unwrap();
     let said = begun(&STACK.replace("std-1c-1g", other)).ask("textDocument/hover", &asked(plan + 1));
     let said = said["contents"]["value"].as_str().unwrap();
     assert!(said.contains(other) && said.contains("USD a month"), "{said}");

@@ -49,6 +49,8 @@ pub const RUNS: &[(i32, &str)] = &[
     (0, "state pull"),
     (ANY, "state verify"),
     (ANY, "state seal --yes"),
+    (ANY, "state adopt-directory --yes"),
+    (ANY, "do delete volume gone --confirm gone"),
     (0, "secret keygen --out out/identity"),
     (0, "secret get"),
     (ANY, "secret set vars.made"),
