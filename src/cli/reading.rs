@@ -104,12 +104,12 @@ pub(super) async fn with_inputs<T>(
     decide: impl FnOnce(&Inputs<'_>) -> T,
 ) -> Result<(T, World), Failure> {
     addresses::check(project, ledger, options)?;
-    let options = &with_surroundings(connection, project, ledger, options).await?;
+    let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         awaited::check_sinks(project)?;
     }
     let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
-    let mut world = world(connection, &wanted, &tables, pinned).await?;
+    let mut world = Box::pin(world(connection, &wanted, &tables, pinned)).await?;
     let mut whole = None;
     if !(options.destroy || options.only_looks) {
         world.known = awaited::known(project, ledger, &world.snapshot)?;
@@ -117,7 +117,8 @@ pub(super) async fn with_inputs<T>(
             whole = Some(Box::new(project.knowing(&world.known.secrets)?));
         }
     }
-    let (claimed, foreign) = byproducts(connection, project, (ledger, options), &world.snapshot).await?;
+    let (claimed, foreign) =
+        Box::pin(byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
     let options = &Options {
         claimed,
         foreign,
@@ -127,7 +128,7 @@ pub(super) async fn with_inputs<T>(
         ..options.clone()
     };
     let project = whole.as_deref().unwrap_or(project);
-    let settled = elsewhere::settle(project, ledger, &world.snapshot).await;
+    let settled = Box::pin(elsewhere::settle(project, ledger, &world.snapshot)).await;
     // What goes, or is only looked at, needs nothing from elsewhere.
     let stack = match settled {
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),

@@ -243,6 +243,11 @@ impl Trial {
                 }
             }
         }
+        self.plan_names(&not_kept);
+    }
+
+    /// A plan names each value that is not kept, sends at most what is only written down, and tells of no drift.
+    fn plan_names(&mut self, not_kept: &BTreeMap<String, BTreeSet<String>>) {
         let plan = self.plan();
         for change in &plan.changes {
             let is_sent_again = change.action == Action::Update
@@ -259,7 +264,7 @@ impl Trial {
                         && change.attributes.iter().any(|line| line.path.split('.').next() == Some(name))
                 })
         };
-        for (address, names) in &not_kept {
+        for (address, names) in not_kept {
             for name in names.iter().filter(|name| !noted(address, name)) {
                 self.broken('a', format!("the plan does not name {address}.{name}"));
             }
