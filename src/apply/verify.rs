@@ -76,6 +76,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Some(_) => object,
         };
         let mut refused: Option<Refusal> = None;
+        let mut sent = written.sent.clone().unwrap_or_default();
         let mut written_at = self.clock().elapsed();
         loop {
             let (seen, comparison) =
@@ -98,12 +99,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     // Said of the attribute in the end.
                     Ok(_) | Err(StepError::NotKept(_)) => {}
                     // The service has the value already, or does not take it: what it shows is recorded.
-                    Err(StepError::Refused(refusal)) if !matches!(refusal.status, 401 | 403) => {
+                    Err(StepError::Refused(refusal)) if is_resent(step, &sent, &refusal) => {
                         refused = Some(refusal);
                         passes = 0;
                     }
                     Err(error) => return Err(error),
                 }
+                sent.extend(step.targets().into_keys());
             }
             object = self.rested(job, target).await?;
         }
@@ -192,6 +194,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     fn recorded(&self, one: &NotKept) -> Value {
         wire::seal(one.attribute, &one.shown, &self.secret_key())
     }
+}
+
+/// Tells whether a refusal is about a value that was accepted before, and about nothing else.
+fn is_resent(step: &Move, sent: &BTreeSet<Name>, refusal: &Refusal) -> bool {
+    matches!(refusal.status, 400 | 409 | 422) && step.targets().keys().all(|name| sent.contains(name))
 }
 
 /// Compares an object with the values that were written.

@@ -9,12 +9,22 @@ use super::files::{self, Below, Shared, StackFiles, Trust};
 use super::reading;
 use super::settings::{Cloud, Settings};
 use super::sink_checks;
-use crate::config::load::{self, Giving, Rejected, Request};
+use crate::config::load::{self, Giving, Peek, Rejected, Request};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, Sources};
+
+/// The environment in which a command begins that looks at all of them.
+pub(super) struct SomeEnvironment {
+    /// They name it, unless the stack's default is meant.
+    pub(super) settings: Settings,
+    /// It, if the stack has no default.
+    pub(super) picked: Option<Name>,
+    /// What the stack's files say of its environments; `None` if the settings name one, or the files do not say it.
+    pub(super) header: Option<Peek>,
+}
 
 /// A stack that was resolved without errors.
 pub(super) struct Project {
@@ -51,22 +61,24 @@ impl Project {
         Self::resolve(settings, files::read_stack(&settings.dir)?, &request(settings)?)
     }
 
-    /// Returns settings that name an environment for what is done in all of them: the chosen one, else the default, else
-    /// the first; with the default that was found to be missing.
+    /// Chooses an environment for what is done in all of them: the named one, else the default, else the first.
     ///
     /// # Errors
     /// When the files cannot be read.
-    pub(super) fn in_some_environment(settings: &Settings) -> Result<(Settings, Option<Name>), Failure> {
-        let mut found = settings.clone();
+    pub(super) fn in_some_environment(settings: &Settings) -> Result<SomeEnvironment, Failure> {
+        let mut found = SomeEnvironment { settings: settings.clone(), picked: None, header: None };
+        if settings.env.is_some() {
+            return Ok(found);
+        }
         let sources = files::read_stack(&settings.dir)?.sources;
         let below = below(&settings.dir, Trust::Full, settings.allow_outside);
-        let peek = load::peek(REGISTRY, &sources, &below).filter(|_| settings.env.is_none());
-        let first =
-            peek.filter(|peek| peek.default.is_empty()).and_then(|peek| peek.environments.first().cloned());
-        if first.is_some() {
-            found.env.clone_from(&first);
+        found.header = load::peek(REGISTRY, &sources, &below);
+        let open = found.header.as_ref().filter(|header| header.default.is_empty());
+        found.picked = open.and_then(|header| header.environments.first().cloned());
+        if found.picked.is_some() {
+            found.settings.env.clone_from(&found.picked);
         }
-        Ok((found, first))
+        Ok(found)
     }
 
     /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.

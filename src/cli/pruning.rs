@@ -44,7 +44,7 @@ struct Verdicts {
 /// taken out without touching anything else.
 pub(super) async fn prune(settings: &Settings) -> Result<Pruned, Failure> {
     let own = files::read_stack(&settings.dir)?.sources;
-    let project = Project::open(&Project::in_some_environment(settings)?.0)?;
+    let project = Project::open(&Project::in_some_environment(settings)?.settings)?;
     let mut verdicts = Verdicts::default();
     for environment in &project.stack.environments {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };

@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use crate::cli::args::Validate;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files::{self, StackFiles, Trust};
-use crate::cli::project::{self, Project};
+use crate::cli::files::{self, StackFiles};
+use crate::cli::project::{Project, SomeEnvironment};
 use crate::cli::reports;
 use crate::cli::rewriting::{self, Rewrite};
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
 use crate::config::everywhere;
-use crate::config::load::{self, Rejected};
-use crate::kinds::REGISTRY;
+use crate::config::load::Rejected;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
@@ -38,8 +37,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         return Err(Failure::new(Exit::Failed, "stead.lock is missing")
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
-    let (settings, picked) = Project::in_some_environment(&session.settings)?;
-    let opened = whole(session, session.open_with(&settings), picked.as_ref());
+    let begun = Project::in_some_environment(&session.settings)?;
+    let opened = whole(session, session.open_with(&begun.settings), &begun);
     if let Some(found) = found(&opened) {
         reports::problems(session, &args.reports.wanted, found)?;
     }
@@ -56,7 +55,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         opened => opened?,
     };
     let stack = &project.stack;
-    if let Some(first) = picked {
+    if let Some(first) = begun.picked {
         let environments: Vec<&str> = stack.environments.iter().map(Name::as_str).collect();
         session.ui.out(&format!(
             "{} is valid in all environments: {}\n",
@@ -91,14 +90,14 @@ fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)>
 fn whole(
     session: &Session,
     opened: Result<Project, Failure>,
-    picked: Option<&Name>,
+    begun: &SomeEnvironment,
 ) -> Result<Project, Failure> {
     let (own, denials) = match &opened {
         Ok(project) => (project.warnings.clone(), offline::denials(&project.stack)),
         Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };
-    let (chosen, others) = elsewhere(session, picked)?;
+    let (chosen, others) = elsewhere(session, begun)?;
     let found = everywhere::together(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     if denials.is_empty() && !found.iter().any(is_error) {
@@ -122,17 +121,15 @@ fn whole(
 
 /// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
 /// when that one is meant.
-fn elsewhere(session: &Session, picked: Option<&Name>) -> Result<(Name, Others), Failure> {
+fn elsewhere(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others), Failure> {
     let settings = &session.settings;
     if let Some(chosen) = &settings.env {
         return Ok((chosen.clone(), Vec::new()));
     }
-    let read = files::read_stack(&settings.dir)?;
-    let below = project::below(&settings.dir, Trust::Full, settings.allow_outside);
-    let Some(peek) = load::peek(REGISTRY, &read.sources, &below) else { return Ok(Default::default()) };
-    let chosen = picked.cloned().unwrap_or(peek.default);
+    let Some(header) = &begun.header else { return Ok(Default::default()) };
+    let chosen = begun.picked.as_ref().unwrap_or(&header.default).clone();
     let mut others = Vec::new();
-    for environment in peek.environments.into_iter().filter(|name| *name != chosen) {
+    for environment in header.environments.iter().cloned().filter(|name| *name != chosen) {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
         let problems = match Project::open(&settings) {
             Ok(_) => Vec::new(),
@@ -160,7 +157,7 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
     if !before.diagnostics.is_empty() {
         return Ok(());
     }
-    let (settings, _) = Project::in_some_environment(&session.settings)?;
+    let settings = Project::in_some_environment(&session.settings)?.settings;
     let mut texts: Vec<Source> = before.sources.iter().map(|(_, source)| source.clone()).collect();
     let mut known = usize::MAX;
     for _ in 0..MOST_ROUNDS {
