@@ -230,7 +230,7 @@ fn a_ledger_of_its_own_directory_remembers_no_origin() {
     let private = |code, directory: &str, args: &str| {
         shared.exits_with(code, (directory, args), &[("STEAD_BACKEND", "")])
     };
-    shared.0.write("one/copy/stead.yaml", &OTHER.replace("other", "third"));
+    shared.0.write("one/copy/stead.yaml", OTHER.replace("other", "third"));
     private(0, "one/copy", "apply --yes");
     private(64, "one/copy", "state adopt-directory --yes").says(&["STEAD_BACKEND"]);
     let ledger = private(0, "one/copy", "state pull").stdout;

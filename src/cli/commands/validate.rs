@@ -129,7 +129,7 @@ fn elsewhere(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others
     let Some(header) = &begun.header else { return Ok(Default::default()) };
     let chosen = begun.picked.as_ref().unwrap_or(&header.default).clone();
     let mut others = Vec::new();
-    for environment in header.environments.iter().cloned().filter(|name| *name != chosen) {
+    for environment in header.environments.iter().filter(|name| **name != chosen).cloned() {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
         let problems = match Project::open(&settings) {
             Ok(_) => Vec::new(),
