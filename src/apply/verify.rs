@@ -212,7 +212,8 @@ fn compare(
     for (name, sent) in values {
         let compared = kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
         let Some(attribute) = compared.filter(|_| !unverified.contains(name)) else { continue };
-        if *sent == Value::Null && !is_emptied(attribute) || is_moved_by_service(attribute, object) {
+        if *sent == Value::Null && !attribute.ty.can_be_emptied() || is_moved_by_service(attribute, object)
+        {
             continue;
         }
         let Some(live) = Reading::new(attribute, object).told() else {
@@ -242,14 +243,6 @@ fn compare(
         }
     }
     found
-}
-
-/// Tells whether `null` empties an attribute; of the others it leaves the value to the service.
-fn is_emptied(attribute: &Attribute) -> bool {
-    matches!(
-        attribute.ty,
-        Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)
-    )
 }
 
 fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {

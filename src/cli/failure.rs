@@ -2,7 +2,7 @@
 
 use super::exit::Exit;
 use crate::apply::event::StepError;
-use crate::cloud::client::ReadError;
+use crate::cloud::client::{ReadError, Refusal};
 use crate::cloud::send::has_sent_changes;
 use crate::config::load::Rejected;
 use crate::ledger::seal::SealError;
@@ -33,6 +33,20 @@ impl Failure {
     /// Refuses to write a file that is there.
     pub(super) fn occupied(shown: &str) -> Self {
         Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
+    }
+
+    /// Says that the service refused to do something once, and what is therefore as it was.
+    pub(super) fn refused_action(what: &str, refusal: &Refusal, untouched: &str) -> Self {
+        let words = outcome::refused(refusal, Occasion::Act);
+        Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
+            .help(words.means)
+            .help(format!("{untouched} {}", words.next))
+    }
+
+    /// Says that the request for something that is done once did not leave.
+    pub(super) fn unsent_action(what: &str, reason: &str) -> Self {
+        Self::new(Exit::Failed, format!("{what}: {reason}"))
+            .help("It was not sent. Check the network and --api-url, and try again.")
     }
 
     /// Adds what to do about it.

@@ -70,9 +70,7 @@ impl Project {
         if settings.env.is_some() {
             return Ok(found);
         }
-        let sources = files::read_stack(&settings.dir)?.sources;
-        let below = below(&settings.dir, Trust::Full, settings.allow_outside);
-        found.header = load::peek(REGISTRY, &sources, &below);
+        found.header = read_header(settings, &settings.dir)?;
         let open = found.header.as_ref().filter(|header| header.default.is_empty());
         found.picked = open.and_then(|header| header.environments.first().cloned());
         if found.picked.is_some() {
@@ -207,6 +205,15 @@ impl Project {
     pub(super) fn files(&self) -> Below {
         below(&self.directory, Trust::Full, self.outside)
     }
+}
+
+/// Returns what the files of a directory say of their stack; `None` if they cannot be read as one.
+///
+/// # Errors
+/// When the files cannot be read.
+pub(super) fn read_header(settings: &Settings, directory: &Path) -> Result<Option<Peek>, Failure> {
+    let sources = files::read_stack(directory)?.sources;
+    Ok(load::peek(REGISTRY, &sources, &below(directory, Trust::Full, settings.allow_outside)))
 }
 
 /// Returns the files below a stack's directory.

@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::files::{self, Trust};
 use super::git_ignored::IgnoreFiles;
 use super::project;
 use super::settings::Settings;
 use crate::config::discover::is_stack_file;
-use crate::config::load::{self, Peek};
-use crate::kinds::REGISTRY;
+use crate::config::load::Peek;
 use crate::ledger::guarded::Folder;
 
 /// Levels of directories that are looked into.
@@ -35,10 +33,7 @@ pub(super) fn stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
     walk.found.sort();
     let read = |relative: PathBuf| {
         let directory = root.join(relative);
-        let header = files::read_stack(&directory).ok().and_then(|found| {
-            let below = project::below(&directory, Trust::Full, settings.allow_outside);
-            load::peek(REGISTRY, &found.sources, &below)
-        });
+        let header = project::read_header(settings, &directory).ok().flatten();
         FoundStack { directory, header }
     };
     walk.found.into_iter().map(read).collect()

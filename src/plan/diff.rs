@@ -260,11 +260,7 @@ fn short(digest: &Value) -> Value {
 /// A `null` for an attribute whose default the service chooses asks for nothing once it was asked
 /// for; and what can only grow cannot be given back.
 fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
-    let unsettable = matches!(
-        attribute.ty,
-        Type::Reference(_) | Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)
-    );
-    !unsettable && (attribute.grow_only || applied.is_none_or(is_unset))
+    !attribute.ty.can_be_emptied() && (attribute.grow_only || applied.is_none_or(is_unset))
 }
 
 /// Tells whether live differences of an attribute are nobody's business.

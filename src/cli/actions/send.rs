@@ -124,14 +124,8 @@ fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Fail
     };
     Err(match mutation {
         Mutation::Done(..) => return Ok(None),
-        Mutation::Refused(refusal) => {
-            let words = outcome::refused(&refusal, Occasion::Act);
-            Failure::new(Exit::of_refusal(&refusal), format!("{what}: {}", words.what))
-                .help(words.means)
-                .help(format!("Nothing was changed. {}", words.next))
-        }
-        Mutation::NotSent(reason) => Failure::new(Exit::Failed, format!("{what}: {reason}"))
-            .help("It was not sent. Check the network and --api-url, and try again."),
+        Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was changed."),
+        Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
         Mutation::Unknown { reason, settled, answer } => {
             let broken = answer.map(|answer| outcome::refused(&answer, Occasion::Act));
             let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));

@@ -21,7 +21,6 @@ use crate::model::value::Value;
 use crate::plan::byproducts;
 use crate::plan::cost::Prices;
 use crate::report::escape;
-use crate::report::outcome::{self, Occasion};
 
 /// The action's name.
 pub(in crate::cli) const DELETE: &str = "delete";
@@ -197,14 +196,8 @@ fn ended(mutation: Mutation, shown: &str) -> Result<(), Failure> {
     let what = format!("delete {shown}");
     Err(match mutation {
         Mutation::Done(..) => return Ok(()),
-        Mutation::Refused(refusal) => {
-            let words = outcome::refused(&refusal, Occasion::Act);
-            Failure::new(Exit::of_refusal(&refusal), format!("{what}: {}", words.what))
-                .help(words.means)
-                .help(format!("Nothing was deleted. {}", words.next))
-        }
-        Mutation::NotSent(reason) => Failure::new(Exit::Failed, format!("{what}: {reason}"))
-            .help("It was not sent. Check the network and --api-url, and try again."),
+        Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was deleted."),
+        Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
         Mutation::Unknown { reason, .. } => Failure::new(Exit::Failed, format!("{what}: {reason}"))
             .help("Whether it was deleted is not known. The same command shows whether the object is still there."),
     })

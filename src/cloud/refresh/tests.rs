@@ -331,20 +331,24 @@ fn unlisted(request: &Request, listed: usize, by_id: bool) -> Result<Answer, Exc
     }
 }
 
+/// Returns what is asked of so many machines, each with a billing type that was applied.
+fn payg_machines(count: usize) -> Wanted {
+    let keys: Vec<_> = (0..count).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
+    let applied = Attributes::from([("billing_type".into(), "payg".into())]);
+    Wanted {
+        kinds: names(&["vm"]),
+        applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
+        owned: keys,
+        ..Wanted::default()
+    }
+}
+
 #[test]
 fn what_lists_leave_out_is_read_by_id_where_that_shows_it() {
     // How many rows of the list show it, whether a by-id read does, and the reads by id.
     for (listed, by_id, reads) in [(5, true, 0), (3, true, 2), (3, false, 2), (0, true, 5), (0, false, 1)] {
         let (client, clock, log) = client(|request| unlisted(request, listed, by_id));
-        let keys: Vec<_> = (0..5).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
-        let applied = Attributes::from([("billing_type".into(), "payg".into())]);
-        let wanted = Wanted {
-            kinds: names(&["vm"]),
-            owned: keys.clone(),
-            applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
-            ..Wanted::default()
-        };
-        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        let snapshot = run(&clock, client.refresh(&payg_machines(5))).unwrap();
         let asked = log.borrow().iter().filter(|(_, request)| request.path.contains("/vms/")).count();
         assert_eq!(asked, reads, "{listed} {by_id}");
         let count = snapshot.one_by_one.get("vm").map_or(0, |count| count.objects);
@@ -373,15 +377,7 @@ fn a_thousand_objects_cost_few_requests_unless_lists_leave_something_out() {
                 answer(200, &json!({"success": true, "data": record(n, by_id)}))
             }
         });
-        let keys: Vec<_> = (0..1_000).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
-        let applied = Attributes::from([("billing_type".into(), "payg".into())]);
-        let wanted = Wanted {
-            kinds: names(&["vm"]),
-            owned: keys.clone(),
-            applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
-            ..Wanted::default()
-        };
-        let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
+        let snapshot = run(&clock, client.refresh(&payg_machines(1_000))).unwrap();
         assert_eq!((snapshot.objects.len(), snapshot.requests.limited), (1_001, 0));
         let sent = log.borrow().len();
         assert!((more..=more + 15).contains(&sent), "{listed} {by_id}: {sent} requests");

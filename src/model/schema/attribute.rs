@@ -117,6 +117,17 @@ pub enum Type {
     Record(&'static [(&'static str, Type)]),
 }
 
+impl Type {
+    /// Tells whether `null` empties a value of the type; of the others it leaves the value to the service.
+    #[must_use]
+    pub const fn can_be_emptied(&self) -> bool {
+        matches!(
+            self,
+            Self::Reference(_) | Self::List(_) | Self::Set { .. } | Self::Map(_) | Self::Record(_)
+        )
+    }
+}
+
 /// Who sets an attribute, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
