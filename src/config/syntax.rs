@@ -10,9 +10,9 @@ use crate::model::source::{Source, SourceId, Span};
 /// Most levels of nesting. It bounds the stack of everything that walks a tree.
 pub const MAX_DEPTH: usize = 64;
 
-/// Most values in one file, those that aliases repeat included. It bounds memory: 100,000 resources
-/// of ten attributes each stay far below.
-pub const MAX_NODES: usize = 4_000_000;
+/// Most values in one file, those that aliases repeat included. It bounds memory and time: 100,000 resources
+/// of ten attributes each stay below.
+pub const MAX_NODES: usize = 2_000_000;
 
 /// Most problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 50;
