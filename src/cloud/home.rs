@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::client::{Client, ReadError};
 use super::exchange::Cloud;
-use super::refresh::project_kind;
+use super::refresh::{is_default_project, project_kind};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Scope};
@@ -31,7 +31,30 @@ pub(super) fn merge_listed(one: Option<&Object>, other: Object) -> Object {
     }
 }
 
+/// Projects that are read one by one to find the default one.
+const FEW: usize = 20;
+
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
+    /// says so, reads them by id until one does.
+    ///
+    /// # Errors
+    /// When the service refuses a read or does not answer.
+    pub(super) async fn show_default(&self, mut projects: Vec<Object>) -> Result<Vec<Object>, ReadError> {
+        if projects.iter().any(is_default_project) {
+            return Ok(projects);
+        }
+        for project in projects.iter_mut().filter(|project| !project.detailed).take(FEW) {
+            // One that goes in this moment stays as it was listed.
+            let Some(read) = self.get(&project.key()).await? else { continue };
+            *project = read;
+            if is_default_project(project) {
+                break;
+            }
+        }
+        Ok(projects)
+    }
+
     /// Returns the project that a change of an object states: the one that is `known`, else the one that the service
     /// says; `None` where no change of the kind states one.
     ///

@@ -73,7 +73,7 @@ pub(super) async fn refresh<C: Cloud, K: Clock, R: Random>(
     doubt::fill_empty(client.registry, &mut snapshot);
     client.unite(&mut snapshot);
     client.find_projects(wanted, &mut snapshot).await?;
-    snapshot.account = default_project(client, &snapshot);
+    snapshot.account = default_project(client, &mut snapshot).await?;
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
     snapshot.requests = spent(before, client.count.get());
@@ -313,9 +313,18 @@ pub(super) fn is_default_project(object: &Object) -> bool {
 }
 
 /// Returns the id of the project that says it is the account's default.
-fn default_project<C, K, R>(client: &Client<C, K, R>, snapshot: &Snapshot) -> Option<Name> {
-    let kind = project_kind(client.registry)?;
-    snapshot.of_kind(kind.name).find(|object| is_default_project(object)).map(|object| object.id.clone())
+async fn default_project<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    snapshot: &mut Snapshot,
+) -> Result<Option<Name>, ReadError> {
+    let Some(kind) = project_kind(client.registry) else { return Ok(None) };
+    let projects = client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await?;
+    let default =
+        projects.iter().find(|project| is_default_project(project)).map(|project| project.id.clone());
+    for project in projects {
+        record(snapshot, project.key(), Some(project));
+    }
+    Ok(default)
 }
 
 fn spent(before: RequestCount, after: RequestCount) -> RequestCount {

@@ -371,7 +371,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             if canary.as_ref().is_none_or(|canary| canary.number <= begun) {
                 let number = self.settling.canaries.get() + 1;
                 self.settling.canaries.set(number);
-                let objects = self.list(projects, None, None).await?;
+                let objects = self.show_default(self.list(projects, None, None).await?).await?;
                 let default = objects.iter().any(refresh::is_default_project);
                 let projects = objects.into_iter().map(|object| object.id).collect();
                 *canary = Some(Canary { number, projects, default });
