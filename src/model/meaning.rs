@@ -144,13 +144,17 @@ fn written(format: Format, text: &str) -> Option<String> {
             let mut words = text.split_whitespace();
             Some(format!("{} {}", words.next()?, words.next()?))
         }
-        Format::ClockTime => {
-            let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
-            let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
-            Some(format!("{hour:02}:{minute:02}"))
-        }
+        Format::ClockTime => clock_time(text),
         _ => None,
     }
+}
+
+/// Returns a time of day as `HH:MM`; `None` for a text that is none.
+#[must_use]
+pub fn clock_time(text: &str) -> Option<String> {
+    let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
+    let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
+    Some(format!("{hour:02}:{minute:02}"))
 }
 
 /// Returns a point in time, and whether it is written to a fraction of a second.
