@@ -36,7 +36,7 @@ pub fn generate(number: u64) -> Written {
 }
 
 /// How many beginnings of a stack there are.
-pub const KINDS: u64 = 15;
+pub const KINDS: u64 = 16;
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
@@ -74,6 +74,29 @@ impl Generator<'_> {
         attr
     }
 
+    /// Adds attributes, each once in four times.
+    fn sometimes<const N: usize>(&self, all: &mut Vec<Attr>, attributes: [Attr; N]) {
+        all.extend(attributes.into_iter().filter(|_| self.chance.once_in(4)));
+    }
+
+    fn word(name: &'static str, word: &'static str) -> Attr {
+        Attr::new(name, quoted(word), Truth::Is(json!(word)))
+    }
+
+    fn region() -> Attr {
+        Self::word("region", "us-east")
+    }
+
+    fn billing() -> Attr {
+        Self::word("billing_type", "payg")
+    }
+
+    /// A name that no call changes, or that others leave.
+    fn name(&self) -> Attr {
+        let name = format!("n{}", self.count + 1);
+        Attr::new("name", name.clone(), Truth::Is(json!(name)))
+    }
+
     fn link(name: &'static str, field: &'static str, to: String) -> Attr {
         Attr::new(name, format!("${to}"), Truth::IdOf(to)).field(field)
     }
@@ -93,18 +116,23 @@ impl Generator<'_> {
             11 => drop(self.role()),
             12 => drop(self.api_key()),
             13 => self.invitation(),
+            14 => self.cache(),
             _ => self.spend(),
         }
     }
 
     fn vpc(&mut self) -> String {
         let cidr = format!("10.{}.0.0/16", self.count + 1);
-        self.add("vpc", vec![Attr::new("cidr", cidr.clone(), Truth::Is(json!(cidr)))])
+        let mut all = vec![Attr::new("cidr", cidr.clone(), Truth::Is(json!(cidr)))];
+        self.sometimes(&mut all, [self.name(), Self::region()]);
+        self.add("vpc", all)
     }
 
     fn ssh_key(&mut self) -> String {
         let key = format!("{KEY} k{}", self.count + 1);
-        self.add("ssh_key", vec![Attr::new("public_key", quoted(&key), Truth::Is(json!(key)))])
+        let mut all = vec![Attr::new("public_key", quoted(&key), Truth::Is(json!(key)))];
+        self.sometimes(&mut all, [self.name()]);
+        self.add("ssh_key", all)
     }
 
     fn vm(&mut self) -> String {
@@ -131,6 +159,10 @@ impl Generator<'_> {
                 .clone()
                 .edited(Edit::Call(Method::Patch, "/console-policy", policy), Truth::Is(json!(false)));
         }
+        if self.chance.once_in(2) {
+            // It is resized in the state that was declared.
+            all[3].edit = None;
+        }
         if all[3].unwritten {
             // It runs unless somebody says otherwise.
             all.remove(3);
@@ -145,9 +177,7 @@ impl Generator<'_> {
             let text = format!("[{}]", text.join(", "));
             all.push(Attr::new("ssh_keys", text, Truth::IdsOf(keys)).field("ssh_key_ids"));
         }
-        if self.chance.once_in(4) {
-            all.push(Attr::new("billing_type", "payg", Truth::Is(json!("payg"))));
-        }
+        self.sometimes(&mut all, [self.name(), Self::region(), Self::billing()]);
         self.add("vm", all)
     }
 
@@ -161,6 +191,7 @@ impl Generator<'_> {
                     .edited(Edit::Call(Method::Post, "/detach", json!(null)), Truth::Is(json!(null))),
             );
         }
+        self.sometimes(&mut all, [self.name(), Self::region(), Self::billing()]);
         self.add("volume", all)
     }
 
@@ -168,7 +199,9 @@ impl Generator<'_> {
         match self.chance.below(3) {
             0 => {
                 let vm = self.any("vm", Self::vm);
-                self.add("backup", vec![Self::link("vm", "product_vm", vm)]);
+                let mut all = vec![Self::link("vm", "product_vm", vm)];
+                self.sometimes(&mut all, [self.name()]);
+                self.add("backup", all);
             }
             1 => {
                 let vm = self.any("vm", Self::vm);
@@ -250,15 +283,32 @@ impl Generator<'_> {
         if self.chance.once_in(3) {
             all.push(Attr::new("extensions", "[vector, postgis]", Truth::SetOf(vec!["vector", "postgis"])));
         }
+        self.sometimes(&mut all, [Self::word("engine_version", "16"), Self::region(), Self::billing()]);
         let address = self.add("database", all);
         if self.chance.once_in(3) {
-            self.child("database_user", &address, "users", vec![]);
+            let mut all = Vec::new();
+            self.sometimes(&mut all, [self.name()]);
+            self.child("database_user", &address, "users", all);
         }
         if self.chance.once_in(3) {
             let query = Attr::new("query", "SELECT 1", Truth::Is(json!("SELECT 1")));
-            self.child("saved_query", &address, "saved_queries", vec![query.moved_query()]);
+            let mut all = vec![query.moved_query()];
+            self.sometimes(&mut all, [self.name()]);
+            self.child("saved_query", &address, "saved_queries", all);
         }
         address
+    }
+
+    fn cache(&mut self) {
+        let policy = json!({"maxmemory-policy": "allkeys-lru"});
+        let plan = Truth::Catalog(DATABASE_PLANS, "valkey-1c-1g");
+        let mut all = vec![
+            Self::word("engine", "valkey"),
+            Attr::new("plan", "valkey-1c-1g", plan).field("plan_id"),
+            Attr::new("engine_config", "{ maxmemory-policy: allkeys-lru }", Truth::Has(policy)),
+        ];
+        self.sometimes(&mut all, [self.name(), Self::word("engine_version", "8")]);
+        self.add("database", all);
     }
 
     fn cluster(&mut self) {
@@ -276,6 +326,8 @@ impl Generator<'_> {
             let vpc = self.any("vpc", Self::vpc);
             all.push(Self::link("vpc", "vpc_id", vpc));
         }
+        let planes = Attr::new("control_plane_count", "3", Truth::Number(3));
+        self.sometimes(&mut all, [self.name(), Self::region(), planes]);
         let address = self.add("cluster", all);
         let plan = Truth::Catalog(NODE_PLANS, "std-2c-4g");
         let mut pool = vec![
@@ -293,6 +345,7 @@ impl Generator<'_> {
             let to = Truth::SetOf(vec!["e=f:NoSchedule"]);
             pool.push(attr.edited(Edit::Call(Method::Patch, "", body), to));
         }
+        self.sometimes(&mut pool, [self.name()]);
         self.child("node_pool", &address, "node_pools", pool);
     }
 
@@ -304,6 +357,8 @@ impl Generator<'_> {
             1 => {
                 all.push(Attr::new("repo", "acme/shop", Truth::Is(json!("acme/shop"))));
                 all.push(Attr::new("branch", "main", Truth::Is(json!("main"))).patched("", json!("next")));
+                let connection = Attr::new("github_installation_id", "42", Truth::Number(42));
+                self.sometimes(&mut all, [connection]);
             }
             _ => all.push(Attr::new("source_dir", "./one", Truth::Untold)),
         }
@@ -331,11 +386,17 @@ impl Generator<'_> {
         if kind == "cron" {
             let cron = Attr::new("cron_schedule", "\"0 3 1 1 *\"", Truth::Is(json!("0 3 1 1 *")));
             all.push(cron.patched("", json!("0 4 1 1 *")));
+            let zone = Self::word("cron_timezone", "Europe/Berlin").patched("", json!("UTC"));
+            let twice = Self::word("cron_concurrency", "forbid").patched("", json!("replace"));
+            self.sometimes(&mut all, [zone, twice]);
         }
         if self.chance.once_in(2) {
             let vars = Attr::new("env_vars", "{ MODE: fast }", Truth::Has(json!({"MODE": "fast"})));
             all.push(vars.patched("", json!({"MODE": "slow"})));
         }
+        let previews =
+            Attr::new("previews_enabled", "true", Truth::Is(json!(true))).patched("", json!(false));
+        self.sometimes(&mut all, [self.name(), Self::billing(), previews]);
         if kind != "cron" {
             let scale = Edit::Call(Method::Post, "/scale", json!({"instances": 3}));
             let count = Attr::new("instances", "2", Truth::Number(2));
@@ -367,6 +428,7 @@ impl Generator<'_> {
             let vars = Attr::new("env_vars", "{ MODE: fast }", Truth::Has(json!({"MODE": "fast"})));
             all.push(vars.patched("", json!({"MODE": "slow"})));
         }
+        self.sometimes(&mut all, [self.name()]);
         self.add("serverless_function", all);
     }
 
@@ -374,7 +436,9 @@ impl Generator<'_> {
         let both = vec!["apps:read", "databases:read"];
         let other = Edit::Call(Method::Patch, "", json!({"permissions": ["apps:read"]}));
         let permissions = Attr::new("permissions", "[apps:read, databases:read]", Truth::SetOf(both));
-        self.add("role", vec![permissions.edited(other, Truth::SetOf(vec!["apps:read"]))])
+        let mut all = vec![permissions.edited(other, Truth::SetOf(vec!["apps:read"]))];
+        self.sometimes(&mut all, [self.name()]);
+        self.add("role", all)
     }
 
     fn role_of(slug: &'static str) -> Attr {
@@ -384,7 +448,9 @@ impl Generator<'_> {
     fn api_key(&mut self) -> String {
         let end = "2030-01-01T00:00:00Z";
         let expires = Attr::new("expires_at", quoted(end), Truth::Instant(end));
-        let address = self.add("api_key", vec![Self::role_of("developer"), self.maybe(2, expires)]);
+        let mut all = vec![Self::role_of("developer"), self.maybe(2, expires)];
+        self.sometimes(&mut all, [self.name(), Self::word("rate_limit_tier", "standard")]);
+        let address = self.add("api_key", all);
         self.stack.blocks.last_mut().unwrap().besides = "deliver_secret: { file: ./secrets/key }";
         address
     }
@@ -401,14 +467,17 @@ impl Generator<'_> {
         }
         let cap = Attr::new("monthly_cap_usd", "5000", Truth::Number(5000)).patched("", json!(6000));
         let action = Attr::new("cap_action", "notify_only", Truth::Is(json!("notify_only")));
-        self.add("spend_settings", vec![cap, action]);
+        let enabled = Attr::new("enabled", "true", Truth::Is(json!(true)));
+        self.add("spend_settings", vec![cap, action, self.maybe(2, enabled)]);
     }
 
     /// The project that everything is in, with a key as its member.
     fn project(&mut self) {
         let about = Attr::new("description", "ours", Truth::Is(json!("ours"))).patched("", json!("x"));
         let keys: Vec<String> = self.stack.of_kind("api_key").map(|key| key.address.clone()).collect();
-        let address = self.add("project", vec![about]);
+        let mut all = vec![about];
+        self.sometimes(&mut all, [self.name()]);
+        let address = self.add("project", all);
         for key in keys {
             let of = Self::link("api_key", "api_key_id", key);
             self.child("project_member", &address, "members", vec![of, Self::role_of("developer")]);

@@ -2,17 +2,18 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use stead::apply::event::StepError;
-use stead::config::stack::Stack;
 use stead::model::schema::Method;
 use stead::plan::change::{Action, Cause, DriftClass, NoteCode, Plan};
 
 use crate::contract::{collection, target};
 use crate::disaster::Outside;
+use crate::edits::{Edited, of_all, wrong};
 use crate::layer::{Effect, Layer, Sent, Variation};
 use crate::loading::{loaded, seed};
 use crate::process::{Aim, Run, beginning, planning, process};
@@ -29,6 +30,8 @@ pub struct Story {
     pub requests: Vec<String>,
     pub world: BTreeMap<String, String>,
     pub plan: Vec<String>,
+    /// Declared attributes that the world shows and that somebody else changed, all at once.
+    pub edited: usize,
 }
 
 /// No command lasts longer: each step has its own timeout, and the longest are an hour.
@@ -41,10 +44,13 @@ pub struct Trial {
     outside: Rc<Outside>,
     layer: Rc<RefCell<Layer>>,
     written: Written,
-    stack: Stack,
+    /// The stack is built; the catalog is read once, for it never changes.
+    aim: Aim,
     broken: Broken,
     story: Story,
     effect: Effect,
+    /// Changing requests before the last command.
+    sent_before: usize,
 }
 
 /// Runs a stack in a world. Returns what was broken, and the story.
@@ -63,14 +69,22 @@ pub fn run(number: u64, variation: &'static Variation) -> (Broken, Story) {
         outside: Rc::new(outside),
         layer,
         written,
-        stack,
+        aim: Aim::build(stack),
         broken: Vec::new(),
         story: Story::default(),
         effect: variation.effect,
+        sent_before: 0,
     };
     trial.strangers();
     let before = everything(&trial.outside);
-    trial.live();
+    let lived = catch_unwind(AssertUnwindSafe(|| trial.live()));
+    if let Err(panic) = lived {
+        // Where the client may be unable to read, a command ends with an error.
+        if trial.effect != Effect::Refuses {
+            resume_unwind(panic);
+        }
+        trial.refused("a command");
+    }
     trial.end(&before);
     trial.projects();
     (trial.broken, trial.story)
@@ -112,6 +126,7 @@ impl Trial {
     }
 
     fn apply(&mut self, aim: &Aim) -> Run {
+        self.sent_before = self.layer.borrow().sent.len();
         let run = process(&self.outside, aim, seed(&self.outside)).unwrap();
         if run.took > LONGEST {
             self.broken('e', format!("the apply takes {:?}", run.took));
@@ -120,9 +135,9 @@ impl Trial {
     }
 
     fn plan(&mut self) -> Plan {
+        self.sent_before = self.layer.borrow().sent.len();
         let begun = self.outside.machine.elapsed();
-        let aim = Aim::build(self.stack.clone());
-        let plan = planning(&self.outside, &aim, seed(&self.outside));
+        let plan = planning(&self.outside, &self.aim, seed(&self.outside));
         let took = self.outside.machine.elapsed() - begun;
         if took > LONGEST_PLAN {
             self.broken('e', format!("the plan takes {took:?}"));
@@ -136,8 +151,11 @@ impl Trial {
             self.live_with_values_not_kept(fields);
             return;
         }
-        let run = self.apply(&Aim::build(self.stack.clone()));
-        if !self.stands(&run, "the first apply") {
+        if !self.can_apply("the first apply") {
+            return;
+        }
+        let run = self.apply(&self.aim.clone());
+        if !self.stands(&run, "the first apply", &[]) {
             return;
         }
         self.story.world = self.world();
@@ -151,18 +169,34 @@ impl Trial {
         self.finds(&plan, &edits);
         self.story.plan = self.lines(&plan);
         if plan.blocks.is_empty() {
-            let run = self.apply(&Aim::build(self.stack.clone()));
-            self.stands(&run, "the apply after the edits");
+            let run = self.apply(&self.aim.clone());
+            if self.stands(&run, "the apply after the edits", &edits) {
+                self.edit_everything();
+            }
         }
     }
 
-    /// Law (a): what was applied is so, and the next plan is empty.
-    fn stands(&mut self, run: &Run, what: &str) -> bool {
-        if self.effect == Effect::Refuses {
-            let changes = self.layer.borrow().sent.len();
-            if is_whole(run) && !run.plan.steps.is_empty() || changes > 0 {
-                self.broken('a', format!("{what} goes on: {changes} changes"));
-            }
+    /// A client that cannot go on changes nothing.
+    fn refused(&mut self, what: &str) {
+        let changes = self.layer.borrow().sent.len() - self.sent_before;
+        if changes > 0 {
+            self.broken('a', format!("{what} is refused after {changes} changes"));
+        }
+    }
+
+    /// Where the client may be unable to go on, a plan says so first: what it blocks, nobody applies.
+    fn can_apply(&mut self, what: &str) -> bool {
+        if self.effect != Effect::Refuses {
+            return true;
+        }
+        let plan = self.plan();
+        self.refused(what);
+        plan.blocks.is_empty()
+    }
+
+    /// Law (a): what was applied is so, and the next plan is empty. An edit that nothing shows stays.
+    fn stands(&mut self, run: &Run, what: &str, edits: &[(Block, Attr, Truth)]) -> bool {
+        if !is_whole(run) && self.effect == Effect::Refuses {
             return false;
         }
         if !is_whole(run) {
@@ -176,7 +210,13 @@ impl Trial {
                 wrong.push(format!("{} is not there", block.address));
                 continue;
             };
-            for attr in block.attributes.iter().filter(|attr| !attr.unwritten) {
+            let unseen = |attr: &&Attr| {
+                let of = |(of, edited, _): &(Block, Attr, Truth)| {
+                    of.address == block.address && edited.name == attr.name
+                };
+                self.is_hidden(block, attr) && edits.iter().any(of)
+            };
+            for attr in block.attributes.iter().filter(|attr| !attr.unwritten && !unseen(attr)) {
                 if !holds(&self.outside, &objects, &record, attr, &attr.truth) {
                     let live = &record[attr.field];
                     wrong.push(format!(
@@ -206,13 +246,13 @@ impl Trial {
     /// Law (a) where values are not kept: each apply ends with them named, and nothing else; the rest is done, and no
     /// object is made for them again.
     fn live_with_values_not_kept(&mut self, fields: &[&str]) {
-        let mut run = self.apply(&Aim::build(self.stack.clone()));
+        let mut run = self.apply(&self.aim.clone());
         // What needs a resource that is not as declared is left for the next apply.
         for _ in 0..self.written.blocks.len() {
             if run.outcome.skipped.is_empty() {
                 break;
             }
-            run = self.apply(&Aim::build(self.stack.clone()));
+            run = self.apply(&self.aim.clone());
         }
         let (not_kept, wrong) = self.not_kept(fields);
         if !wrong.is_empty() {
@@ -223,7 +263,7 @@ impl Trial {
             let all = all.filter(|(_, error)| matches!(error, StepError::NotKept(_)));
             all.map(|(address, error)| (address.to_string(), error.to_string())).collect()
         };
-        let again = self.apply(&Aim::build(self.stack.clone()));
+        let again = self.apply(&self.aim.clone());
         for (what, run) in [("the apply", &run), ("the apply after it", &again)] {
             let failed = failed(run);
             if run.outcome.failed.len() != failed.len() || !run.outcome.skipped.is_empty() {
@@ -316,6 +356,27 @@ impl Trial {
         done
     }
 
+    /// Law (b) for every declared attribute at once, those that only a replacement takes back included.
+    fn edit_everything(&mut self) {
+        let objects = self.objects();
+        let edits = of_all(&self.outside, &objects, &self.written);
+        for ((block, attr, _), value) in &edits {
+            let id = objects.of.get(&block.address).map(|(_, _, id)| id.clone()).unwrap_or_default();
+            let mut layer = self.layer.borrow_mut();
+            layer.edited.insert((block.kind.to_owned(), id, attr.field.to_owned()), value.clone());
+        }
+        let edits: Vec<Edited> = edits.into_iter().map(|(edit, _)| edit).collect();
+        self.outside.machine.skip(Duration::from_mins(10));
+        let plan = self.plan();
+        let is_hidden = |(block, attr, _): &Edited| self.is_hidden(block, attr);
+        let found = wrong(&plan, &edits, is_hidden, &drifts(&plan));
+        self.story.edited = edits.iter().filter(|edit| !is_hidden(edit)).count();
+        if !found.is_empty() {
+            self.broken('b', format!("after edits of everything {}", found.join("; ")));
+        }
+        self.layer.borrow_mut().edited.clear();
+    }
+
     /// Leaves out what a later edit, or the service, took back.
     fn in_effect(&self, edits: Vec<(Block, Attr, Truth)>) -> Vec<(Block, Attr, Truth)> {
         let objects = self.objects();
@@ -377,17 +438,24 @@ impl Trial {
 
     /// Law (c): everything of ours came of one creation, nothing of it is left, and what is others' stays.
     fn end(&mut self, before: &BTreeMap<String, Vec<Json>>) {
-        if self.effect == Effect::Refuses {
+        let objects = self.objects();
+        if self.effect == Effect::Refuses && objects.creates.is_empty() {
             return;
         }
-        let objects = self.objects();
         for (address, creates) in objects.creates.iter().filter(|(_, creates)| creates.len() > 1) {
             self.broken('c', format!("{address} was made {} times", creates.len()));
         }
         if !objects.strays.is_empty() {
             self.broken('c', format!("for no address: {:?}", objects.strays));
         }
-        let run = self.apply(&Aim::destroy(self.stack.clone()));
+        let run = {
+            let mut aim = self.aim.clone();
+            aim.destroy = true;
+            self.apply(&aim)
+        };
+        if !is_whole(&run) && self.effect == Effect::Refuses {
+            return;
+        }
         if !is_whole(&run) {
             self.broken('c', format!("the destroy fails: {}", said(&run)));
             return;

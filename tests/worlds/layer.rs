@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use stead::emulator::world::{Request, Response, Time, World, handle};
 use stead::model::schema::Method;
 
-use crate::contract::{COMMON, Collection, Field, Target, target};
+use crate::contract::{COMMON, Collection, Field, SPEND_SETTINGS, Target, target};
 
 /// What a variation hides, ignores, or that it does neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Effect {
     Hides(&'static [&'static str]),
     /// These fields, `kind.field`, do not take effect when they are sent, or otherwise.
     Ignores(&'static [&'static str]),
-    /// The client cannot go on, and must say so without a change.
+    /// The client may be unable to go on, and then says so without a change.
     Refuses,
 }
 
@@ -40,8 +40,14 @@ pub struct Seen {
     pub now: Option<Time>,
     /// Counts, by whatever the variation counts.
     pub counts: BTreeMap<String, u64>,
-    /// Records, by id, as of a time.
-    pub records: BTreeMap<String, Vec<(Time, Json)>>,
+    /// Records as they were shown last, by list and id.
+    pub records: BTreeMap<String, Json>,
+    /// When something happened, by whatever the variation looks at.
+    pub times: BTreeMap<String, Time>,
+    /// The page that is asked for begins elsewhere.
+    pub shifted: bool,
+    /// Machines that the service starts by itself after a resize, with their projects.
+    pub resized: Vec<(String, Option<String>)>,
     /// Short ids, by the long ones.
     pub short: BTreeMap<String, String>,
 }
@@ -60,16 +66,33 @@ pub struct Asked {
     pub method: Method,
     pub path: String,
     pub query: Vec<(String, String)>,
+    pub project: Option<String>,
     pub body: Option<Json>,
     pub target: Option<Target>,
     /// The service answers this itself, and the world is not asked.
     pub instead: Option<Told>,
+    /// The page that the client asked for, as offset and length, where the world is asked for the whole list.
+    pub page: Option<(usize, usize)>,
 }
 
 impl Asked {
     /// Tells whether it lists objects.
     pub fn is_list(&self) -> bool {
         self.method == Method::Get && self.target.as_ref().is_some_and(|target| target.id.is_none())
+    }
+
+    /// Asks the world for the whole list; the variation cuts out the page, of so many rows at most.
+    pub fn take_page(&mut self, most: usize) {
+        if !self.is_list() {
+            return;
+        }
+        let number = |name: &str| {
+            let value = self.query.iter().find(|(key, _)| key == name);
+            value.and_then(|(_, value)| value.parse().ok())
+        };
+        self.page = Some((number("offset").unwrap_or(0), number("limit").unwrap_or(20).min(most)));
+        self.query.retain(|(name, _)| name != "offset" && name != "limit");
+        self.query.push(("limit".to_owned(), "100".to_owned()));
     }
 
     /// Tells whether it makes an object.
@@ -145,11 +168,13 @@ pub struct Layer {
     pub seen: Seen,
     pub sent: Vec<Sent>,
     pub reads: usize,
+    /// What somebody changed in the service: the kind, the id and the field, with the value.
+    pub edited: BTreeMap<(String, String, String), Json>,
 }
 
 impl Layer {
     pub fn new(variation: &'static Variation) -> Self {
-        Self { variation, seen: Seen::default(), sent: Vec::new(), reads: 0 }
+        Self { variation, seen: Seen::default(), sent: Vec::new(), reads: 0, edited: BTreeMap::new() }
     }
 
     /// Answers a request: through the variation, from the world.
@@ -159,10 +184,13 @@ impl Layer {
             method: request.method,
             path: request.path.clone(),
             query: request.query.clone(),
+            project: request.project.clone(),
             body: serde_json::from_slice(&request.body).ok(),
             target: target(&request.path),
             instead: None,
+            page: None,
         };
+        self.start_resized(world, request, now);
         (self.variation.ask)(&mut self.seen, &mut asked);
         let mut headers = Vec::new();
         let mut told = match asked.instead.take() {
@@ -188,9 +216,54 @@ impl Layer {
             self.reads += 1;
             assert!(self.reads < MOST_READS, "more than {MOST_READS} reads: {}", request.path);
         }
+        self.show_edits(&asked, &mut told);
         (self.variation.tell)(&mut self.seen, &asked, &mut told);
         let body = told.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         Response { status: told.status, headers, body }
+    }
+}
+
+impl Layer {
+    fn show_edits(&self, asked: &Asked, told: &mut Told) {
+        let show = |kind: &str, id: &str, record: &mut Json| {
+            let Some(record) = record.as_object_mut() else { return };
+            let of = self.edited.iter().filter(|((of, object, _), _)| of == kind && object == id);
+            for ((_, _, field), value) in of {
+                record.entry(field).and_modify(|shown| shown.clone_from(value));
+            }
+        };
+        if self.edited.is_empty() {
+            return;
+        }
+        told.records(asked, |of, record, _| {
+            let id = record[of.id].as_str().unwrap_or_default().to_owned();
+            show(of.kind, &id, record);
+        });
+        if let Some(settings) = told.body.as_mut().filter(|_| asked.path == SPEND_SETTINGS) {
+            show("spend_settings", "", &mut settings["settings"]);
+        }
+    }
+
+    /// The service starts the machines that it resized, as soon as they are at rest and stopped.
+    fn start_resized(&mut self, world: &mut World, request: &Request, now: Time) {
+        self.seen.resized.retain(|(machine, project)| {
+            let of = |method, path: &str| Request {
+                method,
+                path: path.to_owned(),
+                query: Vec::new(),
+                project: project.clone(),
+                body: Vec::new(),
+                ..request.clone()
+            };
+            let shown = handle(world, &of(Method::Get, machine), now);
+            let shown: Json = serde_json::from_slice(&shown.body).unwrap_or_default();
+            let status = shown["data"]["status"].as_str().unwrap_or_default();
+            if status == "stopped" {
+                let started = handle(world, &of(Method::Post, &format!("{machine}/start")), now);
+                assert!(started.status < 300, "{machine} does not start: {}", started.status);
+            }
+            status == "resizing"
+        });
     }
 }
 

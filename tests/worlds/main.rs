@@ -18,6 +18,7 @@
     reason = "a test stops at the first surprise; the simulation's parts have more than is used here"
 )]
 
+mod assumptions;
 #[path = "../simulation/books.rs"]
 mod books;
 #[path = "../simulation/cloud.rs"]
@@ -25,7 +26,9 @@ mod cloud;
 mod contract;
 #[path = "../simulation/disaster.rs"]
 mod disaster;
+mod edits;
 mod generate;
+mod hiding;
 mod ignoring;
 mod laws;
 mod layer;
@@ -40,5 +43,6 @@ mod representation;
 mod runs;
 #[path = "../simulation/stack.rs"]
 mod stack;
+mod timing;
 mod truth;
 mod written;

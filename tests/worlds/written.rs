@@ -62,6 +62,11 @@ impl Attr {
         self
     }
 
+    /// Tells whether it names other objects of the stack.
+    pub fn is_reference(&self) -> bool {
+        matches!(self.truth, Truth::IdOf(_) | Truth::IdsOf(_))
+    }
+
     /// Others set the field of the same name by a call.
     pub fn patched(self, tail: &'static str, to: Json) -> Self {
         let body = json!({ self.field: to });
