@@ -22,6 +22,7 @@ pub(super) static INVITATION: Kind = Kind {
         Attribute::computed("status", TEXT).summary("pending, accepted or expired.").assumed(),
         CREATED_AT.assumed(),
     ],
+    known_by: "email",
     actions: &[
         Action::get("members", "/api/v1/members", "People who are in the account.")
             .assumed()

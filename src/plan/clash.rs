@@ -10,6 +10,7 @@ use super::replace::network;
 use super::survey::{Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};
 use crate::model::address::Name;
+use crate::model::meaning::meaning;
 use crate::model::schema::{Check, Kind, Rule, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
@@ -38,8 +39,8 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
     for object in &survey.unowned {
         let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
         if !is_leaving(kind, object) {
-            let name = std::iter::once(object.attributes.get("name"));
-            there.extend(taken(kind, place(kind, object), name).map(|key| (key, *object)));
+            let known = object.attributes.get(kind.known_by);
+            there.extend(namesake(kind, place(kind, object), known).map(|key| (key, *object)));
         }
     }
     if there.is_empty() {
@@ -47,9 +48,8 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
     }
     let mut found = Vec::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
-        let Some(want) = verdict.want("name") else { continue };
-        let name = std::iter::once(Some(&want.value));
-        let key = taken(subject.kind, home(survey, subject, verdict), name);
+        let Some(want) = verdict.want(subject.kind.known_by) else { continue };
+        let key = namesake(subject.kind, home(survey, subject, verdict), Some(&want.value));
         found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
     }
     // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
@@ -61,15 +61,15 @@ pub(super) fn collisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: 
             blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
             continue;
         }
-        let text = format!(
-            "A {} named `{}` exists already ({}), and this stack's ledger does not have it.",
-            subject.kind.name, want.value, object.id
-        );
+        let known = match subject.kind.known_by {
+            "name" => "named".to_owned(),
+            other => format!("with the {other}"),
+        };
+        let there =
+            format!("A {} {known} `{}` exists already ({})", subject.kind.name, want.value, object.id);
+        let text = format!("{there}, and this stack's ledger does not have it.");
         if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
-            let text = format!(
-                "A {} named `{}` exists already ({}), and it belongs to {owner}.",
-                subject.kind.name, want.value, object.id
-            );
+            let text = format!("{there}, and it belongs to {owner}.");
             let help = "Choose another name. To take it over, let go of it there first: stead rm --keep, and apply.";
             let span = want.setting.map(|setting| setting.span);
             blocks.about("exists", subject, span, text, help.to_owned());
@@ -100,6 +100,13 @@ fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option
     Some((text, help))
 }
 
+/// Returns the key under which objects of a kind are taken for one another: by what people know them by.
+fn namesake(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> Option<Taken<'static>> {
+    let attribute = kind.attribute(kind.known_by)?;
+    let known = known.map(|value| meaning(&attribute.ty, value));
+    taken(kind, home, std::iter::once(known.as_ref()))
+}
+
 /// Returns how many of the wanted are there in projects that are there themselves.
 fn inside(
     survey: &Survey<'_>,
@@ -114,8 +121,8 @@ fn inside(
         let Some(project) = projects.get(project).filter(|_| subject.kind.scope == Scope::Project) else {
             return false;
         };
-        let name = std::iter::once(verdict.want("name").map(|want| &want.value));
-        let key = taken(subject.kind, Some(Home::In(project.id.clone())), name);
+        let known = verdict.want(subject.kind.known_by).map(|want| &want.value);
+        let key = namesake(subject.kind, Some(Home::In(project.id.clone())), known);
         key.is_some_and(|key| there.contains_key(&key))
     };
     survey.subjects.iter().zip(verdicts).filter(is_there).count()

@@ -13,12 +13,13 @@ use stead::ledger::origins::{Here, StackOrigin};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::plan::change::Plan;
+use stead::plan::lost_ledger;
 
 use crate::disaster::Outside;
 use crate::generate::generate;
 use crate::loading::{loaded, seed};
 use crate::machine::{SimRandom, wall};
-use crate::process::{Aim, beginning, planning, process};
+use crate::process::{Aim, beginning, identity, planning, process};
 use crate::truth::everything;
 use crate::written::Written;
 
@@ -42,6 +43,8 @@ struct Figures {
     foreign_plans: usize,
     foreign_not_blocked: usize,
     destroys_refused: usize,
+    lost_ledgers: usize,
+    lost_not_noticed: usize,
 }
 
 fn stack(written: &Written) -> Stack {
@@ -171,6 +174,35 @@ fn intrude(number: u64, written: &Written, outside: &Rc<Outside>, figures: &mut 
     }
 }
 
+/// The ledger is lost: neither a destroy nor a look for drift says that there is nothing.
+fn lose_ledger(written: &Written, outside: &Rc<Outside>, figures: &mut Figures) {
+    // An account has its settings in any case: they prove nothing.
+    if written.blocks.iter().all(|block| block.kind == "spend_settings") {
+        return;
+    }
+    let whole = stack(written);
+    let kept = outside.records.replace(vec![identity(&whole).birth()]);
+    let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+    let destroy = planning(outside, &Aim::destroy(whole.clone()), seed(outside));
+    let look = planning(outside, &Aim::build(whole), seed(outside));
+    let noticed = [
+        destroy.blocks.iter().any(|block| block.code == "ledger_lost"),
+        lost_ledger::blocker(&ledger, &look).is_some(),
+    ];
+    if noticed != [true, true] {
+        println!("a lost ledger is not noticed: {noticed:?}\n{}", written.text());
+    }
+    figures.lost_ledgers += noticed.len();
+    figures.lost_not_noticed += noticed.iter().filter(|noticed| !**noticed).count();
+    outside.records.replace(kept);
+}
+
+/// After a complete destroy the ledger remembers that it had objects: it is not lost, whoever takes their names.
+fn destroy_again(whole: &Stack, outside: &Rc<Outside>, figures: &mut Figures) {
+    let written = planning(outside, &Aim::destroy(whole.clone()), seed(outside));
+    figures.destroys_refused += usize::from(!written.blocks.is_empty());
+}
+
 #[test]
 fn data_goes_only_with_consent_and_a_destroy_is_never_refused() {
     let stacks = env::var("STEAD_REMOVALS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
@@ -180,18 +212,21 @@ fn data_goes_only_with_consent_and_a_destroy_is_never_refused() {
         let whole = stack(&written);
         let outside = applied(&whole);
         figures.stacks += 1;
+        lose_ledger(&written, &outside, &mut figures);
         remove(number, &written, &outside, &mut figures);
         intrude(number, &written, &outside, &mut figures);
-        let mut aim = Aim::destroy(whole);
+        let mut aim = Aim::destroy(whole.clone());
         aim.consents = false;
         aim.directory = Some(here("host/infra", "shop"));
         let run = process(&outside, &aim, seed(&outside)).unwrap();
         let refused = !run.plan.blocks.is_empty() || !run.outcome.failed.is_empty();
         figures.destroys_refused += usize::from(refused);
         assert!(!refused, "stack {number}: {:?} {:?}", run.plan.blocks, run.outcome.failed);
+        destroy_again(&whole, &outside, &mut figures);
     }
     println!("{figures:?}");
     assert!(figures.removed > 0 && figures.foreign_plans > 0);
     let wrong = (figures.lost_without_consent, figures.blocked_without_need, figures.foreign_not_blocked);
     assert_eq!(wrong, (0, 0, 0), "{figures:?}");
+    assert_eq!((figures.destroys_refused, figures.lost_not_noticed), (0, 0), "{figures:?}");
 }

@@ -59,7 +59,8 @@ fn numbers_become_labels() {
 
 #[test]
 fn times_of_day_have_no_seconds() {
-    let start = |text: &str| attribute("cluster", &json!({"maintenance_start": text}), "maintenance_start");
+    let start =
+        |text: &str| attribute("cluster", &j!({"id": "c", "maintenance_start": text}), "maintenance_start");
     assert_eq!(start("02:00:00"), Some(Value::text("02:00")));
     assert_eq!(start("2:05"), Some(Value::text("02:05")));
     assert_eq!(start("at night"), Some(Value::text("at night")));

@@ -158,6 +158,8 @@ pub struct Kind {
     pub api: Api,
     /// Its attributes; `id` is not among them.
     pub attributes: &'static [Attribute],
+    /// The attribute by which people know an object: a live one with the same value is taken for it.
+    pub known_by: &'static str,
     /// What the service demands beyond types.
     pub rules: &'static [Rule],
     /// What it costs.
@@ -227,6 +229,7 @@ impl Kind {
         states_project: false,
         api: Api::assumed("", ""),
         attributes: &[],
+        known_by: "name",
         rules: &[],
         price: Price::Free,
         estimate: Estimate { create: 1, update: 1, delete: 1 },

@@ -47,6 +47,7 @@ const BASE: Kind = Kind {
     scope: Scope::Account,
     api: api(None),
     attributes: &[],
+    known_by: "name",
     rules: &[],
     price: Price::Free,
     estimate: Estimate { create: 10, update: 5, delete: 2 },

@@ -19,6 +19,7 @@ const fn kind(
         name,
         summary: "",
         scope,
+        known_by: "name",
         api: Api {
             id: "id",
             other_ids: &[],
