@@ -89,7 +89,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 let failure = failure(&open, refused.as_ref());
                 let shown = comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded(one)));
                 let not_kept = shown.collect();
-                let verification = Verification { not_kept, not_shown: comparison.not_shown };
+                let mut verification = Verification { not_kept, not_shown: comparison.not_shown };
+                self.take_over_unconfirmed(job, written, &object, &mut verification);
                 return Ok(Verified { object, verification, failure });
             }
             passes -= 1;
@@ -160,6 +161,31 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             comparison = compared(&object);
         }
         Ok((object, comparison))
+    }
+
+    /// Adds what is known of the attributes that are not compared: one that differs was shown as it was sent only if
+    /// an earlier reading says so.
+    fn take_over_unconfirmed(
+        &self,
+        job: &Job<'_>,
+        written: &Written<'_>,
+        object: &Object,
+        verification: &mut Verification,
+    ) {
+        let ledger = self.context.journal.ledger();
+        // What the ledger has before a creation is done is of another object.
+        let entry = ledger.entries.get(job.address).filter(|_| written.sent.is_some());
+        let earlier = entry.and_then(|entry| entry.verified.as_ref());
+        for name in written.unverified {
+            let attribute = job.kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
+            let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
+            let told = Reading::new(attribute, object).told();
+            let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
+            let is_shown = |shown: Value| wire::same_sealed(attribute, sent, &shown, &self.secret_key());
+            if !shown.is_some_and(is_shown) {
+                verification.take_over(earlier, name);
+            }
+        }
     }
 
     /// Returns what the object showed, before this step, in place of the same values, where the step did not send

@@ -41,6 +41,17 @@ impl Verification {
         self.not_kept.retain(|path, _| attribute_of(path) != attribute.as_str());
         self.not_shown.insert(attribute.clone());
     }
+
+    /// Takes over what was known before of an attribute that the present reading does not confirm.
+    pub fn take_over(&mut self, earlier: Option<&Self>, attribute: &str) {
+        let is_shown = earlier.is_some_and(|earlier| !earlier.not_shown.contains(attribute));
+        if !is_shown {
+            self.not_shown.insert(attribute.into());
+        }
+        let not_kept = earlier.into_iter().flat_map(|earlier| &earlier.not_kept);
+        let of_attribute = not_kept.filter(|(path, _)| attribute_of(path) == attribute);
+        self.not_kept.extend(of_attribute.map(|(path, shown)| (path.clone(), shown.clone())));
+    }
 }
 
 impl Entry {
@@ -90,5 +101,28 @@ mod tests {
         verified.forget(&"env".into());
         assert_eq!(entry(&verified).confirmation("env.A"), Confirmation::Unknown);
         assert_eq!(entry(&verified).confirmation("size"), Confirmation::NotKept(&shown));
+    }
+
+    #[test]
+    fn what_a_reading_does_not_confirm_stays_as_it_was_known() {
+        let earlier = Verification {
+            not_kept: [("env.A".into(), Value::Null), ("size".into(), Value::Integer(3))].into(),
+            not_shown: ["vm".into()].into(),
+        };
+        for (attribute, wanted) in [
+            (
+                "env",
+                Verification { not_kept: [("env.A".into(), Value::Null)].into(), ..Default::default() },
+            ),
+            ("vm", Verification { not_shown: ["vm".into()].into(), ..Default::default() }),
+            ("name", Verification::default()),
+        ] {
+            let mut now = Verification::default();
+            now.take_over(Some(&earlier), attribute);
+            assert_eq!(now, wanted, "{attribute}");
+        }
+        let mut now = Verification::default();
+        now.take_over(None, "name");
+        assert!(now.not_shown.contains("name"), "an entry of an earlier version");
     }
 }

@@ -83,7 +83,7 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,
-        verified: confirm::renewed(subject, verdict, object),
+        verified: confirm::renewed(subject, verdict, |want| diff.shows(want)),
     };
     let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))

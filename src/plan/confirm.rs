@@ -67,21 +67,27 @@ pub(super) fn observed(wants: &[Want<'_>], object: &Object) -> Verification {
     Verification { not_shown, ..Verification::default() }
 }
 
-/// Returns what is known of an entry's attributes after this reading, where no write follows.
+/// Returns what is known of an entry's attributes after this reading, where no write follows. An attribute counts as
+/// shown only if the object `shows` what is written or an earlier reading did: a difference under `ignore_drift` is
+/// left alone, which confirms nothing.
 pub(super) fn renewed(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
-    object: &Object,
+    shows: impl Fn(&Want<'_>) -> bool,
 ) -> Option<Verification> {
     if verdict.act == Act::Update {
         return None;
     }
-    let mut seen = observed(&verdict.wants, object);
-    if let (Some(entry), None) = (subject.entry, &subject.adoption) {
-        let is_unknown = |path: &str| entry.confirmation(path) == Confirmation::Unknown;
-        seen.not_shown.retain(|name| is_unknown(name));
-        for difference in &verdict.not_kept {
-            if let Confirmation::NotKept(shown) = entry.confirmation(&difference.path) {
+    let entry = subject.entry.filter(|_| subject.adoption.is_none());
+    let mut seen = Verification::default();
+    let is_open = |want: &&Want<'_>| want.setting.is_some() && want.attribute.is_readable() && !shows(want);
+    for name in verdict.wants.iter().filter(is_open).map(|want| want.attribute.name) {
+        let not_kept: Vec<_> = verdict.not_kept.iter().filter(|one| one.attribute.name == name).collect();
+        if not_kept.is_empty() {
+            seen.take_over(entry.and_then(|entry| entry.verified.as_ref()), name);
+        }
+        for difference in not_kept {
+            if let Some(Confirmation::NotKept(shown)) = entry.map(|e| e.confirmation(&difference.path)) {
                 seen.not_kept.insert(difference.path.clone(), shown.clone());
             }
         }

@@ -79,6 +79,24 @@ impl<'s, 'a> Diff<'s, 'a> {
         words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
     }
 
+    /// Tells whether the object shows what is written, also where nothing is done about a difference.
+    pub fn shows(&self, want: &Want<'a>) -> bool {
+        let (attribute, key) = (want.attribute, self.survey.key());
+        let target = sealed(want.stored(), key);
+        let Some(live) = self.live(attribute, Some(&target)) else { return false };
+        // A secret that was computed is known by what the ledger recorded of it.
+        let wanted = self.applied(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
+        match (&attribute.ty, wanted) {
+            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => {
+                parts.iter().all(|(name, part)| {
+                    let told = part_type(ty, name).zip(told_part(ty, &live, name));
+                    told.is_some_and(|(ty, live)| is_as_applied(ty, part, live, key))
+                })
+            }
+            _ => same_of(attribute, wanted, &live) || is_as_applied(&attribute.ty, wanted, &live, key),
+        }
+    }
+
     /// Returns what was last applied.
     pub fn applied(&self, attribute: &Attribute) -> Option<&'a Value> {
         self.entry?.applied.get(attribute.name)

@@ -193,6 +193,30 @@ fn what_the_service_does_not_show_is_not_verified() {
     run.says(&["No changes", "not shown by the service: not verified: volume.billing_type (volume.media)"]);
 }
 
+#[test]
+fn what_was_ignored_at_its_creation_was_never_shown() {
+    let stack = "stead: 1\nstack: teams\n\
+                 project: { team: { description: ours, lifecycle: { ignore_drift: [description] } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let liar = Liar::before(&case);
+    liar.tell(|_, status, mut body| {
+        let rows = match body.get_mut("data") {
+            Some(Value::Array(rows)) => rows.iter_mut().collect::<Vec<_>>(),
+            record => record.into_iter().collect(),
+        };
+        for row in rows.into_iter().filter(|row| row["description"] == "ours") {
+            row["description"] = "theirs".into();
+        }
+        (status, body)
+    });
+    assert_eq!(liar.run(&case, "apply --yes").code, 0);
+    liar.run(&case, "plan --exit-code").says(&["No changes"]);
+    case.edit("stead.yaml", ", lifecycle: { ignore_drift: [description] }", "");
+    let run = liar.run(&case, "plan");
+    run.says(&["theirs", "ours", "differs from what was applied"]);
+    assert!(!run.all().contains("changed outside stead"), "{}", run.all());
+}
+
 /// Checks that the service refused next to no request because there were too many: none, but a machine under load lets
 /// requests leave late and in a bunch. Commands that share nothing are refused every fourth.
 fn assert_within_the_limit(case: &Case) {

@@ -26,6 +26,15 @@ fn verify(world: &mut World, change: impl FnOnce(&mut Verification)) {
     change(entry.verified.as_mut().unwrap());
 }
 
+fn ignored(attribute: &str) -> IgnoreDrift {
+    IgnoreDrift {
+        attribute: attribute.into(),
+        reason: None,
+        until: None,
+        span: Span { source: SourceId(0), start: 0, end: 1 },
+    }
+}
+
 fn named(plan: &Plan) -> Vec<&str> {
     let notes = plan.notes.iter().filter(|note| note.code == NoteCode::NotKept);
     notes.map(|note| note.text.as_str()).collect()
@@ -51,13 +60,7 @@ fn each_way_out_of_a_value_that_is_not_kept_works() {
     is_settled(world.set("gear.g", "shape", json!("flat")), "the kept value is written");
     let mut world = flat_gear();
     world.lifecycle("gear.g", |lifecycle| {
-        let ignored = IgnoreDrift {
-            attribute: "shape".into(),
-            reason: None,
-            until: None,
-            span: Span { source: SourceId(0), start: 0, end: 1 },
-        };
-        lifecycle.ignore_drift.push(ignored);
+        lifecycle.ignore_drift.push(ignored("shape"));
     });
     is_settled(&world, "it is ignored");
     let mut world = flat_gear();
@@ -97,6 +100,47 @@ fn only_what_a_reading_showed_before_was_changed_outside() {
         assert_eq!(plan.changes[0].attributes[0].cause, wanted, "{what}: {}", show(&plan));
         assert_eq!(plan.drift[0].unconfirmed, wanted == Cause::Unconfirmed, "{what}");
     }
+}
+
+/// A difference under `ignore_drift` is there while another change writes the entry, and the word is lifted after it.
+#[test]
+fn what_is_ignored_confirms_nothing_when_the_entry_is_written() {
+    for (what, wanted) in
+        [("shown", Cause::Drift), ("not shown", Cause::Unconfirmed), ("earlier", Cause::Unconfirmed)]
+    {
+        let mut world = World::with(INVENTED);
+        world.write("gear.g", json!({"speed": 2}));
+        world.settle();
+        match what {
+            "not shown" => verify(&mut world, |verified| drop(verified.not_shown.insert("speed".into()))),
+            "earlier" => world.ledger.entries.get_mut("gear.g").unwrap().verified = None,
+            _ => {}
+        }
+        world.mutate("gear.g", "speed", json!(5));
+        world.lifecycle("gear.g", |lifecycle| {
+            lifecycle.ignore_drift.push(ignored("speed"));
+            lifecycle.protect = true;
+        });
+        let plan = world.settle();
+        assert!(!plan.bookkeeping.is_empty(), "{what}: the entry is written");
+        world.lifecycle("gear.g", |lifecycle| lifecycle.ignore_drift.clear());
+        let plan = world.plan();
+        assert_eq!(plan.changes[0].attributes[0].cause, wanted, "{what}: {}", show(&plan));
+    }
+}
+
+#[test]
+fn what_is_ignored_and_not_kept_stays_so_when_the_entry_is_written() {
+    let mut world = flat_gear();
+    world.lifecycle("gear.g", |lifecycle| {
+        lifecycle.ignore_drift.push(ignored("shape"));
+        lifecycle.protect = true;
+    });
+    let plan = world.settle();
+    assert!(!plan.bookkeeping.is_empty(), "the entry is written");
+    world.lifecycle("gear.g", |lifecycle| lifecycle.ignore_drift.clear());
+    let plan = world.plan();
+    assert!(named(&plan).len() == 1 && plan.steps.is_empty(), "{}", show(&plan));
 }
 
 #[test]
