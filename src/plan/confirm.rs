@@ -3,15 +3,17 @@
 //! not keep, and the notes about them. Invariant: "changed outside stead" is said only where an earlier reading showed
 //! another value than the present one, and no object is replaced for a value that the service did not keep before.
 
-use super::change::{Cause, Note, NoteCode};
+use super::change::{Cause, Note, NoteCode, Plan};
 use super::compare::same;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::ledger::entry::Entry;
 use crate::ledger::verification::{Confirmation, Verification};
+use crate::model::address::Address;
 use crate::model::reading::Reading;
 use crate::model::schema::{Attribute, OnChange, Type};
 use crate::model::snapshot::Object;
+use crate::model::source::Place;
 use crate::model::value::Value;
 
 /// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
@@ -104,24 +106,47 @@ pub(super) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> 
     notes
 }
 
+/// Returns what a look for drift says of a plan besides differences: values that the service does not keep, those that
+/// an apply sends again among them, and attributes that it does not show.
+#[must_use]
+pub fn notes_of_look(plan: &Plan) -> Vec<Note> {
+    let is_of_reading = |note: &&Note| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);
+    let sent_again = plan.changes.iter().flat_map(|change| {
+        let not_kept = change.attributes.iter().filter(|one| one.cause == Cause::NotKept);
+        not_kept.map(|one| {
+            not_kept_note(&change.address, &one.path, (&one.after, &one.before), one.source.clone())
+        })
+    });
+    sent_again.chain(plan.notes.iter().filter(is_of_reading).cloned()).collect()
+}
+
 fn note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
-    let (address, path, name) = (subject.address, &difference.path, difference.attribute.name);
-    let shown = match &difference.before {
+    let span = difference.setting.map(|setting| setting.origin(&difference.path).0);
+    let source = span.and_then(|span| survey.inputs.stack.sources.place(span));
+    not_kept_note(subject.address, &difference.path, (&difference.after, &difference.before), source)
+}
+
+fn not_kept_note(
+    address: &Address,
+    path: &str,
+    (sent, shown): (&Value, &Value),
+    source: Option<Place>,
+) -> Note {
+    let shown = match shown {
         Value::Null => "nothing".to_owned(),
         value => format!("`{value}`"),
     };
-    let span = difference.setting.map(|setting| setting.origin(path).0);
+    let name = path.split_once('.').map_or(path, |(name, _)| name);
     Note {
         code: NoteCode::NotKept,
         text: format!(
-            "the service does not keep `{address}.{path}`: `{}` was sent, and the object shows {shown}",
-            difference.after
+            "the service does not keep `{address}.{path}`: `{sent}` was sent, and the object shows {shown}"
         ),
         help: format!(
             "write the value that the service keeps, list `{name}` under `lifecycle.ignore_drift`, or remove the \
              attribute"
         ),
-        source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+        source,
         address: Some(address.clone()),
     }
 }

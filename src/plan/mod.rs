@@ -10,7 +10,7 @@ pub mod change;
 mod clash;
 mod classify;
 pub mod compare;
-mod confirm;
+pub mod confirm;
 mod consistent;
 pub mod contest;
 pub mod cost;

@@ -3,10 +3,11 @@
 use super::list::Listed;
 use super::page::{self, Line, Page};
 use super::style::{Role, Sign, Style};
+use super::terminal::notes;
 use super::words;
 use crate::model::address::Name;
 use crate::model::value::Value;
-use crate::plan::change::{Drift, DriftClass, Leave};
+use crate::plan::change::{Drift, DriftClass, Leave, Note};
 use crate::plan::sightings::Memory;
 
 /// The widest column of attributes.
@@ -32,6 +33,8 @@ pub struct Found<'a> {
     pub elsewhere: Elsewhere,
     /// What the look before this one saw.
     pub memory: &'a Memory,
+    /// What the service does not keep or does not show of what is declared: no drift.
+    pub notes: &'a [Note],
 }
 
 /// What is in the account and not in the projects that a stack is about: only counted.
@@ -146,6 +149,7 @@ pub fn page(found: &Found<'_>, style: Style) -> String {
             format!("  resolved, was first seen {}", words::ago(gone.first_seen, found.memory.now)),
         )
     }));
+    notes::lines(&mut page, found.notes.iter());
     if let Some(told) = found.elsewhere.told() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
         page.line(

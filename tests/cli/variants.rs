@@ -30,6 +30,17 @@ fn without_project(mut body: Value) -> Value {
     body
 }
 
+/// Shows another text wherever `ours` was sent.
+fn with_other_texts(mut body: Value) -> Value {
+    let rows = match body.get_mut("data") {
+        Some(Value::Array(rows)) => rows.iter_mut().collect::<Vec<_>>(),
+        record => record.into_iter().collect(),
+    };
+    let fields = rows.into_iter().filter_map(Value::as_object_mut).flat_map(|row| row.values_mut());
+    fields.filter(|field| **field == "ours").for_each(|field| *field = "theirs".into());
+    body
+}
+
 fn lists(line: &str) -> bool {
     line.starts_with("GET /api/v1/volumes?")
 }
@@ -190,7 +201,43 @@ fn what_the_service_does_not_show_is_not_verified() {
     });
     let run = liar.run(&case, "plan --exit-code");
     assert_eq!(run.code, 0, "{}", run.all());
-    run.says(&["No changes", "not shown by the service: not verified: volume.billing_type (volume.media)"]);
+    let said = "not shown by the service: not verified: volume.billing_type (volume.media)";
+    run.says(&["No changes", said]);
+    let run = liar.run(&case, "drift --exit-code --report md=drift.md");
+    assert_eq!(run.code, 0, "{}", run.all());
+    run.says(&["no drift", said]);
+    assert!(fs::read_to_string(case.path("drift.md")).unwrap().contains("not verified"));
+    let notes = liar.run(&case, "drift --output json").json()["notes"].clone();
+    assert_eq!((&notes[0]["code"], &notes[0]["text"]), (&json!("unverified"), &json!(said)));
+}
+
+/// What a look for drift says of values that the service does not keep, one of which an apply sends again.
+#[test]
+fn what_the_service_does_not_keep_is_no_drift() {
+    let stack = "stead: 1\nstack: shop\n\
+                 app: { web: { type: web, image: \"x:1\", description: ours, start_command: ours } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let liar = Liar::before(&case);
+    liar.tell(|_, status, body| (status, with_other_texts(body)));
+    assert_eq!(liar.run(&case, &format!("apply --yes {BOUNDS}")).code, 1);
+    let run = liar.run(&case, "drift --exit-code --report md=drift.md");
+    assert_eq!(run.code, 0, "{}", run.all());
+    let said = ["description", "start_command"].map(|name| {
+        format!(
+            "the service does not keep `app.web.{name}`: `ours` was sent, and the object shows `theirs`"
+        )
+    });
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in &said {
+        assert!(words(&run.stdout).contains(said), "no {said} in {}", run.all());
+    }
+    run.says(&["no drift"]);
+    assert!(fs::read_to_string(case.path("drift.md")).unwrap().contains("the service does not keep"));
+    let document = liar.run(&case, "drift --output json").json();
+    assert_eq!(document["drift"], json!([]));
+    let notes = document["notes"].as_array().unwrap();
+    let texts: Vec<_> = notes.iter().filter_map(|note| note["text"].as_str()).collect();
+    assert_eq!(texts, said);
 }
 
 #[test]
@@ -199,16 +246,7 @@ fn what_was_ignored_at_its_creation_was_never_shown() {
                  project: { team: { description: ours, lifecycle: { ignore_drift: [description] } } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     let liar = Liar::before(&case);
-    liar.tell(|_, status, mut body| {
-        let rows = match body.get_mut("data") {
-            Some(Value::Array(rows)) => rows.iter_mut().collect::<Vec<_>>(),
-            record => record.into_iter().collect(),
-        };
-        for row in rows.into_iter().filter(|row| row["description"] == "ours") {
-            row["description"] = "theirs".into();
-        }
-        (status, body)
-    });
+    liar.tell(|_, status, body| (status, with_other_texts(body)));
     assert_eq!(liar.run(&case, "apply --yes").code, 0);
     liar.run(&case, "plan --exit-code").says(&["No changes"]);
     case.edit("stead.yaml", ", lifecycle: { ignore_drift: [description] }", "");

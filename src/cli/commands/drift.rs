@@ -20,6 +20,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
 use crate::plan::change::{Cost, CriticalPath, Plan};
+use crate::plan::confirm;
 use crate::plan::lost_ledger;
 use crate::plan::reach::Reach;
 use crate::plan::sightings::Memory;
@@ -47,6 +48,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     }
     let (strangers, unread) =
         strangers(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
+    let looked_at = looked_at(&plan);
     let found = Found {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,
@@ -55,13 +57,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
         managed: ledger.entries.len(),
         elsewhere: Elsewhere { projects: strangers.projects, account: strangers.account.len(), unread },
         memory: &Memory::default(),
+        notes: &looked_at.notes,
     };
     let diary = Diary::of(&project, &ledger);
     let now = connection.client.clock().now();
     let (memory, sightings) = Memory::of(diary.read(), found.seen(), now);
     let found = Found { memory: &memory, ..found };
     let about = About { told: Told::Look(&found), ..About::stack(&project.stack) };
-    let looked_at = looked_at(&plan);
     reports::plan(session, &args.reports.wanted, &looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
@@ -132,7 +134,7 @@ fn looked_at(plan: &Plan) -> Plan {
         critical_path: CriticalPath::default(),
         blocks: Vec::new(),
         policy: Vec::new(),
-        notes: Vec::new(),
+        notes: confirm::notes_of_look(plan),
         cost: Cost { monthly_before: bill, monthly_after: bill, ..Cost::default() },
         ..plan.clone()
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::plan::DriftEntry;
+use super::plan::{DriftEntry, NoteEntry, PlanOptions};
 use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::Name;
@@ -77,6 +77,8 @@ struct DriftDocument<'a> {
     unmanaged: Table,
     resolved: Vec<ResolvedEntry<'a>>,
     elsewhere: ElsewhereEntry,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<NoteEntry<'a>>,
 }
 
 /// A difference, and since when it is known.
@@ -125,5 +127,6 @@ pub fn drift(found: &Found<'_>) -> String {
             .map(|gone| ResolvedEntry { name: &gone.name, first_seen: gone.first_seen })
             .collect(),
         elsewhere: ElsewhereEntry { projects: found.elsewhere.projects, account: found.elsewhere.account },
+        notes: found.notes.iter().map(|note| NoteEntry::of(note, PlanOptions::default())).collect(),
     })
 }

@@ -4,7 +4,7 @@ mod attribute;
 mod beneath;
 mod change;
 mod foot;
-mod notes;
+pub(super) mod notes;
 mod plan;
 
 pub use beneath::beneath;

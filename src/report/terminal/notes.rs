@@ -5,7 +5,7 @@ use crate::report::page::{Line, Page};
 use crate::report::style::{Role, Sign};
 
 /// Adds notes.
-pub(super) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) {
+pub(in crate::report) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) {
     for note in notes {
         let (role, sign) = match note.code {
             NoteCode::Done => (Role::Good, page.sign(Sign::Tick)),

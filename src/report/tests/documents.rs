@@ -11,7 +11,7 @@ use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::Value;
-use crate::plan::change::Plan;
+use crate::plan::change::{Note, NoteCode, Plan};
 use crate::plan::recovery::{Candidate, Recovery, Tie};
 use crate::plan::sightings::Memory;
 use crate::report::drift::{Elsewhere, Found};
@@ -260,8 +260,19 @@ fn lists_fit_their_schema() {
         managed: 40,
         elsewhere: Elsewhere { projects: 3, account: 0, unread: false },
         memory: &Memory::default(),
+        notes: &[],
     };
     check(DRIFT, &json::drift(&found));
+    let note = |code| Note {
+        code,
+        text: "what".to_owned(),
+        help: "what to do".to_owned(),
+        source: None,
+        address: Some(plans::address("vm.web")),
+    };
+    let notes = [note(NoteCode::NotKept), note(NoteCode::Unverified)];
+    let document = check(DRIFT, &json::drift(&Found { notes: &notes, ..found }));
+    assert_eq!(document["notes"][1]["code"], json!("unverified"));
     let (_, before) = Memory::of(None, [("gone".to_owned(), "vpc.old".to_owned())], plans::time(0));
     let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(100));
     let document = check(DRIFT, &json::drift(&Found { memory: &memory, ..found }));

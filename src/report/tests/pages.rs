@@ -281,6 +281,7 @@ fn drift_stands_on_its_own_too() {
         managed: 38,
         elsewhere: Elsewhere::default(),
         memory: &Memory::default(),
+        notes: &[],
     };
     insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed

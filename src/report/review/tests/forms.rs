@@ -440,6 +440,7 @@ fn found<'a>(plan: &'a Plan, unmanaged: &'a [Listed], memory: &'a Memory) -> Fou
         managed: 40,
         elsewhere: Elsewhere { projects: 2, account: 1, unread: false },
         memory,
+        notes: &plan.notes,
     }
 }
 
