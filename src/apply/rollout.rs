@@ -91,13 +91,27 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
         }
         let Some(run) = job.kind.rollout else { return Ok(None) };
-        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
         if calls.is_empty() {
+            let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
             return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
         }
-        if !calls.iter().any(|call| rolls_out(job.kind, call)) {
+        let changed = calls.iter().flat_map(|call| call.attributes.keys());
+        self.foresee_own_rollout(job, target, changed).await
+    }
+
+    /// Prepares for what calls that set these attributes will begin at the object itself.
+    pub(super) async fn foresee_own_rollout<'n>(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        mut changed: impl Iterator<Item = &'n Name>,
+    ) -> Result<Option<Rollout>, StepError> {
+        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
+        let Some((entry, run)) = entry.zip(job.kind.rollout) else { return Ok(None) };
+        if !changed.any(|name| rolls_out(job.kind, name)) {
             return Ok(None);
         }
+        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
         let before = self.runs(&of, run).await?;
         let known = before.into_iter().map(|record| record.id).collect();
         if !entry.unfinished {
@@ -213,8 +227,7 @@ fn again(kind: &Kind, run: &Run) -> Option<&'static str> {
     kind.actions.iter().find(begins).map(|action| action.name)
 }
 
-/// Tells whether a call changes how an object runs.
-fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
-    let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
-    attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
+/// Tells whether a call that sets an attribute changes how an object runs.
+fn rolls_out(kind: &Kind, name: &str) -> bool {
+    kind.attribute(name).is_some_and(|attribute| attribute.effects.contains(&Effect::Deploys))
 }

@@ -1,6 +1,7 @@
 //! After a write: the written attributes against what the object shows. In: the values that were sent, and the object
 //! once it is ready. Out: what the service did not keep. An attribute that a call sets is sent once more, as a step of
-//! its own in the journal; what differs after that fails the step, and the ledger records what was shown.
+//! its own in the journal, and a roll-out that it begins is waited for; what differs after that fails the step, and the
+//! ledger records what was shown.
 //!
 //! Invariant: only what the service shows is compared, and nothing counts as not kept before the bound of listing has
 //! passed: until then an answer may be old.
@@ -94,6 +95,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 return Ok(Verified { object, verification, failure });
             }
             passes -= 1;
+            let targets: BTreeSet<Name> =
+                moves.iter().flat_map(Move::targets).map(|(name, _)| name).collect();
+            let rollout = Box::pin(self.foresee_own_rollout(job, target, targets.iter())).await?;
             for step in &moves {
                 written_at = self.clock().elapsed();
                 match self.go(job, target, step, written.values, &Attributes::new()).await {
@@ -109,6 +113,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 sent.extend(step.targets().into_keys());
             }
             object = self.rested(job, target).await?;
+            if let Some(rollout) = rollout {
+                Box::pin(self.roll_out(job, &object, &rollout)).await?;
+                object = self.rested(job, target).await?;
+            }
         }
     }
 

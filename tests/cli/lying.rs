@@ -1,4 +1,4 @@
-//! A service that lies: answers are changed on their way from the emulator. Nothing that others made is
+//! A service that lies: answers are changed on their way from the emulator, and requests on their way to it. Nothing that others made is
 //! touched, and nothing that is owned is forgotten.
 
 use std::io::{Read, Write};
@@ -26,10 +26,14 @@ vpc:
 /// A lie: `(request line, status, body)` to another status and body.
 pub type Lie = fn(&str, u16, Value) -> (u16, Value);
 
+/// Another body for a request: `(request line, body)`.
+pub type Alteration = fn(&str, Value) -> Value;
+
 /// Stands between the command and the emulator.
 pub struct Liar {
     pub url: String,
     lie: Arc<Mutex<Lie>>,
+    alteration: Arc<Mutex<Alteration>>,
 }
 
 fn truth(_: &str, status: u16, body: Value) -> (u16, Value) {
@@ -52,26 +56,37 @@ fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
+/// Returns a request with another body, and its length in the head.
+fn altered(line: &str, head: String, body: Vec<u8>, alteration: Alteration) -> (String, Vec<u8>) {
+    let Ok(asked) = serde_json::from_slice(&body) else { return (head, body) };
+    let body = alteration(line, asked).to_string().into_bytes();
+    let is_length = |line: &&str| line.to_lowercase().starts_with("content-length: ");
+    let length = head.lines().find(is_length).unwrap().to_owned();
+    (head.replace(&length, &format!("content-length: {}", body.len())), body)
+}
+
 impl Liar {
     pub fn before(case: &Case) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let service = case.cloud().url.strip_prefix("http://").unwrap().to_owned();
         let lie: Arc<Mutex<Lie>> = Arc::new(Mutex::new(truth));
-        let told = lie.clone();
+        let alteration: Arc<Mutex<Alteration>> = Arc::new(Mutex::new(|_, body| body));
+        let (told, asked) = (lie.clone(), alteration.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (mut stream, service, told) = (stream.unwrap(), service.clone(), told.clone());
+                let (mut stream, service) = (stream.unwrap(), service.clone());
+                let (told, asked) = (told.clone(), asked.clone());
                 std::thread::spawn(move || {
                     while let Some((head, body)) = message(&mut stream) {
+                        let line = head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned();
+                        let (head, body) = altered(&line, head, body, *asked.lock().unwrap());
                         let mut behind = TcpStream::connect(&service).unwrap();
                         behind.write_all(head.as_bytes()).and_then(|()| behind.write_all(&body)).unwrap();
                         let Some((answer, body)) = message(&mut behind) else { return };
                         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-                        let line = head.lines().next().unwrap();
-                        let line = line.trim_end_matches(" HTTP/1.1");
                         let (status, body) =
-                            (*told.lock().unwrap())(line, status, serde_json::from_slice(&body).unwrap());
+                            (*told.lock().unwrap())(&line, status, serde_json::from_slice(&body).unwrap());
                         let body = body.to_string();
                         let answer =
                             format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
@@ -82,7 +97,11 @@ impl Liar {
                 });
             }
         });
-        Self { url, lie }
+        Self { url, lie, alteration }
+    }
+
+    pub fn alter(&self, alteration: Alteration) {
+        *self.alteration.lock().unwrap() = alteration;
     }
 
     pub fn tell(&self, lie: Lie) {

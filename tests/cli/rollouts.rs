@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::case::Case;
+use crate::case::{Case, Run};
+use crate::lying::Liar;
 
 const STACK: &str = "\
 stead: 1
@@ -60,4 +61,66 @@ fn the_image_and_the_variables_of_an_app_are_one_roll_out() {
         assert_eq!(states, [&json!("live"), &json!("superseded"), &json!("superseded")]);
     }
     case.ok("plan").says(&["No changes"]);
+}
+
+/// Slow enough that a roll-out that nothing waits for is still under way when the apply ends.
+const SLOWLY: &[&str] = &["--speed", "20"];
+
+/// An app whose creation ignores its start command, so that the same apply sets it by a call, which deploys anew.
+fn with_ignored_command() -> (Case, Liar) {
+    let stack = "stead: 1\nstack: s\napp: { web: { type: web, image: \"x:1\", start_command: run } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator_with(SLOWLY);
+    let liar = Liar::before(&case);
+    liar.alter(|line, mut body| {
+        if line == "POST /api/v1/apps/services" {
+            body.as_object_mut().map(|fields| fields.remove("start_command"));
+        }
+        body
+    });
+    (case, liar)
+}
+
+fn deployments(case: &Case) -> Vec<Value> {
+    let apps = case.cloud().list("/api/v1/apps/services");
+    let of = |app: &Value| format!("/api/v1/apps/services/{}/deployments", app["id"].as_str().unwrap());
+    apps.iter().flat_map(|app| case.cloud().list(&of(app))).collect()
+}
+
+#[test]
+fn what_the_second_pass_rolls_out_is_waited_for() {
+    let (case, liar) = with_ignored_command();
+    let run = liar.run(&case, "apply --yes --listing-bound 100ms");
+    assert_eq!(run.code, 0, "{}", run.all());
+    let all = deployments(&case);
+    assert_eq!(all.len(), 2, "the creation's and the call's: {all:?}");
+    let is_over = |one: &Value| one["status"] == "live" || one["status"] == "superseded";
+    assert!(all[0]["status"] == "live" && all.iter().all(is_over), "{all:?}");
+    liar.run(&case, "plan").says(&["No changes"]);
+}
+
+#[test]
+fn a_deployment_of_the_second_pass_that_fails_fails_the_step() {
+    let (case, liar) = with_ignored_command();
+    let mut apply = case.command("apply --yes --listing-bound 100ms");
+    apply.env("STEAD_API_URL", &liar.url).stdout(std::process::Stdio::piped());
+    let mut apply = apply.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let changes = |line: &String| line.starts_with("PATCH /api/v1/apps/services/");
+    while !case.cloud().mutations_since(0).iter().any(changes) {
+        assert!(apply.try_wait().unwrap().is_none(), "the apply ended without a second pass");
+        std::thread::yield_now();
+    }
+    let all = deployments(&case);
+    assert_eq!(all.len(), 2, "the creation's and the call's: {all:?}");
+    let id = all[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("deployment", &id, &json!({ "status": "failed" }));
+    let run = Run::of(&apply.wait_with_output().unwrap());
+    assert_eq!(run.code, 1, "{}", run.all());
+    run.says(&["app.web", &id, "failed"]);
+    // The ledger says that the step is not done: the next apply asks how the roll-out ended.
+    liar.run(&case, "plan").says(&["app.web", "did not see it come to rest"]);
+    let run = liar.run(&case, "apply --yes --listing-bound 100ms");
+    assert_eq!(run.code, 1, "{}", run.all());
+    case.ok("do redeploy app.web");
+    assert_eq!(liar.run(&case, "apply --yes").code, 0);
+    liar.run(&case, "plan").says(&["No changes"]);
 }
