@@ -1,11 +1,12 @@
-//! `moved` entries held against the blocks: each followed to its end, through the places of modules as well.
+//! `moved` entries held against the blocks: each followed to its end, through the places of modules as well. An entry
+//! of a caller names what was in a module by the module's place at that time; it holds for the later places, too.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::codes;
 use super::declarations::{Moved, Removed, twice};
 use super::ground::{Ground, Standing};
-use crate::model::address::Address;
+use crate::model::address::{Address, places};
 use crate::model::diagnostic::Diagnostic;
 
 /// Where a move ends, and whether it is itself the last one on the way.
@@ -49,6 +50,9 @@ impl Ground<'_, '_> {
                 self.contradict(step, &moved[first], &format!("Two addresses move to {}.", step.to));
             }
         }
+        let later = self.at_later_places(&moved, &by_from);
+        let moved: Vec<Moved> = moved.iter().cloned().chain(later).collect();
+        let by_from = moved.iter().enumerate().map(|(n, step)| (step.from.as_str(), n)).collect();
         let ends = self.ends(&Ways { moved: &moved, by_from });
         let (mut kept, mut left) = (Vec::new(), Vec::new());
         for (step, end) in moved.into_iter().zip(ends) {
@@ -59,6 +63,23 @@ impl Ground<'_, '_> {
         }
         left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
         (kept, left)
+    }
+
+    /// Returns the entries that go on from where others lead, at the present place of a module: after `a.vm.x` moved to
+    /// `vm.y` and `a` to `b`, what the module itself moves to `vm.x` is led to `b.vm.x`, and goes on to `vm.y`.
+    fn at_later_places(&self, moved: &[Moved], by_from: &BTreeMap<&str, usize>) -> Vec<Moved> {
+        let modules = moved.iter().filter(|step| step.kind.is_none());
+        let by_to: HashMap<&str, &Moved> = modules.map(|step| (step.to.as_str(), step)).collect();
+        let mut found: BTreeMap<&Address, Moved> = BTreeMap::new();
+        let leads_nowhere = |step: &&Moved| {
+            !by_from.contains_key(step.to.as_str()) && self.standing(&step.to) == Standing::Nowhere
+        };
+        for at in moved.iter().filter(leads_nowhere).map(|step| &step.to) {
+            let further = further_from_before(at, &by_to, by_from);
+            let further = further.map(|n| Moved { from: at.clone(), ..moved[n].clone() });
+            found.extend(further.map(|step| (at, step)));
+        }
+        found.into_values().collect()
     }
 
     /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
@@ -159,4 +180,25 @@ impl Ground<'_, '_> {
             "remove one of the entries; to swap two resources, apply a move to a third address first";
         self.resolver.problems.push(problem.help(help));
     }
+}
+
+/// Returns the entry that takes an address further from where it was before the modules around it moved.
+fn further_from_before(
+    at: &Address,
+    by_to: &HashMap<&str, &Moved>,
+    by_from: &BTreeMap<&str, usize>,
+) -> Option<usize> {
+    let mut before = at.clone();
+    // Modules never move round in a circle; the bound is for entries that are wrong.
+    for _ in 0..by_to.len() {
+        let earlier = places(before.as_str()).rev().find_map(|place| {
+            let step = by_to.get(place)?;
+            Some(step.from.join(before.below(place)?)).filter(|from| step.takes(from))
+        });
+        before = earlier?;
+        if let Some(n) = by_from.get(before.as_str()) {
+            return Some(*n);
+        }
+    }
+    None
 }

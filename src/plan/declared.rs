@@ -2,7 +2,7 @@
 //! becomes of objects whose block is gone; and which declarations have nothing left to do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::byproducts::Added;
@@ -159,23 +159,22 @@ pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
             .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
     };
     let mut found = Vec::new();
+    // What a module says is done when it is for each of its instances; another entry, for each place of its module.
+    let key = |span: &Span, module: &Name, said: &Address| (*span, module.is_empty().then(|| said.clone()));
     let moved = declarations.moved.iter().map(|Moved { from, to, span, module, .. }| {
         let text = format!("move of {from} to {to}");
-        (from, Done { text, span: *span, in_module: !module.is_empty() })
+        (from, key(span, module, to), Done { text, span: *span, in_module: !module.is_empty() })
     });
     let removed = declarations.removed.iter().map(|Removed { from, span, module, .. }| {
         let text = format!("removal of {from}");
-        (from, Done { text, span: *span, in_module: !module.is_empty() })
+        (from, key(span, module, from), Done { text, span: *span, in_module: !module.is_empty() })
     });
-    // What a module says is done when it is for each of its instances.
-    let all: Vec<(&Address, Done)> = moved.chain(removed).collect();
-    let of_modules = all.iter().filter(|(_, done)| done.in_module);
-    let open: BTreeSet<Span> =
-        of_modules.filter(|(from, _)| is_left(from)).map(|(_, done)| done.span).collect();
+    let all: Vec<_> = moved.chain(removed).collect();
+    let open: HashSet<_> =
+        all.iter().filter(|(from, ..)| is_left(from)).map(|(_, key, _)| key.clone()).collect();
     let mut told = HashSet::new();
-    found.extend(all.into_iter().filter_map(|(from, done)| {
-        let mut in_module = || !open.contains(&done.span) && told.insert(done.span);
-        let is_done = if done.in_module { in_module() } else { !is_left(from) };
+    found.extend(all.into_iter().filter_map(|(_, key, done)| {
+        let is_done = !open.contains(&key) && told.insert(key);
         is_done.then_some(done)
     }));
     for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {

@@ -238,6 +238,63 @@ fn only_moves(world: &mut World, texts: &Texts) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Returns files of a stack that uses a module, each as it is written below its head.
+fn texts(stack: &str, (place, module): (&str, &str)) -> Texts {
+    let stack = format!("stead: 1\nstack: shop\n{stack}");
+    Texts([("m/stead.yaml".to_owned(), stack), (format!("m/{place}/stead.yaml"), module.to_owned())].into())
+}
+
+/// A volume is renamed in a module, then taken out of it, and then the module gets another place: the module's own
+/// entry leads to an address that only the caller's entry for the earlier place takes further.
+#[test]
+fn what_left_a_module_is_found_after_the_module_has_moved() -> Result<(), TestCaseError> {
+    let module = "volume: { b: { size: 10 } }\nmoved: [{ from: volume.a, to: volume.c }]\n";
+    let earlier = [
+        texts("use: { n: { source: ./n } }\n", ("n", "volume: { a: { size: 10 }, b: { size: 10 } }\n")),
+        texts(
+            "use: { n: { source: ./n } }\n",
+            (
+                "n",
+                "volume: { b: { size: 10 }, c: { size: 10, name: \"${module}-a\" } }\n\
+                 moved: [{ from: volume.a, to: volume.c }]\n",
+            ),
+        ),
+        texts(
+            &format!(
+                "use: {{ n: {{ source: ./n }} }}\nvolume: {{ up: {{ size: 10, name: n-a }} }}\n\
+                 moved: [{{ from: n.volume.c, to: volume.up }}]\n"
+            ),
+            ("n", module),
+        ),
+    ];
+    let moves = [
+        ("new", "name: n", "{ from: n, to: new }"),
+        ("new", "name: n", "{ from: n, to: o }, { from: o, to: new }"),
+        ("n", "name: n, for_each: [k]", "{ from: n, to: n.k }"),
+    ];
+    for (at, words, moved) in moves {
+        let last = texts(
+            &format!(
+                "use: {{ {at}: {{ source: ./{at}, {words} }} }}\nvolume: {{ up: {{ size: 10, name: n-a }} }}\n\
+                 moved: [{{ from: n.volume.c, to: volume.up }}, {moved}]\n"
+            ),
+            (at, module),
+        );
+        // An environment may be behind: it was applied at any of the earlier states.
+        for applied in &earlier {
+            let mut world = World::new();
+            stand(&mut world, applied.stack().unwrap());
+            world.settle();
+            stand(&mut world, last.stack().unwrap());
+            only_moves(&mut world, &last)?;
+            let plan = world.plan();
+            let done = plan.notes.iter().filter(|note| note.text.contains("to volume.up is done"));
+            prop_assert_eq!(done.count(), 1, "{:#?}", &plan.notes);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
