@@ -324,6 +324,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         outcome.notes = self.sweep().await;
         outcome.questions = self.questions();
+        let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
+        outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
         outcome.outputs = self.outputs(&plan.outputs).await;
         add_not_kept(plan, outcome);
         let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();

@@ -36,6 +36,7 @@ mod keys;
 mod learned;
 mod limiter_file;
 mod local;
+mod lost_secrets;
 mod offers;
 mod origin;
 mod output_place;

@@ -106,9 +106,12 @@ impl<'a> Judge<'_, 'a> {
         verdicts
     }
 
-    /// Tells whether nobody has the secret of an object, and nothing shows it again.
-    fn has_lost_secret(&self, subject: &Subject<'_>, resource: &Resource) -> bool {
+    /// Tells whether nobody has the secret of a live object, nothing shows it again, and no other object is to come
+    /// for it.
+    fn has_lost_secret(&self, subject: &Subject<'_>) -> bool {
         let inputs = &self.survey.inputs;
+        let is_live = matches!(subject.live, Live::Present(_)) && self.rotated(subject).is_none();
+        let Some(resource) = subject.resource.filter(|_| is_live) else { return false };
         let wanted = resource.deliver_secret.is_some() || inputs.stack.recipients.is_some();
         let again = subject.kind.reveal().is_some() || inputs.options.undelivered.contains(subject.address);
         wanted && has_lost_secret(subject) && !again
@@ -195,12 +198,7 @@ impl<'a> Judge<'_, 'a> {
         let not_kept = confirm::take_not_kept(&mut differences);
         let rehomed = self.rehomed(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
-        let rotated = self.rotated(subject);
-        let lost = rotated.is_none() && self.has_lost_secret(subject, resource);
-        if lost {
-            kept_secrets::lost(subject, blocks);
-        }
-        let forced = forced.or(rotated);
+        let forced = forced.or_else(|| self.rotated(subject));
         let exchanged = revive::exchanged(subject, wants);
         let revival = revive::revival(subject);
         let broken = has_failed(subject) && revival.is_none();
@@ -214,7 +212,7 @@ impl<'a> Judge<'_, 'a> {
         if !must {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
-        let left = left_to_do(subject, resource, revival, lost);
+        let left = left_to_do(subject, resource, revival);
         let act = match (must, differences.is_empty() && left.is_none()) {
             (true, _) => Act::Replace { create_first: true },
             (false, true) => Act::Keep,
@@ -314,6 +312,10 @@ impl<'a> Judge<'_, 'a> {
         }
         if self.asked.contains(subject.address) {
             guards::question(self.survey, subject, blocks);
+            return true;
+        }
+        if self.has_lost_secret(subject) {
+            kept_secrets::lost(subject, blocks);
             return true;
         }
         subject.needs.iter().any(|need| {
@@ -475,12 +477,11 @@ fn left_to_do(
     subject: &Subject<'_>,
     resource: &Resource,
     revival: Option<&'static Revival>,
-    lost: bool,
 ) -> Option<&'static str> {
     if let Some(revival) = revival.filter(|_| has_failed(subject)) {
         return Some(revival.says);
     }
-    if resource.deliver_secret.is_some() && has_lost_secret(subject) && !lost {
+    if resource.deliver_secret.is_some() && has_lost_secret(subject) {
         return Some("its secret did not reach its sink, and is delivered again");
     }
     let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, SECRET_LOST};
 use super::change::{Bookkeeping, Note, NoteCode};
 use super::guards;
 use super::survey::{Subject, Survey};
@@ -30,7 +30,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
         );
         let span = stack.awaited.get(name).map(|awaited| awaited.span);
         let way_out = ways_out(&format!("{VARS}{name}"), "the same value", "");
-        blocks.at_place("secret_lost", span, text, way_out);
+        blocks.at_place(SECRET_LOST, span, text, way_out);
     }
     if survey.inputs.options.locked_secrets.is_empty() {
         return;
@@ -94,7 +94,8 @@ fn recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     blocks.at_place("recipients_changed", span, text, help.to_owned());
 }
 
-/// Blocks a resource whose secret was shown once, and that nobody has.
+/// Leaves out a resource whose secret was shown once, and that nobody has: whether its object is replaced or kept
+/// without a delivery is for a human to say.
 pub(super) fn lost(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
@@ -105,7 +106,13 @@ pub(super) fn lost(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
         .map(|owned| format!(" --adopt {}={}", subject.address, owned.id))
         .unwrap_or_default();
     let way_out = ways_out(subject.address.as_str(), "it, where somebody has it", &adoption);
-    blocks.about("secret_lost", subject, None, text, way_out);
+    let id = subject.owned().map_or("ID", |owned| owned.id.as_str());
+    let way_out = format!(
+        "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then it and what depends on it stay \
+         as they are.",
+        subject.address
+    );
+    blocks.about(SECRET_LOST, subject, None, text, way_out);
 }
 
 /// Returns the correction that pins the stack's recipients, where none are pinned.

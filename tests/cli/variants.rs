@@ -182,6 +182,66 @@ fn a_key_whose_secret_was_lost_is_kept_without_a_delivery() {
     case.ok("plan --exit-code").says(&["No changes"]);
 }
 
+/// Lets a sink of the user's settings run a script.
+fn sink(case: &Case, script: &str) {
+    let text = format!("[profiles.default.sinks]\nvault = [\"/bin/sh\", \"-c\", \"{script}\"]\n");
+    case.write(".config/stead/settings.toml", text);
+}
+
+/// A key whose secret is lost, in a ledger that has no question about it, as earlier versions wrote it.
+fn lost_without_a_question() -> Case {
+    let stack = "stead: 1\nstack: keys\nenvironments: { prod: { default: true } }\n\
+                 api_key: { ci: { deliver_secret: { sink: vault } } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    sink(&case, "exit 7");
+    case.fails(1, "apply --yes").says(&["could not be delivered"]);
+    fs::remove_dir_all(case.path(".local/state/stead/rescue")).unwrap();
+    sink(&case, &format!("cat > {}", case.path("stored").display()));
+    case
+}
+
+#[test]
+fn a_lost_secret_of_an_earlier_version_freezes_its_address_only() {
+    let case = lost_without_a_question();
+    let text = fs::read_to_string(case.path("stead.yaml")).unwrap();
+    let beside =
+        "vpc: { main: { cidr: 10.1.0.0/16 }, held: { cidr: 10.2.0.0/16, depends_on: [api_key.ci] } }\n";
+    case.write("stead.yaml", format!("{text}{beside}"));
+    case.fails(4, "plan").says(&["secret_lost", "api_key.ci was shown once"]);
+    let run = case.run(&format!("apply --yes {BOUNDS}"));
+    assert!(run.code != 0, "{}", run.all());
+    let made = case.cloud().list("/api/v1/vpcs");
+    let names: Vec<_> = made.iter().filter_map(|vpc| vpc["name"].as_str()).collect();
+    assert_eq!(names, ["main"], "what needs the key waits: {}", run.all());
+    let first = keys(&case);
+    assert_eq!(first.len(), 1, "it is frozen");
+    let document = case.ok("resolve --output json").json();
+    assert_eq!(document["questions"][0]["handle"], json!("api_key.ci"));
+    case.fails(1, "resolve api_key.ci absent").says(&["Its answers are: surplus"]);
+    case.ok(&printed(&case, "surplus"));
+    case.ok(&format!("apply --yes {BOUNDS}"));
+    let now = keys(&case);
+    assert!(now.len() == 1 && now != first, "{first:?} {now:?}");
+    assert!(fs::read_to_string(case.path("stored")).unwrap().len() > 10);
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 2);
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
+
+#[test]
+fn a_key_of_an_earlier_version_is_kept_without_a_delivery() {
+    let case = lost_without_a_question();
+    let first = keys(&case);
+    let told = case.run("plan").all().split_whitespace().collect::<Vec<_>>().join(" ");
+    let remedy = printed(&case, "adopt");
+    assert!(told.contains(&format!("stead {remedy}")), "{remedy}: {told}");
+    case.ok(&remedy);
+    case.ok("resolve").says(&["There are no open questions"]);
+    case.ok(&format!("apply --yes {BOUNDS}"));
+    assert_eq!(keys(&case), first);
+    assert!(!case.path("stored").exists());
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
+
 #[test]
 fn what_the_service_does_not_show_is_not_verified() {
     let case = Case::new().file("stead.yaml", VOLUME.replace("size: 10", "size: 10, billing_type: payg"));

@@ -8,6 +8,7 @@ use crate::cli::books::{self, Book, Expected};
 use crate::cli::connect::Connection;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
+use crate::cli::lost_secrets::{self, LostSecret};
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Ledger, Owned};
@@ -29,15 +30,30 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
+    let lost = lost_secrets::find(&project, &ledger);
     let Some(asked) = &args.operation else {
-        session.ui.out(&if session.ui.json { document(&ledger) } else { session.to_copy(&page(&ledger)) });
+        let page = || session.to_copy(&page(&ledger, &lost));
+        session.ui.out(&if session.ui.json { document(&ledger, &lost) } else { page() });
         return Ok(Exit::Done);
     };
+    if let Some(lost) = lost.iter().find(|lost| lost.address.as_str() == asked) {
+        let Some(answer) = &args.answer else {
+            let lost = std::slice::from_ref(lost);
+            let text = || session.to_copy(&lost.iter().map(told_lost).collect::<String>());
+            session.ui.out(&if session.ui.json { document(&ledger, lost) } else { text() });
+            return Ok(Exit::Done);
+        };
+        let record = lost.record(answer)?;
+        let journal = books::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
+        let done = journal.commit(&[record]).await.map_err(Failure::from);
+        books::close_after(journal, done).await?;
+        return Ok(tell_recorded(session, (asked, lost.address), answer));
+    }
     let op =
         if asked.contains('.') { of_resource(&project, &ledger, asked)? } else { found(&ledger, asked)? };
     let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
         session.ui.out(&if session.ui.json {
-            document(&ledger)
+            document(&ledger, &[])
         } else {
             session.to_copy(&told(&ledger, op))
         });
@@ -46,19 +62,24 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     let journal = books::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
     let done = record(&connection, &journal, op, &answer).await;
     let address = books::close_after(journal, done).await?;
+    Ok(tell_recorded(session, (&op.to_string(), &address), &answer))
+}
+
+/// Tells that an answer is recorded.
+fn tell_recorded(session: &Session, (operation, address): (&str, &Address), answer: &Answer) -> Exit {
     if session.ui.json || session.ui.ndjson {
         let recorded = serde_json::json!({
             "schema_version": json::SCHEMA_VERSION,
-            "operation": op.to_string(),
+            "operation": operation,
             "address": address,
-            "answer": word(&answer),
+            "answer": word(answer),
         });
         session.ui.out(&json::pretty(&recorded));
     } else {
         session.ui.done(&format!("Recorded. {address} is no longer frozen."));
     }
     session.next("plan", "");
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 /// Returns an answer's word.
@@ -220,11 +241,19 @@ fn answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
     }
 }
 
-fn page(ledger: &Ledger) -> String {
-    if ledger.questions.is_empty() && ledger.watched.is_empty() {
+fn page(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
+    if ledger.questions.is_empty() && ledger.watched.is_empty() && lost.is_empty() {
         return "There are no open questions.\n".to_owned();
     }
-    ledger.questions.keys().chain(ledger.watched.keys()).map(|op| told(ledger, *op)).collect()
+    let requests = ledger.questions.keys().chain(ledger.watched.keys()).map(|op| told(ledger, *op));
+    requests.chain(lost.iter().map(told_lost)).collect()
+}
+
+/// Returns what is asked about a lost secret, with a line for each way to answer it.
+fn told_lost(lost: &LostSecret<'_>) -> String {
+    let line = |words: &String| format!("  stead resolve {} {}\n", lost.address, escape::line(words));
+    let lines: String = lost.answers().iter().map(line).collect();
+    format!("{}\n{lines}", escape::line(&lost.text()))
 }
 
 /// Returns a question, or a watched request, with a line for each way to answer it.
@@ -240,7 +269,7 @@ fn told(ledger: &Ledger, op: Uuid) -> String {
     format!("{}\n", escape::line(&text)) + &lines.collect::<String>()
 }
 
-fn document(ledger: &Ledger) -> String {
+fn document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     fn asked<'a>(ledger: &Ledger, intent: &'a Intent, text: &'a str, candidates: &'a [Name]) -> Asked<'a> {
         Asked {
             operation: intent.op.to_string(),
@@ -253,7 +282,19 @@ fn document(ledger: &Ledger) -> String {
         }
     }
     let questions = ledger.questions.values();
-    let questions: Vec<_> = questions.map(|q| asked(ledger, &q.intent, &q.text, &q.candidates)).collect();
+    let texts: Vec<(String, Vec<Name>)> =
+        lost.iter().map(|lost| (lost.text(), vec![lost.id().clone()])).collect();
+    let of_lost = lost.iter().zip(&texts).map(|(lost, (text, candidates))| Asked {
+        operation: lost.address.to_string(),
+        handle: lost.address.to_string(),
+        address: lost.address,
+        kind: lost.kind(),
+        text,
+        candidates,
+        answers: lost.answers(),
+    });
+    let questions = questions.map(|q| asked(ledger, &q.intent, &q.text, &q.candidates));
+    let questions: Vec<_> = questions.chain(of_lost).collect();
     let watched: Vec<_> =
         ledger.watched.values().map(|intent| asked(ledger, intent, WATCHED, &[])).collect();
     json::questions(&questions, &watched)

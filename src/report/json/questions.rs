@@ -8,9 +8,9 @@ use crate::model::address::{Address, Name};
 /// One open question, or one request that is watched for late effects.
 #[derive(Debug, Serialize)]
 pub struct Asked<'a> {
-    /// The whole id of the request.
+    /// The whole id of the request; of a lost secret the address.
     pub operation: String,
-    /// Its first digits: enough to answer by.
+    /// Its first digits, or the address: enough to answer by.
     pub handle: String,
     /// Which resource.
     pub address: &'a Address,

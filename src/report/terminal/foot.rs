@@ -22,9 +22,12 @@ pub(super) fn all(page: &mut Page, plan: &Plan, verbose: bool) {
     }
     if !plan.blocks.is_empty() {
         let count = words::counted(plan.blocks.len(), "problem");
-        page.line(
-            Line::indent(0).put(Role::Danger, format!("Blocked by {count}: nothing will be applied.")),
-        );
+        let text = if plan.blocks.iter().all(Block::only_freezes) {
+            format!("Blocked in part by {count}: the rest can be applied.")
+        } else {
+            format!("Blocked by {count}: nothing will be applied.")
+        };
+        page.line(Line::indent(0).put(Role::Danger, text));
     }
 }
 
