@@ -224,7 +224,9 @@ impl<'a> Work<'_, 'a> {
             let mut desired = remembered(subject);
             desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
             let object = subject.object().map(Object::key);
-            let remember = as_before(subject);
+            // It undoes links and nothing else: what differs besides is not its business, and stops no deletion.
+            let others = desired.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
+            let remember = Remember { unverified: others, ..as_before(subject) };
             let release = Operation::Update { object, calls: undone, desired, remember };
             self.nodes[n].release = Some(self.add(n, release));
         }
