@@ -19,6 +19,7 @@
 )]
 
 mod assumptions;
+mod binary;
 #[path = "../simulation/books.rs"]
 mod books;
 #[path = "../simulation/cloud.rs"]
@@ -27,13 +28,16 @@ mod contract;
 #[path = "../simulation/disaster.rs"]
 mod disaster;
 mod edits;
+mod forms;
 mod generate;
+mod here;
 mod hiding;
 mod ignoring;
 mod laws;
 mod layer;
 #[path = "../simulation/loading.rs"]
 mod loading;
+mod loopback;
 #[path = "../simulation/machine.rs"]
 mod machine;
 #[path = "../simulation/process.rs"]
@@ -43,6 +47,7 @@ mod representation;
 mod runs;
 #[path = "../simulation/stack.rs"]
 mod stack;
+mod stories;
 mod timing;
 mod truth;
 mod written;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::forms;
 use crate::hiding;
 use crate::ignoring;
 use crate::laws::{Broken, Story, run};
@@ -20,9 +21,15 @@ const KNOWN_DEFECTS: &[(&str, char, &str)] = &[];
 
 /// Returns all variations.
 pub fn variations() -> impl Iterator<Item = &'static Variation> {
-    [representation::VARIATIONS, timing::VARIATIONS, hiding::VARIATIONS, ignoring::VARIATIONS]
-        .into_iter()
-        .flatten()
+    [
+        representation::VARIATIONS,
+        forms::VARIATIONS,
+        timing::VARIATIONS,
+        hiding::VARIATIONS,
+        ignoring::VARIATIONS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// A panic is no law's.
