@@ -93,11 +93,11 @@ impl Here {
     }
 
     /// Runs a command that is printed as what comes next.
-    pub fn follow(&mut self, printed: &Run, remedy: &str, more: &str, code: i32) {
+    pub fn follow(&mut self, printed: &Run, remedy: &str, more: &str, code: i32) -> Run {
         if !printed.all.contains(&format!("next: stead {remedy}")) {
             self.wrong(format!("`stead {remedy}` is not proposed:\n{}", printed.all));
         }
-        self.expect(code, &format!("{remedy} {more}"), &[]);
+        self.expect(code, &format!("{remedy} {more}"), &[])
     }
 
     /// Fails with everything that was wrong.
