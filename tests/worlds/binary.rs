@@ -29,7 +29,7 @@ vm:
 volume: { media: { size: 10, vm: $vm.web } }
 backup_schedule: { nightly: { vm: $vm.web, frequency: daily, hour: 7, retention: 5 } }
 database:
-  main: { plan: pg-2c-4g, vpc: $vpc.main, public_access: true, public_allowlist: [203.0.113.0/24, 198.51.100.0/24] }
+  main: { plan: pg-2c-4g, vpc: $vpc.main, public_access: true, public_allowlist: [203.0.128.0/17, 203.0.0.0/17] }
 cluster:
   jobs:
     version: \"1.32\"

@@ -1,6 +1,9 @@
 //! More forms of the same, for the binary: networks, and lists that show less than a GET of one. A client sends the
 //! same, and says the same.
 
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
 use serde_json::Value as Json;
 
 use crate::contract::Form;
@@ -50,10 +53,12 @@ pub static VARIATIONS: &[Variation] = &[
     },
 ];
 
-/// `10.1.0.0/16` as `10.1.0.7/16`: the same network.
+/// `10.1.0.0/16` as `10.1.192.0/16`: the same network. Sets of networks have another order by these texts.
 fn other_address(value: &mut Json) {
-    let Some((address, length)) = value.as_str().and_then(|text| text.split_once('/')) else { return };
-    if let Some(start) = address.strip_suffix(".0").filter(|_| length != "32") {
-        *value = format!("{start}.7/{length}").into();
+    let network = value.as_str().and_then(|text| text.parse::<Ipv4Net>().ok());
+    if let Some(network) = network.filter(|network| network.prefix_len() <= 30) {
+        let quarter = (1_u32 << (32 - network.prefix_len())) / 4;
+        let other = Ipv4Addr::from(u32::from(network.network()) + 3 * quarter);
+        *value = format!("{other}/{}", network.prefix_len()).into();
     }
 }
