@@ -114,23 +114,21 @@ impl Story {
                 return;
             }
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            if output.status.code() == Some(4) {
-                assert!(said.contains("api_key.ci") && !said.contains("vars.token is lost"), "{said}");
-                if said.contains("secret_lost") {
-                    // The command that is printed, as it is printed.
-                    let (_, rotation) = said.split_once("replace it: ").unwrap();
-                    let words: Vec<&str> = rotation.split_whitespace().skip(1).collect();
-                    let sentence = words.iter().position(|word| word.ends_with('.')).unwrap();
-                    let rotation = words[..=sentence].join(" ");
-                    let rotation = rotation.trim_end_matches('.');
-                    let _ =
-                        self.run(&format!("{rotation} --yes --effect-bound 250ms --listing-bound 50ms"));
-                } else {
-                    // Found, not answered: somebody says that it is ours.
-                    let ledger: Value = serde_json::from_str(&self.ok("state pull")).unwrap();
-                    let id = ledger["ledger"]["entries"]["api_key.ci"]["current"]["id"].as_str().unwrap();
-                    let _ = self.run(&format!("{apply} --adopt=api_key.ci={id}"));
-                }
+            assert!(!said.contains("vars.token is lost"), "{said}");
+            if said.contains("secret_lost") {
+                // The command that is printed, as it is printed.
+                let (_, rotation) = said.split_once("replace it: ").unwrap();
+                let words: Vec<&str> = rotation.split_whitespace().skip(1).collect();
+                let sentence = words.iter().position(|word| word.ends_with('.')).unwrap();
+                let rotation = words[..=sentence].join(" ");
+                let rotation = rotation.trim_end_matches('.');
+                let _ = self.run(&format!("{rotation} --yes --effect-bound 250ms --listing-bound 50ms"));
+            } else if output.status.code() == Some(4) {
+                // Found, not answered: somebody says that it is ours.
+                assert!(said.contains("api_key.ci"), "{said}");
+                let ledger: Value = serde_json::from_str(&self.ok("state pull")).unwrap();
+                let id = ledger["ledger"]["entries"]["api_key.ci"]["current"]["id"].as_str().unwrap();
+                let _ = self.run(&format!("{apply} --adopt=api_key.ci={id}"));
             }
         }
         panic!("{}", self.ok(apply));
