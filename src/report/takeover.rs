@@ -47,7 +47,7 @@ pub fn page(accepted: &Accepted, full: bool, style: Style) -> String {
         page.line(Line::indent(0).say(format!("and {} more left out", accepted.left.len() - MOST)));
     }
     for suggestion in accepted.suggestions.iter().take(MOST) {
-        page.line(Line::indent(0).put(Role::Faint, "help: ").say(suggestion).hanging(6));
+        page.line(Line::indent(0).put(Role::Faint, "help: ").say(&suggestion.text).hanging(6));
     }
     page.finish()
 }

@@ -372,13 +372,24 @@ fn an_import_names_what_it_leaves_out_and_what_to_write_for_an_id() {
         .unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let volume = cloud.list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();
+    let vm = cloud.list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
+    let document = case.ok(&format!("import volume.media {volume} --observe --output json")).json();
+    let suggestion = &document["suggestions"][0];
+    for (key, wanted) in [
+        ("address", "volume.media"),
+        ("attribute", "vm"),
+        ("kind", "vm"),
+        ("id", &*vm),
+        ("reference", "$vm.web"),
+    ] {
+        assert_eq!(suggestion[key], wanted, "{document}");
+    }
     let run = case.ok(&format!("import volume.media {volume} --yes"));
     run.says(&["volume.media.vm is the id of the vm `web`", "write `$vm.web` in its place"]);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, rest) = text.split_once("(stead ").unwrap();
     let (remedy, _) = rest.split_once(')').unwrap();
     case.ok(&format!("{remedy} --yes")).says(&["user_data", "The service does not show it"]);
-    let vm = cloud.list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
     let file = ["stead.yaml", "volume.stead.yaml"]
         .into_iter()
         .find(|name| fs::read_to_string(case.path(name)).is_ok_and(|text| text.contains(&vm)));

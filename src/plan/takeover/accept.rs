@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::draft::{
     Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
 };
-use super::missing;
+use super::missing::{self, Suggestion};
 use crate::config::document::Syntax;
 use crate::config::load::{ReadFile, Rejected, Request, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
@@ -68,8 +68,8 @@ pub struct Accepted {
     pub unmatched: Vec<String>,
     /// What was left out.
     pub left: Vec<Left>,
-    /// What could be written in place of ids, each in a sentence.
-    pub suggestions: Vec<String>,
+    /// What could be written in place of ids.
+    pub suggestions: Vec<Suggestion>,
     /// The stack with all that is written.
     pub stack: Stack,
 }

@@ -5,10 +5,25 @@
 use super::accept::Left;
 use super::draft::{Draft, Material};
 use super::names::legal;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
+
+/// An id in a written block that could be a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The resource.
+    pub address: Address,
+    /// Its attribute that has the id.
+    pub attribute: Name,
+    /// The object that has the id.
+    pub object: ObjectKey,
+    /// What to write in place of the id, once the object is managed here; `None`: another stack has it.
+    pub reference: Option<String>,
+    /// What it is and what to do, in a sentence.
+    pub text: String,
+}
 
 /// Returns the attributes of drafted objects that nothing shows.
 pub(super) fn untold(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
@@ -25,8 +40,8 @@ pub(super) fn untold(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
     found
 }
 
-/// Returns what could be written in place of ids, each in a sentence.
-pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<String> {
+/// Returns what could be written in place of ids.
+pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Suggestion> {
     let given = |key: &ObjectKey| {
         material.owned.contains_key(key) || drafted.adopt.values().any(|adopted| adopted == key)
     };
@@ -36,8 +51,7 @@ pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Strin
         let Some((kind, object)) = kind.zip(object) else { continue };
         for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
             for other in referred(attribute, object).into_iter().filter(|other| !given(other)) {
-                let place = format!("{address}.{}", attribute.name);
-                found.extend(suggestion(material, &place, &other));
+                found.extend(suggestion(material, (address, attribute.name), other));
             }
         }
     }
@@ -60,19 +74,26 @@ fn referred(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
     items.iter().filter_map(Value::as_text).map(key).collect()
 }
 
-fn suggestion(material: &Material<'_>, place: &str, other: &ObjectKey) -> Option<String> {
-    let object = material.snapshot.objects.get(other)?;
-    let ObjectKey { kind, id, .. } = other;
-    let name = object.attributes.get("name").and_then(Value::as_text);
+fn suggestion(
+    material: &Material<'_>,
+    (address, attribute): (&Address, &'static str),
+    object: ObjectKey,
+) -> Option<Suggestion> {
+    let live = material.snapshot.objects.get(&object)?;
+    let ObjectKey { kind, id, .. } = &object;
+    let name = live.attributes.get("name").and_then(Value::as_text);
     let label = name.unwrap_or(id);
-    if let Some(owner) = material.foreign.get(other) {
-        return Some(format!(
-            "{place} is the id of the {kind} `{label}`, which belongs to {owner}: take it from an output of that stack"
-        ));
-    }
-    let word = Some(legal(label)).filter(|word| !word.is_empty()).unwrap_or_else(|| kind.clone());
-    Some(format!(
-        "{place} is the id of the {kind} `{label}`, which is not managed here: import it, too (stead import \
-         {kind}.{word} {id}), and write `${kind}.{word}` in its place"
-    ))
+    let what = format!("{address}.{attribute} is the id of the {kind} `{label}`");
+    let (reference, text) = if let Some(owner) = material.foreign.get(&object) {
+        (None, format!("{what}, which belongs to {owner}: take it from an output of that stack"))
+    } else {
+        let word = Some(legal(label)).filter(|word| !word.is_empty()).unwrap_or_else(|| kind.clone());
+        let text = format!(
+            "{what}, which is not managed here: import it, too (stead import {kind}.{word} {id}), and write \
+             `${kind}.{word}` in its place"
+        );
+        (Some(format!("${kind}.{word}")), text)
+    };
+    let (address, attribute) = (address.clone(), Name::new_static(attribute));
+    Some(Suggestion { address, attribute, object, reference, text })
 }

@@ -11,3 +11,4 @@ mod value;
 pub use accept::{Accepted, Format, Left, Order, Refused, Told, accept};
 pub use child::accept_child;
 pub use draft::{InClear, SecretVariable};
+pub use missing::Suggestion;

@@ -6,7 +6,7 @@ use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::change::Change;
-use crate::plan::takeover::{Accepted, InClear};
+use crate::plan::takeover::{Accepted, InClear, Suggestion};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -19,6 +19,9 @@ struct Document<'a> {
     /// Keys that were to be secrets and that nothing has.
     unmatched: &'a [String],
     left_out: Vec<LeftEntry<'a>>,
+    /// What could be written in place of ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<SuggestionEntry<'a>>,
 }
 
 #[derive(Serialize)]
@@ -55,6 +58,17 @@ struct LeftEntry<'a> {
     why: &'a str,
 }
 
+#[derive(Serialize)]
+struct SuggestionEntry<'a> {
+    address: &'a Address,
+    attribute: &'a Name,
+    kind: &'a Name,
+    id: &'a Name,
+    /// What to write once the object is managed here; null where another stack has it.
+    reference: Option<&'a str>,
+    text: &'a str,
+}
+
 /// Returns the document of an accepted takeover. Secrets are not in it.
 #[must_use]
 pub fn takeover(accepted: &Accepted) -> String {
@@ -80,7 +94,19 @@ pub fn takeover(accepted: &Accepted) -> String {
         in_clear: accepted.in_clear.iter().map(in_clear).collect(),
         unmatched: &accepted.unmatched,
         left_out: left.collect(),
+        suggestions: accepted.suggestions.iter().map(suggestion).collect(),
     })
+}
+
+fn suggestion(one: &Suggestion) -> SuggestionEntry<'_> {
+    SuggestionEntry {
+        address: &one.address,
+        attribute: &one.attribute,
+        kind: &one.object.kind,
+        id: &one.object.id,
+        reference: one.reference.as_deref(),
+        text: &one.text,
+    }
 }
 
 fn in_clear(one: &InClear) -> InClearEntry<'_> {
