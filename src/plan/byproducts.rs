@@ -12,7 +12,7 @@ use super::declared::Declared;
 use super::finals;
 use super::make::Inputs;
 use super::project::PROJECT;
-use super::survey::{Survey, certificate, is_leaving};
+use super::survey::{Live, Subject, Survey, certificate, is_leaving};
 use crate::config::declarations::RemovedAction;
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::{Entry, Ledger};
@@ -32,6 +32,9 @@ pub(super) struct Byproduct<'a> {
     /// It is a volume that something inside of that object claimed.
     claimed: bool,
 }
+
+/// What the names of added entries begin with.
+const ADDED: &str = "leftover-";
 
 /// An entry that a plan adds, and why its object is deleted.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,7 +150,7 @@ fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Addres
     let id: String = object.id.chars().take(8).map(legal).collect();
     let name = |number: usize| {
         let more = if number == 0 { String::new() } else { format!("-{number}") };
-        Address::new(&object.kind, &format!("leftover-{id}{more}"))
+        Address::new(&object.kind, &format!("{ADDED}{id}{more}"))
     };
     let is_free = |address: &Address| {
         !ledger.entries.contains_key(address) && !inputs.stack.resources.contains_key(address)
@@ -155,6 +158,22 @@ fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Addres
     // As many names as entries, and one more: one of them is free.
     let most = ledger.entries.len() + inputs.stack.resources.len();
     (0..=most).map(name).find(is_free).unwrap_or_else(|| name(0))
+}
+
+/// Tells whether an entry is a leftover of a destroy that did not end: it took the entry into the ledger in order to
+/// delete its object. Nothing was ever applied to such an object.
+fn is_added_before(subject: &Subject<'_>) -> bool {
+    let is_named = subject.address.as_str().rsplit('.').next().is_some_and(|name| name.starts_with(ADDED));
+    is_named && subject.block.is_none() && subject.entry.is_some_and(|entry| entry.applied.is_empty())
+}
+
+/// Tells whether a leftover of an earlier destroy stays: only what asks for its deletion deletes it.
+pub(super) fn stays_as_leftover(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let options = survey.inputs.options;
+    let is_asked_for = options.with_leftovers
+        || options.delete_data.contains(subject.address)
+        || survey.declared.removal(subject.address).is_some();
+    !is_asked_for && is_added_before(subject)
 }
 
 /// Says what an object came of.
@@ -184,7 +203,33 @@ pub(super) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         source: None,
         address: None,
     };
-    find(inputs, survey.declared, inputs.ledger).into_iter().map(told).collect()
+    let found = find(inputs, survey.declared, inputs.ledger).into_iter().map(told);
+    found.chain(earlier_leftovers(survey)).collect()
+}
+
+/// Returns a note for each leftover of an earlier destroy that is live still.
+fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> + 's {
+    let subjects = survey.subjects.iter().filter(|subject| stays_as_leftover(survey, subject));
+    let live = subjects.filter_map(|subject| match subject.live {
+        Live::Present(_) => Some((subject, subject.object()?)),
+        _ => None,
+    });
+    live.map(|(subject, object)| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live and billed: an earlier destroy did not come to its deletion: the {} {}",
+            subject.address,
+            subject.kind.name,
+            described(&survey.inputs, object)
+        ),
+        help: format!(
+            "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; \
+             `removed: [{{ from: {0}, action: forget }}]` takes it out of the ledger",
+            subject.address
+        ),
+        source: None,
+        address: Some(subject.address.clone()),
+    })
 }
 
 /// Returns the objects of a list that `--with-leftovers` would delete.

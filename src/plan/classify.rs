@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::blocks::Blocks;
+use super::byproducts;
 use super::change::{Cause, Note, NoteCode};
 use super::confirm;
 use super::diff::Diff;
@@ -326,6 +327,9 @@ impl<'a> Judge<'_, 'a> {
     fn removed(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
         if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
             return Verdict::plain(Act::Frozen, Cause::Config);
+        }
+        if byproducts::stays_as_leftover(self.survey, subject) {
+            return Verdict::plain(Act::Keep, Cause::Config);
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);

@@ -75,6 +75,58 @@ fn a_destroy_names_what_blocks_it_and_deletes_it_only_if_asked() {
     case.ok("destroy --yes --confirm one --with-leftovers").says(&["nothing left to destroy"]);
 }
 
+/// A destroy that does not come to the deletion of a leftover keeps it in the ledger, where nothing declares it.
+#[test]
+fn leftovers_of_a_destroy_that_failed_block_no_apply() {
+    let case = with_byproducts();
+    case.cloud().faults(&["DELETE /backups/*=403"]);
+    let bounds = "--effect-bound 100ms --listing-bound 100ms";
+    let run = case.run(&format!("destroy --yes --confirm one --with-leftovers {bounds}"));
+    assert!(run.code != 0, "{}", run.all());
+    case.cloud().faults(&[]);
+    let listed = case.ok("ls --output json").json();
+    let addresses =
+        listed["resources"].as_array().unwrap().iter().filter_map(|one| one["address"].as_str());
+    let left: Vec<&str> = addresses.filter(|address| address.starts_with("backup.leftover-")).collect();
+    let [left] = left[..] else { panic!("{left:?}") };
+    let said = [left, "stays live and billed", "destroy --with-leftovers"];
+    case.ok("plan").says(&said);
+    case.ok(&format!("apply --yes {bounds}")).says(&said);
+    assert_eq!(names(&case, "/api/v1/backups"), ["before"], "nothing asked for its deletion");
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 1, "what is declared is made again");
+    case.ok("plan --exit-code").says(&["No changes", left]);
+    // A destroy without the flag deletes no leftover, either.
+    case.fails(4, "destroy --yes --confirm one").says(&[left, "--with-leftovers"]);
+    assert_eq!(names(&case, "/api/v1/backups"), ["before"]);
+    case.ok("destroy --yes --confirm one --with-leftovers");
+    assert_eq!(names(&case, "/api/v1/backups"), Vec::<String>::new());
+}
+
+#[test]
+fn one_leftover_is_deleted_by_its_address_or_taken_out_of_the_ledger() {
+    let case = with_byproducts();
+    case.ok("do backup vm.web --name again");
+    case.cloud().faults(&["DELETE /backups/*=403"]);
+    case.run("destroy --yes --confirm one --with-leftovers --effect-bound 100ms --listing-bound 100ms");
+    case.cloud().faults(&[]);
+    let plan = case.ok("plan").stdout;
+    let mut left: Vec<&str> = plan
+        .split_whitespace()
+        .filter(|word| word.starts_with("backup.leftover-") && word.len() == 24)
+        .collect();
+    left.sort_unstable();
+    left.dedup();
+    let [first, second] = left[..] else { panic!("{plan}") };
+    case.ok(&format!("apply --yes --delete-data {first}"));
+    assert_eq!(case.cloud().list("/api/v1/backups").len(), 1);
+    case.write("stead.yaml", format!("{HOME}removed: [{{ from: {second}, action: forget }}]\n"));
+    case.ok("apply --yes");
+    assert_eq!(case.cloud().list("/api/v1/backups").len(), 1, "it is only forgotten");
+    case.write("stead.yaml", HOME);
+    let plan = case.ok("plan --exit-code");
+    assert!(!plan.all().contains("backup.leftover-"), "{}", plan.all());
+}
+
 #[test]
 fn what_belongs_to_others_is_never_a_leftover() {
     let case =
