@@ -40,7 +40,7 @@ impl Ways<'_> {
 impl Ground<'_, '_> {
     /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
     /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
-    pub(super) fn moves(&self, moved: Vec<Moved>, removed: &[Removed]) -> (Vec<Moved>, Vec<Removed>) {
+    pub(super) fn moves(&self, mut moved: Vec<Moved>, removed: &[Removed]) -> (Vec<Moved>, Vec<Removed>) {
         let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
         for (n, step) in moved.iter().enumerate() {
             if let Some(first) = by_from.insert(step.from.as_str(), n) {
@@ -51,7 +51,7 @@ impl Ground<'_, '_> {
             }
         }
         let later = self.at_later_places(&moved, &by_from);
-        let moved: Vec<Moved> = moved.iter().cloned().chain(later).collect();
+        moved.extend(later);
         let by_from = moved.iter().enumerate().map(|(n, step)| (step.from.as_str(), n)).collect();
         let ends = self.ends(&Ways { moved: &moved, by_from });
         let (mut kept, mut left) = (Vec::new(), Vec::new());

@@ -260,10 +260,8 @@ fn what_left_a_module_is_found_after_the_module_has_moved() -> Result<(), TestCa
             ),
         ),
         texts(
-            &format!(
-                "use: {{ n: {{ source: ./n }} }}\nvolume: {{ up: {{ size: 10, name: n-a }} }}\n\
-                 moved: [{{ from: n.volume.c, to: volume.up }}]\n"
-            ),
+            "use: { n: { source: ./n } }\nvolume: { up: { size: 10, name: n-a } }\n\
+             moved: [{ from: n.volume.c, to: volume.up }]\n",
             ("n", module),
         ),
     ];
