@@ -241,7 +241,10 @@ fn values(drift: &Drift, style: Style) -> String {
 
 /// Says what is made of a difference, and what a human can do.
 pub(super) fn meaning(drift: &Drift, style: Style) -> String {
-    let meaning = made_of(drift, style);
+    let mut meaning = made_of(drift, style);
+    if drift.unconfirmed {
+        meaning.push_str("; no earlier reading showed what was applied");
+    }
     match &drift.leave {
         Some(Leave { ended: true, until: Some(day), .. }) => {
             format!("{meaning}; its ignore_drift ended on {day}")

@@ -52,10 +52,9 @@ pub fn of_all(outside: &Rc<Outside>, objects: &Objects, written: &Written) -> Ve
 fn other(outside: &Rc<Outside>, block: &Block, attr: &Attr) -> Option<(Json, Truth)> {
     let is = |value: Json| Some((value.clone(), Truth::Is(value)));
     match &attr.truth {
-        Truth::Untold => None,
         Truth::Is(Json::Bool(flag)) => is(json!(!flag)),
         Truth::Is(Json::String(text)) => is(json!(other_text(attr.name, text))),
-        Truth::Is(_) => None,
+        Truth::Untold | Truth::Is(_) => None,
         // What grew and only grows stays: that is drift, and no plan takes it back.
         Truth::Number(number) => Some((json!(number - 1), Truth::Number(number - 1))),
         Truth::IdOf(_) => {

@@ -403,17 +403,21 @@ impl Generator<'_> {
             all.push(self.maybe(3, count.edited(scale, Truth::Number(3))));
         }
         let address = self.add("app", all);
+        self.children_of_app(&address, kind);
+        address
+    }
+
+    fn children_of_app(&mut self, address: &str, kind: &str) {
         if kind == "web" && self.chance.once_in(2) {
             let host = format!("r{}.example.com", self.count);
             let domain = Attr::new("domain", host.clone(), Truth::Is(json!(host)));
-            self.child("app_domain", &address, "domains", vec![domain]);
+            self.child("app_domain", address, "domains", vec![domain]);
         }
         if self.chance.once_in(3) {
             let database = self.any("database", Self::database);
             let link = Self::link("database", "database_id", database);
-            self.child("app_database_link", &address, "databases", vec![link]);
+            self.child("app_database_link", address, "databases", vec![link]);
         }
-        address
     }
 
     fn function(&mut self) {
