@@ -7,6 +7,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,10 @@ const NOTES: &str = "emulators";
 
 /// How many times as fast as life the embedded cloud runs: a database takes seconds.
 pub(super) const SPEED: f64 = 20.0;
+
+/// How long a command waits before it tries again to open the data of the embedded cloud, and how often it does.
+const PAUSE: Duration = Duration::from_millis(100);
+const ATTEMPTS: u32 = 100;
 
 /// Where a served emulator can be reached, for commands that use the same data.
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,27 +62,40 @@ pub(super) fn directory(stack: &Path) -> PathBuf {
 /// how many times as fast as ours its clock runs.
 ///
 /// # Errors
-/// When its data cannot be used.
+/// When its data cannot be used, or another command uses it for long.
 pub(super) fn open(
     folder: &Path,
     state: Option<&Path>,
 ) -> Result<(Options, Option<Running>, f64), Failure> {
     files::make_private_directory(folder)?;
     let options = server::Options { speed: Some(SPEED), ..server::Options::default() };
-    match spawn(&options, folder, state) {
-        Ok(running) => {
-            let key = SecretString::from(running.api_key.clone());
-            Ok((Options::new(running.base_url(), Some(key)), Some(running), SPEED))
-        }
-        Err(error) => match served(folder, state).filter(|_| is_locked(&error)) {
-            Some(note) => {
-                let url = format!("http://{}", note.address);
-                let speed = note.speed.unwrap_or(SPEED);
-                Ok((Options::new(url, Some(SecretString::from(note.api_key))), None, speed))
+    let mut attempts = ATTEMPTS;
+    loop {
+        let error = match spawn(&options, folder, state) {
+            Ok(running) => {
+                let key = SecretString::from(running.api_key.clone());
+                return Ok((Options::new(running.base_url(), Some(key)), Some(running), SPEED));
             }
-            None => Err(failure(&error)),
-        },
+            Err(error) if is_locked(&error) => error,
+            Err(error) => return Err(failure(&error)),
+        };
+        if let Some(note) = served(folder, state) {
+            let url = format!("http://{}", note.address);
+            let speed = note.speed.unwrap_or(SPEED);
+            return Ok((Options::new(url, Some(SecretString::from(note.api_key))), None, speed));
+        }
+        if attempts == 0 {
+            return Err(failure(&error));
+        }
+        attempts -= 1;
+        // A command of another stack of the repository runs the cloud: most end soon.
+        pause();
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing runs yet that could go on meanwhile")]
+fn pause() {
+    std::thread::sleep(PAUSE);
 }
 
 /// Starts an emulator on the data in `folder`.

@@ -269,3 +269,27 @@ fn the_stacks_of_a_repository_share_one_built_in_cloud() {
     case.ok("-C plain apply --yes --cloud local");
     assert!(case.path("plain/.stead/cloud.db").exists());
 }
+
+#[test]
+fn commands_of_two_stacks_wait_for_the_built_in_cloud_of_their_repository() {
+    let case = Case::new();
+    fs::create_dir_all(case.path("one")).unwrap();
+    let git = Command::new("git").current_dir(case.path("one")).args(["init", "-q"]).status().unwrap();
+    assert!(git.success());
+    let stack = "stead: 1\nstack: NAME\nproject: { NAME: {} }\nvpc: { NAME: { cidr: 10.N.0.0/16 } }\n";
+    let names = ["first", "second", "third"];
+    for (number, name) in names.iter().enumerate() {
+        let text = stack.replace("NAME", name).replace(".N.", &format!(".{number}."));
+        case.write(&format!("one/{name}/stead.yaml"), text);
+    }
+    // None is alone: each has the data for a part of the time that the others run.
+    std::thread::scope(|scope| {
+        for name in names {
+            let case = &case;
+            scope.spawn(move || case.ok(&format!("-C one/{name} apply --yes --cloud local")));
+        }
+    });
+    for name in names {
+        case.ok(&format!("-C one/{name} plan --cloud local")).says(&["No changes"]);
+    }
+}

@@ -146,7 +146,8 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     (
         "secret_lost",
         "A secret is neither in the ledger nor in its sink, or another one is in its place.",
-        "Restore the sink, or: stead secret set ADDRESS, or: stead secret rotate ADDRESS.",
+        "Restore the sink, or: stead secret set ADDRESS, or: stead secret rotate ADDRESS. The secret of an object that \
+         shows it once: stead resolve ADDRESS lists the answers; everything else goes on.",
     ),
     (
         "sink_occupied",
