@@ -105,7 +105,8 @@ impl Story {
         fs::read_to_string(self.directory.path().join(name)).unwrap()
     }
 
-    /// Applies until it is done. A key that the service made and nobody saw is lost: only a rotation replaces it.
+    /// Applies until it is done. A key that the service made and whose secret was not received is lost: a rotation or an
+    /// answer replaces it.
     fn recover(&self) {
         let apply = "apply --yes --allow-deletes --effect-bound 250ms --listing-bound 50ms";
         for _ in 0..6 {
@@ -123,6 +124,14 @@ impl Story {
                 let rotation = words[..=sentence].join(" ");
                 let rotation = rotation.trim_end_matches('.');
                 let _ = self.run(&format!("{rotation} --yes --effect-bound 250ms --listing-bound 50ms"));
+            } else if said.contains("in an answer that was lost") {
+                // The answer that is printed: another key takes its place.
+                let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+                let (_, question) = words.split_once("stead resolve ").unwrap();
+                let (number, _) = question.split_once(' ').unwrap();
+                let (_, id) = question.split_once("surplus ").unwrap();
+                let id = id.split(' ').next().unwrap();
+                self.ok(&format!("resolve {number} surplus {id}"));
             } else if output.status.code() == Some(4) {
                 // Found, not answered: somebody says that it is ours.
                 assert!(said.contains("api_key.ci"), "{said}");
