@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::ids::is_uuid;
 use super::path::{is_id, is_name};
 use crate::model::address::Name;
-use crate::model::meaning::clock_time;
+use crate::model::meaning::as_written;
 use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
 use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
@@ -288,9 +288,9 @@ pub fn value(ty: &Type, json: &Json) -> Option<Value> {
         (Type::Decimal, _) => number(json).map(Value::Decimal).or_else(as_it_came),
         (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
         (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
-        // The language writes no seconds: an import must be valid, and a plan show what one would write.
-        (Type::Text { format: Format::ClockTime, .. }, Json::String(written)) => {
-            Some(clock_time(written).map_or_else(|| text(json), Value::text))
+        // An import must be valid, and a plan show what one would write.
+        (Type::Text { format, .. }, Json::String(written)) => {
+            Some(as_written(*format, written).map_or_else(|| text(json), Value::text))
         }
         (Type::Catalog(_), _) => Some(catalog_id(json)),
         (Type::Labelled(labels), _) => Some(label(labels, json)),

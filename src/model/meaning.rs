@@ -149,9 +149,18 @@ fn written(format: Format, text: &str) -> Option<String> {
     }
 }
 
-/// Returns a time of day as `HH:MM`; `None` for a text that is none.
+/// Returns a text of the service as the language writes it, where a service may write it otherwise: a time of day
+/// without seconds, a network by its first address. `None` for a text of another format, or that does not fit its own.
 #[must_use]
-pub fn clock_time(text: &str) -> Option<String> {
+pub fn as_written(format: Format, text: &str) -> Option<String> {
+    match format {
+        Format::ClockTime => clock_time(text),
+        Format::Cidr4 | Format::AllowedCidr4 => Some(text.parse::<Ipv4Net>().ok()?.trunc().to_string()),
+        _ => None,
+    }
+}
+
+fn clock_time(text: &str) -> Option<String> {
     let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
     let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
     Some(format!("{hour:02}:{minute:02}"))

@@ -67,6 +67,14 @@ fn times_of_day_have_no_seconds() {
 }
 
 #[test]
+fn networks_are_named_by_their_first_address() {
+    let cidr = |text: &str| attribute("vpc", &j!({"id": "v", "cidr": text}), "cidr");
+    assert_eq!(cidr("10.1.0.7/16"), Some(Value::text("10.1.0.0/16")));
+    assert_eq!(cidr("10.1.0.0/16"), Some(Value::text("10.1.0.0/16")));
+    assert_eq!(cidr("ours"), Some(Value::text("ours")));
+}
+
+#[test]
 fn odd_ids_are_errors() {
     for id in [j!("../api-keys"), j!(""), j!(null), j!({}), j!("a b"), j!("x".repeat(65)), j!(-1), j!(true)]
     {

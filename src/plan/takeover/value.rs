@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use ipnet::Ipv4Net;
-
 use crate::config::print::{Entry, Mark, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Factor, Format, Kind, Literal, Presence, Price, Registry, Type};
+use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::compare::{is_unset, part_type, same};
@@ -79,11 +77,6 @@ impl<'a> Writer<'a> {
             }
             (Type::Integer { .. } | Type::Decimal, Value::Text(number)) => {
                 Printed::Number(number.to_string())
-            }
-            (Type::Text { format: Format::Cidr4 | Format::AllowedCidr4, .. }, Value::Text(network)) => {
-                // A service may name a network by any address in it; a block names it by its first.
-                let first = network.parse::<Ipv4Net>().map(|network| network.trunc().to_string());
-                Printed::Text(first.unwrap_or_else(|_| network.to_string()))
             }
             (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
                 Printed::List(items.iter().map(|item| self.written(of, item, given, mark)).collect())
