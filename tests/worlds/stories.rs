@@ -46,7 +46,7 @@ fn what_never_took_effect_was_not_changed_by_others() {
         }
     }
     here.expect(0, "plan", &["differs from what was applied"]);
-    here.expect(3, "drift --exit-code", &["no earlier reading showed what was applied"]);
+    here.expect(3, "drift --exit-code", &["no earlier reading showed"]);
     here.expect(0, &format!("apply --yes {BOUNDS}"), &["1 done"]);
     here.expect(0, "plan --exit-code", &["No changes"]);
     let vm = here.world.rows("/api/v1/vms").remove(0);
