@@ -373,10 +373,9 @@ impl Universe {
 fn planned(plan: &Plan, intent: &Intent) -> bool {
     plan.steps.iter().filter(|step| step.address == intent.address).any(|step| {
         match (&step.operation, &intent.action) {
-            (Operation::Create { .. }, IntentAction::Create { .. } | IntentAction::Update { .. }) => true,
-            (Operation::Update { calls, .. }, IntentAction::Update { call, .. }) => {
-                calls.iter().any(|planned| planned.call == *call)
-            }
+            // After its own requests a step sends one more for a declared attribute that differs.
+            (Operation::Create { .. }, IntentAction::Create { .. } | IntentAction::Update { .. })
+            | (Operation::Update { .. }, IntentAction::Update { .. }) => true,
             (Operation::Delete { object, .. }, IntentAction::Delete { object: deleted }) => {
                 object.id == deleted.id
             }
