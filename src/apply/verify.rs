@@ -324,7 +324,7 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
 fn failure(open: &[&NotKept], refused: Option<&Refusal>) -> Option<StepError> {
     let said = open.iter().map(|one| {
         let NotKept { path, sent, shown, attribute } = one;
-        let shown_text = if meaning::is_unset(shown) { "nothing".to_owned() } else { format!("`{shown}`") };
+        let shown_text = meaning::in_words(shown);
         let is_start = meaning::is_unset(shown)
             || *shown == meaning::or_default(attribute, &Value::Null)
             || attribute.usual.is_some_and(|usual| *shown == usual.value());

@@ -318,13 +318,17 @@ async fn default_project<C: Cloud, K: Clock, R: Random>(
     snapshot: &mut Snapshot,
 ) -> Result<Option<Name>, ReadError> {
     let Some(kind) = project_kind(client.registry) else { return Ok(None) };
-    let projects = client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await?;
-    let default =
-        projects.iter().find(|project| is_default_project(project)).map(|project| project.id.clone());
-    for project in projects {
+    let default = |snapshot: &Snapshot| {
+        let mut projects = snapshot.of_kind(kind.name);
+        projects.find(|project| is_default_project(project)).map(|project| project.id.clone())
+    };
+    if let Some(id) = default(snapshot) {
+        return Ok(Some(id));
+    }
+    for project in client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await? {
         record(snapshot, project.key(), Some(project));
     }
-    Ok(default)
+    Ok(default(snapshot))
 }
 
 fn spent(before: RequestCount, after: RequestCount) -> RequestCount {

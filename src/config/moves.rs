@@ -127,7 +127,7 @@ impl Ground<'_, '_> {
         }
     }
 
-    /// Returns where each move ends; `None` for those that lead round in a circle, which is reported once.
+    /// Returns where each move ends; `None` for those in a cycle, which is reported once.
     fn ends(&self, ways: &Ways<'_>) -> Vec<End> {
         let moved = ways.moved;
         let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
@@ -156,14 +156,14 @@ impl Ground<'_, '_> {
                 }
             }
         }
-        // What another entry leads on from is told there.
+        // Where another entry goes on from there, that entry reports it.
         let last = |n: usize| !ways.by_from.contains_key(moved[n].to.as_str());
         let ends = ends.into_iter().enumerate();
         ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
     }
 
     /// Returns the move that takes an address further. What is declared is where it is to be, whatever is said of
-    /// the module around it; that of an entry of its own is told elsewhere.
+    /// the module around it; that of an entry of its own is reported with that entry.
     fn next(&self, ways: &Ways<'_>, at: &Address) -> Option<(usize, Address)> {
         let (n, to) = ways.next(at)?;
         let is_there = ways.moved[n].from != *at && self.standing(at) != Standing::Nowhere;
@@ -189,7 +189,7 @@ fn further_from_before(
     by_from: &BTreeMap<&str, usize>,
 ) -> Option<usize> {
     let mut before = at.clone();
-    // Modules never move round in a circle; the bound is for entries that are wrong.
+    // Moves of modules have no cycle; the bound is for entries that are wrong.
     for _ in 0..by_to.len() {
         let earlier = places(before.as_str()).rev().find_map(|place| {
             let step = by_to.get(place)?;

@@ -50,6 +50,12 @@ pub fn is_unset(value: &Value) -> bool {
     }
 }
 
+/// Returns a value as a sentence has it: in backticks, or the word for none.
+#[must_use]
+pub fn in_words(value: &Value) -> String {
+    if is_unset(value) { "nothing".to_owned() } else { format!("`{value}`") }
+}
+
 /// Returns a value in the one form in which its type writes it: numbers as numbers, ids as text, labels as words, sets
 /// sorted and without repetition. Texts stay as they are: this may be sent.
 #[must_use]
@@ -58,7 +64,7 @@ pub fn canonical(ty: &Type, value: &Value) -> Value {
 }
 
 /// Returns a value in the one form in which values of its type are compared: as `canonical`, and texts by what their
-/// format says of them. Times are told to the second.
+/// format says of them. Times are compared by the second.
 #[must_use]
 pub fn meaning(ty: &Type, value: &Value) -> Value {
     form(ty, value, &|format, text| written(format, text))
@@ -144,7 +150,11 @@ fn written(format: Format, text: &str) -> Option<String> {
             let mut words = text.split_whitespace();
             Some(format!("{} {}", words.next()?, words.next()?))
         }
-        Format::ClockTime => clock_time(text),
+        Format::ClockTime => {
+            let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
+            let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
+            Some(format!("{hour:02}:{minute:02}"))
+        }
         _ => None,
     }
 }
@@ -154,16 +164,11 @@ fn written(format: Format, text: &str) -> Option<String> {
 #[must_use]
 pub fn as_written(format: Format, text: &str) -> Option<String> {
     match format {
-        Format::ClockTime => clock_time(text),
-        Format::Cidr4 | Format::AllowedCidr4 => Some(text.parse::<Ipv4Net>().ok()?.trunc().to_string()),
+        Format::ClockTime => written(format, text),
+        // An address alone stays one.
+        Format::Cidr4 | Format::AllowedCidr4 if text.contains('/') => written(format, text),
         _ => None,
     }
-}
-
-fn clock_time(text: &str) -> Option<String> {
-    let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
-    let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
-    Some(format!("{hour:02}:{minute:02}"))
 }
 
 /// Returns a point in time, and whether it is written to a fraction of a second.

@@ -10,7 +10,7 @@ use super::verdict::{Act, Difference, Verdict, Want};
 use crate::ledger::entry::Entry;
 use crate::ledger::verification::{Confirmation, Verification};
 use crate::model::address::Address;
-use crate::model::meaning::is_unset;
+use crate::model::meaning::in_words;
 use crate::model::reading::Reading;
 use crate::model::schema::{Attribute, OnChange, Type};
 use crate::model::snapshot::Object;
@@ -133,7 +133,7 @@ fn not_kept_note(
     (sent, shown): (&Value, &Value),
     source: Option<Place>,
 ) -> Note {
-    let shown = if is_unset(shown) { "nothing".to_owned() } else { format!("`{shown}`") };
+    let shown = in_words(shown);
     let name = path.split_once('.').map_or(path, |(name, _)| name);
     Note {
         code: NoteCode::NotKept,

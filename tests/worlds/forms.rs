@@ -39,18 +39,6 @@ pub static VARIATIONS: &[Variation] = &[
             of.fields.iter().filter(|field| field.optional).for_each(|field| drop(map.remove(field.name)));
         });
     }),
-    Variation {
-        name: "variables are masked",
-        effect: Effect::Hides(&["app.env_vars", "serverless_function.env_vars"]),
-        ask: as_asked,
-        tell: |_, asked, told| {
-            told.fields(asked, |field, value| {
-                if let (Form::Secrets, Some(map)) = (field.form, value.as_object_mut()) {
-                    map.values_mut().for_each(|value| *value = "***".into());
-                }
-            });
-        },
-    },
 ];
 
 /// `10.1.0.0/16` as `10.1.192.0/16`: the same network. Sets of networks have another order by these texts.

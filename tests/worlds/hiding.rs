@@ -24,7 +24,8 @@ const NEVER_SHOWN: &[&str] = &[
     "volume.billing_type",
 ];
 
-const SECRETS: &[&str] = &["app.env_vars", "serverless_function.env_vars"];
+/// Secrets whose values are masked.
+pub const SECRETS: &[&str] = &["app.env_vars", "serverless_function.env_vars"];
 
 /// What a list has of an object in any case: it is known by these, and found by them.
 const IN_LISTS: &[&str] = &["id", "name", "status", "project_id", "created_at", "updated_at"];
@@ -107,5 +108,5 @@ fn in_lists(asked: &Asked, told: &mut Told, change: impl Fn(&mut serde_json::Map
 }
 
 fn list_of<'t>(asked: &Asked, told: &'t mut Told, path: &str) -> Option<&'t mut Vec<Json>> {
-    told.body.as_mut().filter(|_| asked.path == path)?.get_mut("data")?.as_array_mut()
+    told.rows().filter(|_| asked.path == path)
 }

@@ -81,6 +81,13 @@ impl Asked {
         self.method == Method::Get && self.target.as_ref().is_some_and(|target| target.id.is_none())
     }
 
+    /// Replaces a number of the query, where there is one.
+    pub fn set(&mut self, name: &str, number: usize) {
+        for (_, value) in self.query.iter_mut().filter(|(key, _)| key == name) {
+            *value = number.to_string();
+        }
+    }
+
     /// Asks the world for the whole list; the variation cuts out the page, of so many rows at most.
     pub fn take_page(&mut self, most: usize) {
         if !self.is_list() {
@@ -119,6 +126,11 @@ pub struct Told {
 }
 
 impl Told {
+    /// Returns the rows of a list.
+    pub fn rows(&mut self) -> Option<&mut Vec<Json>> {
+        self.body.as_mut()?.get_mut("data")?.as_array_mut()
+    }
+
     /// Changes the records in an answer; a record also learns whether it stands in a list.
     pub fn records(&mut self, asked: &Asked, mut change: impl FnMut(&'static Collection, &mut Json, bool)) {
         let Some(of) = asked.target.as_ref().filter(|_| asked.has_records()).map(|target| target.of) else {

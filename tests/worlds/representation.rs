@@ -104,9 +104,7 @@ pub static VARIATIONS: &[Variation] = &[
         name: "pages of two",
         effect: Effect::Representation,
         ask: |_, asked| {
-            for (_, value) in asked.query.iter_mut().filter(|(name, _)| name == "limit") {
-                "2".clone_into(value);
-            }
+            asked.set("limit", 2);
         },
         tell: as_told,
     },
@@ -250,7 +248,7 @@ fn short_ids(seen: &mut Seen, asked: &Asked, told: &mut Told) {
 }
 
 fn rows<'t>(asked: &Asked, told: &'t mut Told) -> Option<&'t mut Vec<Json>> {
-    told.body.as_mut()?.get_mut("data")?.as_array_mut().filter(|_| asked.is_list())
+    told.rows().filter(|_| asked.is_list())
 }
 
 fn no_project(asked: &Asked, told: &mut Told, lists: bool) {

@@ -61,15 +61,15 @@ pub static VARIATIONS: &[Variation] = &[
         name: "the offset is ignored",
         effect: Effect::Refuses,
         ask: |_, asked| {
-            set(asked, "limit", 2);
-            set(asked, "offset", 0);
+            asked.set("limit", 2);
+            asked.set("offset", 0);
         },
         tell: as_told,
     },
     Variation {
         name: "the limit is ignored",
         effect: Effect::Representation,
-        ask: |_, asked| set(asked, "limit", 100),
+        ask: |_, asked| asked.set("limit", 100),
         tell: as_told,
     },
     Variation {
@@ -93,19 +93,9 @@ pub static VARIATIONS: &[Variation] = &[
     },
 ];
 
-fn rows(told: &mut Told) -> Option<&mut Vec<Json>> {
-    told.body.as_mut()?.get_mut("data")?.as_array_mut()
-}
-
 fn add_to_total(told: &mut Told, difference: i64) {
     if let Some(total) = told.body.as_mut().and_then(|body| body.get_mut("total")) {
         *total = (total.as_i64().unwrap_or_default() + difference).into();
-    }
-}
-
-fn set(asked: &mut Asked, name: &str, number: usize) {
-    for (_, value) in asked.query.iter_mut().filter(|(key, _)| key == name) {
-        *value = number.to_string();
     }
 }
 
@@ -117,7 +107,7 @@ fn is_within_lag(then: Time, now: Time) -> bool {
 fn new_objects_late(seen: &mut Seen, asked: &Asked, told: &mut Told) {
     let Some(now) = seen.now else { return };
     let begun = *seen.times.entry("begun".to_owned()).or_insert(now);
-    let Some(rows) = rows(told).filter(|_| asked.is_list()) else { return };
+    let Some(rows) = told.rows().filter(|_| asked.is_list()) else { return };
     let before = rows.len();
     rows.retain(|row| {
         let born: Option<Time> = row["created_at"].as_str().and_then(|text| text.parse().ok());
@@ -146,7 +136,7 @@ fn place(asked: &Asked, row: &Json) -> Option<(String, String)> {
 fn changes_late(seen: &mut Seen, asked: &Asked, told: &mut Told) {
     changed_lately(seen, asked, told, None);
     let mut told_rows = told.clone();
-    let Some(old) = rows(&mut told_rows).filter(|_| asked.is_list()) else { return };
+    let Some(old) = told_rows.rows().filter(|_| asked.is_list()) else { return };
     for row in old.iter_mut() {
         let Some((place, id)) = place(asked, row) else { continue };
         if changed_lately(seen, asked, told, Some(&id))
@@ -169,7 +159,7 @@ fn deleted_objects(seen: &mut Seen, asked: &Asked, told: &mut Told) {
     }
     let Some(now) = seen.now else { return };
     let list = format!("{} ", asked.path);
-    let Some(rows) = rows(told) else { return };
+    let Some(rows) = told.rows() else { return };
     let mut gone = Vec::new();
     for (place, record) in
         seen.records.range(list.clone()..).take_while(|(place, _)| place.starts_with(&list))
@@ -202,7 +192,7 @@ fn shift(seen: &mut Seen, asked: &mut Asked, by: i64) {
     if !asked.is_list() {
         return;
     }
-    set(asked, "limit", 2);
+    asked.set("limit", 2);
     let offset = asked.query.iter_mut().find(|(name, _)| name == "offset");
     let Some((_, offset)) = offset.filter(|(_, value)| value != "0") else { return };
     if seen.counts.insert(format!("shifted {}", asked.path), 1).is_none() {
@@ -222,7 +212,7 @@ fn count_shifted(seen: &mut Seen, told: &mut Told, by: i64) {
 fn another_order(seen: &mut Seen, asked: &Asked, told: &mut Told) {
     let Some((offset, limit)) = asked.page else { return };
     let order = seen.count(&format!("order {}", asked.path)).min(UNSETTLED);
-    let Some(rows) = rows(told) else { return };
+    let Some(rows) = told.rows() else { return };
     rows.sort_by_key(|row| {
         let mut hasher = DefaultHasher::new();
         (order, row["id"].to_string(), row["name"].to_string()).hash(&mut hasher);

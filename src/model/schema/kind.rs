@@ -185,16 +185,16 @@ pub struct Kind {
     /// A child that the service removes with its parent, and may not remove by itself before.
     pub goes_with_parent: bool,
     /// Objects that the service itself has in every account, told by an attribute that has one of these
-    /// values: nobody makes, imports or deletes them.
+    /// values: no stack makes, imports or deletes them.
     pub given: Option<(&'static str, &'static [Literal])>,
     /// Objects that the service makes by itself for what it runs, told by an attribute and how its value begins
-    /// (backups of a schedule): nobody's stray, and no drift.
+    /// (backups of a schedule): neither unmanaged nor drift.
     pub made_by_service: Option<(&'static str, &'static str)>,
     /// The attribute that tells when an object goes by itself. One that has a time is not there to stay, and
     /// is taken over only by who names it.
     pub goes_at: Option<&'static str>,
     /// Objects of another kind that come into being by what runs in it, `(kind, path of their list)`: they are
-    /// its own, and nobody takes them over.
+    /// its own, and no stack adopts them.
     pub claims: Option<(&'static str, &'static str)>,
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,

@@ -10,9 +10,10 @@ use stead::config::stack::Stack;
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Intent, IntentAction, Ledger};
 use stead::ledger::record::{Answer, Record};
-use stead::model::address::Address;
+use stead::model::address::{Address, Name};
+use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
-use stead::model::value::Value;
+use stead::model::value::{Attributes, Value};
 use stead::plan::change::{Operation, Plan};
 use uuid::Uuid;
 
@@ -373,14 +374,25 @@ impl Universe {
 fn planned(plan: &Plan, intent: &Intent) -> bool {
     plan.steps.iter().filter(|step| step.address == intent.address).any(|step| {
         match (&step.operation, &intent.action) {
-            // After its own requests a step sends one more for a declared attribute that differs.
-            (Operation::Create { .. }, IntentAction::Create { .. } | IntentAction::Update { .. })
-            | (Operation::Update { .. }, IntentAction::Update { .. }) => true,
+            (Operation::Create { .. }, IntentAction::Create { .. } | IntentAction::Update { .. }) => true,
+            (Operation::Update { calls, desired, .. }, IntentAction::Update { call, target, .. }) => {
+                // After its calls a step sends another one, for what is declared and was changed meanwhile.
+                calls.iter().any(|planned| planned.call == *call) || is_declared(desired, target)
+            }
             (Operation::Delete { object, .. }, IntentAction::Delete { object: deleted }) => {
                 object.id == deleted.id
             }
             _ => false,
         }
+    })
+}
+
+/// Tells whether a call sets declared attributes alone, and those whose values the plan knows to these values.
+fn is_declared(desired: &BTreeMap<Name, Expression>, target: &Attributes) -> bool {
+    target.iter().all(|(name, value)| match desired.get(name) {
+        Some(Expression::Value(wanted)) => wanted.is_secret() || wanted == value,
+        Some(_) => true,
+        None => false,
     })
 }
 
