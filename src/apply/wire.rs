@@ -293,5 +293,4 @@ pub(super) fn calls_between(
 }
 
 #[cfg(test)]
-#[path = "wire/tests.rs"]
 mod tests;

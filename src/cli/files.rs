@@ -583,5 +583,4 @@ fn about(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
 }
 
 #[cfg(test)]
-#[path = "files/tests.rs"]
 mod tests;

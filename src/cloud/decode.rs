@@ -370,5 +370,4 @@ fn number(json: &Json) -> Option<rust_decimal::Decimal> {
 }
 
 #[cfg(test)]
-#[path = "decode/tests.rs"]
 mod tests;

@@ -250,5 +250,4 @@ fn forget(times: &mut VecDeque<Duration>, now: Duration, window: Duration) {
 }
 
 #[cfg(test)]
-#[path = "limiter/tests.rs"]
 mod tests;

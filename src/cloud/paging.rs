@@ -311,5 +311,4 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
 #[path = "paging/tests/oracle.rs"]
 mod oracle;
 #[cfg(test)]
-#[path = "paging/tests.rs"]
 mod tests;

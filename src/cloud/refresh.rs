@@ -341,5 +341,4 @@ fn spent(before: RequestCount, after: RequestCount) -> RequestCount {
 }
 
 #[cfg(test)]
-#[path = "refresh/tests.rs"]
 mod tests;

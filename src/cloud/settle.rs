@@ -506,5 +506,4 @@ fn state(kind: &Kind, object: &Object) -> State {
 }
 
 #[cfg(test)]
-#[path = "settle/tests.rs"]
 mod tests;

@@ -406,5 +406,4 @@ fn innermost(error: &reqwest::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "transport/tests.rs"]
 mod tests;

@@ -205,5 +205,4 @@ pub fn decrypt(
 }
 
 #[cfg(test)]
-#[path = "age_file/tests.rs"]
 mod tests;

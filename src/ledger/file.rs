@@ -426,5 +426,4 @@ pub(super) fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "file/tests.rs"]
 mod tests;

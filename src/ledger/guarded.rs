@@ -466,5 +466,4 @@ pub fn remove_named(path: &Path) {
 }
 
 #[cfg(test)]
-#[path = "guarded/tests.rs"]
 mod tests;

@@ -308,5 +308,4 @@ fn newly_owned(record: &Record) -> Option<&Name> {
 }
 
 #[cfg(test)]
-#[path = "journal/tests.rs"]
 mod tests;

@@ -284,5 +284,4 @@ impl Ledger {
 }
 
 #[cfg(test)]
-#[path = "kept_secrets/tests.rs"]
 mod tests;

@@ -120,5 +120,4 @@ pub fn expected(ledger: &Ledger) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "question/tests.rs"]
 mod tests;

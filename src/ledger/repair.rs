@@ -265,5 +265,4 @@ impl Salvaging {
 }
 
 #[cfg(test)]
-#[path = "repair/tests.rs"]
 mod tests;

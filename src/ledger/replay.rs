@@ -431,5 +431,4 @@ fn owns(entry: &Entry, id: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "replay/tests.rs"]
 pub(crate) mod tests;

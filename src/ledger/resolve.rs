@@ -89,5 +89,4 @@ fn is_same(attribute: &Attribute, sent: &Value, live: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[path = "resolve/tests.rs"]
 mod tests;

@@ -55,5 +55,4 @@ pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
 }
 
 #[cfg(test)]
-#[path = "salvage/tests.rs"]
 mod tests;

@@ -247,5 +247,4 @@ fn same(found: &Name, key: &SealKey) -> Result<(), StoreError> {
 }
 
 #[cfg(test)]
-#[path = "seal/tests.rs"]
 mod tests;

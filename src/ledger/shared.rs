@@ -584,5 +584,4 @@ pub async fn held<H: Shelf>(
 }
 
 #[cfg(test)]
-#[path = "shared/tests.rs"]
 mod tests;

@@ -284,5 +284,4 @@ impl PartialEq for SentSecrets {
 }
 
 #[cfg(test)]
-#[path = "redact/tests.rs"]
 mod tests;

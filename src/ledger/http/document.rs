@@ -186,5 +186,4 @@ fn as_text(bytes: Vec<u8>) -> Result<String, serde_json::Error> {
 }
 
 #[cfg(test)]
-#[path = "document/tests.rs"]
 mod tests;

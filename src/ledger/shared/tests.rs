@@ -12,9 +12,7 @@ use crate::ledger::fixture::*;
 use crate::ledger::history::Origin;
 use crate::ledger::memory_shelf::{Laxity, MemoryShelf};
 
-#[path = "tests/interleaved.rs"]
 mod interleaved;
-#[path = "tests/sealed.rs"]
 mod sealed;
 
 /// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
