@@ -6,7 +6,7 @@ use super::project::Project;
 use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
-use crate::plan::make::Options;
+use crate::plan::inputs::Options;
 
 /// How many addresses a suggestion is looked for among.
 const MOST_CANDIDATES: usize = 2000;

@@ -6,19 +6,12 @@ use std::path::Path;
 
 use futures_util::try_join;
 
-use super::addresses;
 use super::awaited::{self, Known};
-use super::books;
 use super::connect::Connection;
-use super::delivery;
-use super::elsewhere;
-use super::everything;
 use super::failure::Failure;
-use super::files;
-use super::offers;
 use super::project::Project;
 use super::settings::Cloud;
-use super::stack_origin;
+use super::{addresses, books, delivery, elsewhere, everything, files, offers, stack_origin};
 use crate::config::load::Rejected;
 use crate::config::lock;
 use crate::config::stack::{Resource, Stack};
@@ -31,7 +24,8 @@ use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::source::{Source, Sources};
 use crate::plan::binding;
 use crate::plan::change::Plan;
-use crate::plan::make::{self, Inputs, Options};
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::make::{self};
 
 /// The live world as one command saw it.
 pub(super) struct World {

@@ -19,7 +19,7 @@ use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::expression::Expression;
 use crate::plan::change::Plan;
-use crate::plan::make::Options;
+use crate::plan::inputs::Options;
 use crate::report::json::Ended;
 use crate::report::{diagnostics, escape};
 

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::clash::{home, place, taken};
-use super::classify::is_adopted;
-use super::survey::{Adoption, Subject, Survey, is_leaving};
+use super::survey::{Adoption, Subject, Survey, is_adopted, is_leaving};
 use super::verdict::{Act, Verdict};
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;

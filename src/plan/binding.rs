@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::make::Options;
+use super::inputs::Options;
 use super::verdict::sealed_expression;
 use crate::config::stack::Stack;
 use crate::ledger::entry::{Ledger, key_as_hex};

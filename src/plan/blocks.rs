@@ -5,12 +5,6 @@ use super::survey::{Subject, Survey};
 use crate::model::address::Address;
 use crate::model::source::{Place, Span};
 
-/// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
-const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
-
-/// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
-pub(super) const SECRET_LOST: &str = "secret_lost";
-
 /// The blocks of one plan.
 pub(super) struct Blocks<'s, 'a> {
     survey: &'s Survey<'a>,
@@ -91,20 +85,5 @@ impl<'s, 'a> Blocks<'s, 'a> {
 
     fn place(&self, span: Span) -> Option<Place> {
         self.survey.inputs.stack.sources.place(span)
-    }
-}
-
-impl Block {
-    /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
-    /// rest can be applied.
-    #[must_use]
-    pub fn only_freezes(&self) -> bool {
-        self.is_lost_secret_of_object() || FREEZING.contains(&self.code.as_str())
-    }
-
-    /// Tells whether a human is asked what becomes of an object whose secret is lost.
-    #[must_use]
-    pub fn is_lost_secret_of_object(&self) -> bool {
-        self.code == SECRET_LOST && self.address.is_some()
     }
 }

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::change::{Note, NoteCode};
-use super::cost::Prices;
-use super::declared::Declared;
 use super::finals;
-use super::make::Inputs;
-use super::project::PROJECT;
+use super::inputs::Inputs;
+use super::prices::Prices;
+use super::reach::PROJECT;
+use super::resolved_moves::{Added, Declared};
 use super::survey::{Live, Subject, Survey, certificate, is_leaving};
 use crate::config::declarations::RemovedAction;
 use crate::config::stack::OnRemove;
@@ -35,15 +35,6 @@ pub(super) struct Byproduct<'a> {
 
 /// What the names of added entries begin with.
 const ADDED: &str = "leftover-";
-
-/// An entry that a plan adds, and why its object is deleted.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Added {
-    /// What the ledger will remember.
-    pub entry: Entry,
-    /// What it came of, and its age.
-    pub reason: String,
-}
 
 /// Returns the byproducts of what a destroy deletes.
 fn find<'a>(inputs: &Inputs<'a>, declared: &Declared<'_>, ledger: &'a Ledger) -> Vec<Byproduct<'a>> {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::change::PlannedCall;
 use super::compare::shielded;
-use super::diff::{is_exclusive, returned};
+use super::current_value::present;
+use super::diff::is_exclusive;
 use super::revive;
 use super::survey::{Subject, Survey};
 use super::verdict::{Difference, Verdict};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Call, Kind, OnChange, Presence, Type};
-use crate::model::snapshot::Object;
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Type};
 use crate::model::value::Value;
 
 /// The calls of one update, in the order of the kind's table.
@@ -141,31 +141,6 @@ fn before(
     let written = verdict.want(attribute.name).map(|want| &want.value);
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
     shielded(attribute, [written, applied], &present(subject, attribute), survey.key())
-}
-
-/// Returns the value that an attribute has now, as requests write it: what the service returns, else
-/// what was last applied, else what the service starts with.
-pub(super) fn present(subject: &Subject<'_>, attribute: &Attribute) -> Value {
-    let live = subject.object().and_then(|object| returned(attribute, object));
-    let applied = || subject.entry.and_then(|entry| entry.applied.get(attribute.name)).cloned();
-    let start = || match attribute.presence {
-        Presence::Default(literal) => literal.value(),
-        _ => Value::Null,
-    };
-    as_id(attribute, live.or_else(applied).unwrap_or_else(start))
-}
-
-/// Returns the value that an object shows, `Null` where it shows none.
-pub(super) fn shown(object: &Object, attribute: &Attribute) -> Value {
-    as_id(attribute, returned(attribute, object).unwrap_or_default())
-}
-
-/// An empty id is no id.
-fn as_id(attribute: &Attribute, value: Value) -> Value {
-    match attribute.ty {
-        Type::Reference(_) if value.as_text() == Some("") => Value::Null,
-        _ => value,
-    }
 }
 
 /// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be

@@ -7,7 +7,6 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::policy::POLICY;
 use crate::ledger::entry::{Entry, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -588,3 +587,27 @@ pub struct Block {
     /// Where.
     pub source: Option<Place>,
 }
+
+/// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
+const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
+
+/// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
+pub(super) const SECRET_LOST: &str = "secret_lost";
+
+impl Block {
+    /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
+    /// rest can be applied.
+    #[must_use]
+    pub fn only_freezes(&self) -> bool {
+        self.is_lost_secret_of_object() || FREEZING.contains(&self.code.as_str())
+    }
+
+    /// Tells whether a human is asked what becomes of an object whose secret is lost.
+    #[must_use]
+    pub fn is_lost_secret_of_object(&self) -> bool {
+        self.code == SECRET_LOST && self.address.is_some()
+    }
+}
+
+/// The code of what a policy blocks.
+pub(super) const POLICY: &str = "policy";

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::blocks::Blocks;
 use super::byproducts;
 use super::change::ProjectOf;
-use super::project::PROJECT;
+use super::reach::PROJECT;
 use super::replace::network;
 use super::survey::{Subject, Survey, is_leaving};
 use super::verdict::{Act, Verdict, Want};

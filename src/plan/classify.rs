@@ -3,23 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use super::blocks::Blocks;
-use super::byproducts;
 use super::change::{Cause, Note, NoteCode};
-use super::confirm;
 use super::diff::Diff;
-use super::finals;
-use super::guards;
-use super::kept_secrets;
 use super::leftovers::Leftovers;
 use super::lookup::Outlook;
 use super::project::Projects;
-use super::replace;
-use super::revive;
 use super::scope::Scope;
 use super::succession::Succession;
-use super::survey::{Adoption, Live, Subject, Survey, questioned};
+use super::survey::{Live, Subject, Survey, questioned};
 use super::verdict::{Act, Difference, Verdict, Want};
-use super::want;
+use super::{byproducts, confirm, finals, guards, kept_secrets, replace, revive, want};
 use crate::config::declarations::RemovedAction;
 use crate::config::stack::{OnRemove, Resource};
 use crate::model::address::Address;
@@ -521,9 +514,4 @@ fn cause(differences: &[Difference<'_>]) -> Cause {
         _ if differences.is_empty() => Cause::Config,
         _ => Cause::Upstream,
     }
-}
-
-/// Tells whether an object becomes the resource's by this plan.
-pub(super) fn is_adopted(subject: &Subject<'_>) -> bool {
-    matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)))
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::blocks::Blocks;
-use super::change::{Block, Plan};
+use super::change::{Block, POLICY, Plan};
 use super::clash::unique;
-use super::make::Inputs;
+use super::inputs::Inputs;
 use super::order::Waiting;
-use super::policy::POLICY;
 use super::survey::Survey;
 use super::verdict::{Act, Verdict};
 use crate::config::stack::Stack;

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use rust_decimal::Decimal;
 
 use super::change::{Consequence, LineCost};
-use super::cost::Prices;
-use super::finals;
-use super::revive;
+use super::prices::Prices;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
+use super::{finals, revive};
 use crate::model::address::Name;
 use crate::model::schema::{Effect, Kind, OnChange, Price, Revival, Type};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Operation, ProjectOf, Remember, Step};
-use super::cost::Prices;
-use super::project::PROJECT;
+use super::prices::Prices;
+use super::reach::PROJECT;
 use super::survey::{Live, Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::ledger::entry::Owned;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::change::{
-    Action, AttributeChange, Base, Bookkeeping, Cause, Change, Operation, Plan, RulingVerdict, Step,
+    Action, AttributeChange, Base, Bookkeeping, Cause, Change, Operation, POLICY, Plan, RulingVerdict, Step,
 };
-use super::policy::POLICY;
 use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::expression::Expression;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::{Blocks, SECRET_LOST};
-use super::change::{Bookkeeping, Note, NoteCode};
+use super::blocks::Blocks;
+use super::change::{Bookkeeping, Note, NoteCode, SECRET_LOST};
 use super::guards;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};

@@ -2,7 +2,8 @@
 //! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
 
 use super::change::{Block, Plan};
-use super::make::{Inputs, Options, make};
+use super::inputs::{Inputs, Options};
+use super::make::make;
 use crate::ledger::entry::Ledger;
 
 /// The code of the blocker.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::change::{Note, NoteCode};
-use super::renames::{NAME, alike};
+use super::similarity::{NAME, alike};
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Verdict};
 use crate::config::declarations::module_of;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
-use super::declared::{Before, Declared, Impossible};
+use super::resolved_moves::{Before, Declared, Impossible};
 use crate::config::declarations::{Moved, module_of};
 use crate::config::stack::Stack;
 use crate::ledger::entry::{Entry, Ledger};

@@ -6,15 +6,13 @@ mod parents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::calls;
 use super::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
-use super::classify::is_adopted;
 use super::diff::ignores;
 use super::leftovers::Leftovers;
 use super::succession::successors;
-use super::survey::{Adoption, Live, Subject, Survey, is_leaving, referred};
+use super::survey::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
 use super::verdict::{Act, Verdict, Want};
-use super::{finals, rules};
+use super::{calls, finals, rules};
 use crate::config::stack::OnRemove;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
@@ -218,7 +216,9 @@ impl<'a> Work<'_, 'a> {
             _ => standing_links(subject),
         };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
-        let undo = |link: &&'static Attribute| calls::release(link, calls::present(subject, link));
+        let undo = |link: &&'static Attribute| {
+            calls::release(link, crate::plan::current_value::present(subject, link))
+        };
         let undone: Vec<_> = links.iter().filter_map(undo).collect();
         if !undone.is_empty() {
             let mut desired = remembered(subject);
@@ -241,7 +241,7 @@ impl<'a> Work<'_, 'a> {
         let object = self.survey.inputs.snapshot.objects.get(&key);
         let object = object.filter(|object| !is_leaving(subject.kind, object))?;
         let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-        let standing = links.map(|link| (link, calls::shown(object, link)));
+        let standing = links.map(|link| (link, crate::plan::current_value::shown(object, link)));
         let standing = standing.filter(|(_, value)| *value != Value::Null);
         let undone: Vec<_> = standing.filter_map(|(link, value)| calls::release(link, value)).collect();
         if undone.is_empty() {
@@ -282,7 +282,9 @@ impl<'a> Work<'_, 'a> {
         let other = &self.survey.subjects[held];
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
-        early && ids.any(|id| Some(id.as_str()) == calls::present(subject, link).as_text())
+        early
+            && ids
+                .any(|id| Some(id.as_str()) == crate::plan::current_value::present(subject, link).as_text())
     }
 
     /// Tells whether the live object of one subject refers to an object of another.
@@ -455,7 +457,8 @@ fn unverified(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
 /// Returns the links without which the object cannot be deleted.
 fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-    let stands = |attribute: &&Attribute| calls::present(subject, attribute) != Value::Null;
+    let stands =
+        |attribute: &&Attribute| crate::plan::current_value::present(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::change::{Action, Block, Plan, Ruling, RulingVerdict};
+use super::change::{Action, Block, POLICY, Plan, Ruling, RulingVerdict};
 use super::compare::sealed;
 use super::diff::shown;
 use super::fingerprint::fingerprint;
@@ -14,9 +14,6 @@ use crate::model::address::{Address, Name};
 use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
-
-/// The code of what a policy blocks.
-pub(super) const POLICY: &str = "policy";
 
 /// What one evaluation says.
 pub(super) enum Said {

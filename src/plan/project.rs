@@ -3,15 +3,13 @@
 use super::blocks::Blocks;
 use super::change::ProjectOf;
 use super::lookup::Outlook;
+use super::reach::PROJECT;
 use super::survey::{Subject, Survey};
 use crate::model::address::Name;
 use crate::model::expression::{Expression, Lookup, Reference};
 use crate::model::schema::Scope;
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
-
-/// The kind whose objects are projects.
-pub(super) const PROJECT: &str = "project";
 
 /// The project of resources that do not say one.
 pub(super) struct Projects {

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::change::{Operation, Plan, ProjectOf};
-use super::project::PROJECT;
 use crate::ledger::entry::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Registry, Scope};
@@ -71,6 +70,9 @@ impl Reach {
         }
     }
 }
+
+/// The kind whose objects are projects.
+pub(super) const PROJECT: &str = "project";
 
 #[cfg(test)]
 mod tests {

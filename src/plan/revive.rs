@@ -1,9 +1,9 @@
 //! Revival: what is brought back because a change needs it in use, and what cannot be changed at all
 //! into what is written.
 
-use super::calls::present;
 use super::change::{Cause, PlannedCall};
 use super::compare::is_unset;
+use super::current_value::present;
 use super::survey::{Subject, Survey};
 use super::verdict::{Act, Difference, Verdict, Want};
 use crate::model::expression::Expression;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::declared::Declared;
-use super::make::Inputs;
+use super::inputs::Inputs;
 use super::names::Names;
+use super::resolved_moves::Declared;
 use crate::config::corrections;
 use crate::config::stack::Resource;
 use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
@@ -501,4 +501,9 @@ fn reversed<'s, 'a>(
 pub(super) fn questioned<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
     let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
     open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
+}
+
+/// Tells whether an object becomes the resource's by this plan.
+pub(super) fn is_adopted(subject: &Subject<'_>) -> bool {
+    matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)))
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::declared::{self, Declared};
-use super::generated;
-use super::lost_ledger;
-use super::make::Options;
-use super::project::PROJECT;
+use super::declared::{self};
+use super::inputs::Options;
+use super::reach::PROJECT;
+use super::resolved_moves::Declared;
+use super::{generated, lost_ledger};
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
 use crate::model::address::Name;

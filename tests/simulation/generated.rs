@@ -14,8 +14,8 @@ use stead::kinds::REGISTRY;
 use stead::ledger::replay::load_ledger;
 use stead::model::snapshot::ObjectKey;
 use stead::model::value::Value;
-use stead::plan::cost::Prices;
-use stead::plan::make::Options;
+use stead::plan::inputs::Options;
+use stead::plan::prices::Prices;
 
 use crate::disaster::Outside;
 use crate::loading::{loaded, seed};

@@ -25,7 +25,8 @@ use stead::model::secret::FingerprintKey;
 use stead::model::snapshot::Snapshot;
 use stead::plan::binding::Binding;
 use stead::plan::change::Plan;
-use stead::plan::make::{Inputs, Options, make, wanted};
+use stead::plan::inputs::{Inputs, Options};
+use stead::plan::make::{make, wanted};
 use stead::plan::saved::SavedPlan;
 use uuid::Uuid;
 

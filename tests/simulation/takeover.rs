@@ -21,7 +21,8 @@ use stead::model::address::Name;
 use stead::model::catalog::Catalog;
 use stead::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use stead::model::source::{Source, Sources};
-use stead::plan::make::{Inputs, Options, make};
+use stead::plan::inputs::{Inputs, Options};
+use stead::plan::make::make;
 use stead::plan::takeover::{Accepted, Order, accept};
 use uuid::Uuid;
 

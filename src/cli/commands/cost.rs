@@ -6,19 +6,15 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 
 use crate::cli::args::Cost as Args;
-use crate::cli::books;
 use crate::cli::commands::ls;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
-use crate::cli::testing;
-use crate::cli::vouching;
+use crate::cli::{books, files, reading, testing, vouching};
 use crate::model::address::{Address, Name};
 use crate::plan::change::Plan;
-use crate::plan::make::Options;
+use crate::plan::inputs::Options;
 use crate::report::cost::{self, Bill, Side};
 use crate::report::list::Listed;
 

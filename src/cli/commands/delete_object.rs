@@ -19,7 +19,7 @@ use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::byproducts;
-use crate::plan::cost::Prices;
+use crate::plan::prices::Prices;
 use crate::report::escape;
 
 /// The action's name.

@@ -4,17 +4,13 @@ use std::io::{BufWriter, stdout};
 use std::time::Duration;
 
 use crate::cli::args::{PlanArgs, Scope};
-use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::kept_secrets;
-use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
-use crate::cli::vouching;
 use crate::cli::waterline::Objection;
+use crate::cli::{books, files, kept_secrets, questions, vouching};
 use crate::cloud::system::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Stack;
@@ -25,7 +21,7 @@ use crate::model::clock::Clock;
 use crate::plan::binding::{self, Binding, Requested, Unborn};
 use crate::plan::change::Plan;
 use crate::plan::contest;
-use crate::plan::make::Options;
+use crate::plan::inputs::Options;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
 

@@ -16,7 +16,7 @@ use crate::ledger::history::{Happening, Incident};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::plan::make::{Inputs, Options};
+use crate::plan::inputs::{Inputs, Options};
 use crate::plan::recovery::{self, Recovery, Tie};
 use crate::report::{json, recovery as page};
 

@@ -30,7 +30,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Snapshot;
 use crate::model::source::Span;
 use crate::plan::change::Plan;
-use crate::plan::make::{self, Inputs, Options};
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::make::{self};
 
 /// The code of the blocker of what would be deleted with its data.
 const HOLDS_DATA: &str = "holds_data";

@@ -17,14 +17,14 @@ mod settings;
 mod yaml;
 
 pub use apply::edit;
-pub(in crate::config) use apply::meaning;
+pub(super) use apply::meaning;
 pub use entry::{entry_at, says};
 pub use instance::{Instance, Key, instance};
 pub use literal::Literal;
 pub use refusals::Refusal;
-pub(in crate::config) use refusals::unsure;
+pub(super) use refusals::unsure;
 pub use request::{Edit, File, Path, Step};
-pub(in crate::config) use request::{is_list, is_list_of_texts};
+pub(super) use request::{is_list, is_list_of_texts};
 pub use settings::settings;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod shape;
 mod slips;
 mod text;
 mod tokens;
-pub(in crate::config) mod tree;
+pub(super) mod tree;
 
-pub(in crate::config) use again::again;
+pub(super) use again::again;
 pub use read::parse;

@@ -10,7 +10,7 @@ mod lines;
 mod messages;
 mod read;
 mod slips;
-pub(in crate::config) mod tree;
+pub(super) mod tree;
 
-pub(in crate::config) use again::again;
+pub(super) use again::again;
 pub use read::parse;

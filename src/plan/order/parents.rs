@@ -7,8 +7,8 @@ use super::{NodeId, Work};
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::schema::{Check, Kind};
-use crate::plan::classify::is_adopted;
 use crate::plan::revive;
+use crate::plan::survey::is_adopted;
 use crate::plan::verdict::{Act, Verdict};
 
 /// Steps that bear on a sum over the children in one object.

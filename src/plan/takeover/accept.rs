@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::draft::{
     Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
 };
-use super::missing::{self, Suggestion};
+use super::missing::{self, Left, Suggestion};
 use crate::config::document::Syntax;
 use crate::config::load::{ReadFile, Rejected, Request, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
@@ -19,7 +19,8 @@ use crate::model::diagnostic::Severity;
 use crate::model::snapshot::ObjectKey;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::plan::change::{Action, Bookkeeping, Change, Plan};
-use crate::plan::make::{Inputs, Options, make};
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::make::make;
 
 /// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
 pub(super) const ROUNDS: usize = 60;
@@ -72,17 +73,6 @@ pub struct Accepted {
     pub suggestions: Vec<Suggestion>,
     /// The stack with all that is written.
     pub stack: Stack,
-}
-
-/// An object or an attribute that was left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    /// The object.
-    pub key: ObjectKey,
-    /// The attribute; `None`: all of it.
-    pub attribute: Option<Name>,
-    /// Why, in a sentence.
-    pub why: String,
 }
 
 /// Why nothing is accepted.

@@ -2,7 +2,6 @@
 //! blocks name by their ids. In: a draft, and all that was read. Out: what is left out with its reason, and what could
 //! be written in place of an id.
 
-use super::accept::Left;
 use super::draft::{Draft, Material};
 use super::names::legal;
 use crate::model::address::{Address, Name};
@@ -96,4 +95,15 @@ fn suggestion(
     };
     let (address, attribute) = (address.clone(), Name::new_static(attribute));
     Some(Suggestion { address, attribute, object, reference, text })
+}
+
+/// An object or an attribute that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The object.
+    pub key: ObjectKey,
+    /// The attribute; `None`: all of it.
+    pub attribute: Option<Name>,
+    /// Why, in a sentence.
+    pub why: String,
 }

@@ -8,7 +8,8 @@ mod missing;
 mod names;
 mod value;
 
-pub use accept::{Accepted, Format, Left, Order, Refused, Told, accept};
+pub use crate::plan::takeover::missing::Left;
+pub use accept::{Accepted, Format, Order, Refused, Told, accept};
 pub use child::accept_child;
 pub use draft::{InClear, SecretVariable};
 pub use missing::Suggestion;

@@ -13,7 +13,8 @@ use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
 use crate::plan::change::{Action, Plan};
-use crate::plan::make::{Inputs, make};
+use crate::plan::inputs::Inputs;
+use crate::plan::make::make;
 
 fn codes(plan: &Plan) -> Vec<&str> {
     plan.blocks.iter().map(|block| block.code.as_str()).collect()

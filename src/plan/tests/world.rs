@@ -27,7 +27,8 @@ use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 use crate::plan::change::{Bookkeeping, Operation, Plan, ProjectOf, Remember};
 use crate::plan::compare::{is_unset, sealed};
-use crate::plan::make::{Inputs, Options, danger, make};
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::make::{danger, make};
 use crate::plan::recovery::{Recovery, recover};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);

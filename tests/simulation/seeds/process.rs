@@ -21,7 +21,8 @@ use stead::ledger::store::StoreError;
 use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
 use stead::plan::change::{Block, Plan};
-use stead::plan::make::{Inputs, Options, make, wanted};
+use stead::plan::inputs::{Inputs, Options};
+use stead::plan::make::{make, wanted};
 
 use super::super::machine::{Machine, SimRandom, wall};
 use super::super::process::machines;

@@ -14,7 +14,8 @@ use stead::cloud::client::Client;
 use stead::emulator::world::{Setup, Tier, World};
 use stead::kinds::REGISTRY;
 use stead::model::catalog::Catalog;
-use stead::plan::make::{Options, wanted};
+use stead::plan::inputs::Options;
+use stead::plan::make::wanted;
 
 use super::super::cloud::{KEY, SimCloud};
 use super::super::disaster::Outside;

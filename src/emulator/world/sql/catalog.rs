@@ -12,17 +12,17 @@ const LONGEST_SERIES: i64 = 100_000;
 
 /// A database at a time.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Place<'a> {
-    pub(in super::super) database: &'a Database,
-    pub(in super::super) owner: &'a str,
-    pub(in super::super) now: Time,
+pub(in crate::emulator::world) struct Place<'a> {
+    pub(in crate::emulator::world) database: &'a Database,
+    pub(in crate::emulator::world) owner: &'a str,
+    pub(in crate::emulator::world) now: Time,
 }
 
 /// Column names, and rows.
 pub(super) type Found = (Vec<String>, Vec<Vec<Value>>);
 
 /// Returns the schemas; the one of the user's own tables is the first.
-pub(in super::super) fn schemas(engine: &str) -> &'static [&'static str] {
+pub(in crate::emulator::world) fn schemas(engine: &str) -> &'static [&'static str] {
     match engine {
         "mysql" => &["defaultdb", "information_schema", "mysql"],
         "clickhouse" => &["default", "information_schema", "system"],
@@ -98,7 +98,7 @@ fn columns(place: Place<'_>) -> Vec<Vec<Value>> {
 }
 
 /// Returns the tables of a schema; `None` when there is no such schema.
-pub(in super::super) fn tables_of(place: Place<'_>, schema: &str) -> Option<Vec<String>> {
+pub(in crate::emulator::world) fn tables_of(place: Place<'_>, schema: &str) -> Option<Vec<String>> {
     let known = schemas(&place.database.engine);
     if !known.contains(&schema) {
         return None;
@@ -111,7 +111,7 @@ pub(in super::super) fn tables_of(place: Place<'_>, schema: &str) -> Option<Vec<
 }
 
 /// Returns the columns of a table with their types; `None` when there is no such table.
-pub(in super::super) fn columns_of(
+pub(in crate::emulator::world) fn columns_of(
     place: Place<'_>,
     schema: &str,
     table: &str,

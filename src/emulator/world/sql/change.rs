@@ -10,7 +10,10 @@ use crate::emulator::world::exchange::Refusal;
 const MOST_COLUMNS: usize = 256;
 
 /// Changes contents; returns how many rows that concerned.
-pub(in super::super) fn change(contents: &mut Contents, statement: &Statement) -> Result<usize, Refusal> {
+pub(in crate::emulator::world) fn change(
+    contents: &mut Contents,
+    statement: &Statement,
+) -> Result<usize, Refusal> {
     match statement {
         Statement::Select(_) => Ok(0),
         Statement::Create { table, columns, if_absent } => create(contents, table, columns, *if_absent),

@@ -7,7 +7,7 @@ use super::token::{Token, tokens};
 use crate::emulator::world::exchange::Refusal;
 
 /// Reads one statement.
-pub(in super::super) fn parse(query: &str) -> Result<Statement, Refusal> {
+pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, Refusal> {
     let mut parser = Parser { tokens: tokens(query)?, at: 0 };
     let statement = parser.statement()?;
     parser.symbol(";");

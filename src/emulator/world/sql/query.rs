@@ -15,17 +15,17 @@ const TIME: f64 = 15.0;
 
 /// What a query gives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Answer {
-    pub(in super::super) columns: Vec<String>,
-    pub(in super::super) rows: Vec<Vec<Value>>,
+pub(in crate::emulator::world) struct Answer {
+    pub(in crate::emulator::world) columns: Vec<String>,
+    pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
     /// How many rows are given, or were changed.
-    pub(in super::super) count: usize,
-    pub(in super::super) truncated: bool,
+    pub(in crate::emulator::world) count: usize,
+    pub(in crate::emulator::world) truncated: bool,
 }
 
 impl Answer {
     /// Returns an answer with as many of some rows as fit.
-    pub(in super::super) fn of(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
+    pub(in crate::emulator::world) fn of(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
         let truncated = rows.len() > MOST_ROWS;
         rows.truncate(MOST_ROWS);
         Self { columns, count: rows.len(), rows, truncated }
@@ -33,7 +33,7 @@ impl Answer {
 }
 
 /// Runs a query of a database.
-pub(in super::super) fn query(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
+pub(in crate::emulator::world) fn query(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
     let (columns, mut rows) = match &select.from {
         Some(source) => catalog::find(place, source)?,
         // One row without columns.
@@ -199,7 +199,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
 
 /// Tells whether a text fits a pattern with a sign for any letters and one for any letter. It goes back to
 /// the last sign for any letters only, so that it takes no more steps than both lengths multiplied.
-pub(in super::super) fn like(text: &str, pattern: &str, any: char, one: char) -> bool {
+pub(in crate::emulator::world) fn like(text: &str, pattern: &str, any: char, one: char) -> bool {
     let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut fits) = (0, 0);
     let mut back: Option<(usize, usize)> = None;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A statement.
 #[derive(Debug, Clone, PartialEq)]
-pub(in super::super) enum Statement {
+pub(in crate::emulator::world) enum Statement {
     Select(Select),
     Create { table: String, columns: Vec<(String, String)>, if_absent: bool },
     Drop { table: String, if_present: bool },
@@ -15,7 +15,7 @@ pub(in super::super) enum Statement {
 
 /// A query of one source, or of none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Select {
+pub(in crate::emulator::world) struct Select {
     pub(super) items: Vec<Item>,
     pub(super) from: Option<Source>,
     pub(super) filter: Vec<Test>,
@@ -57,7 +57,7 @@ pub(super) enum Factor {
 
 /// A condition on a column; all of a query's must hold.
 #[derive(Debug, Clone, PartialEq)]
-pub(in super::super) struct Test {
+pub(in crate::emulator::world) struct Test {
     pub(super) column: String,
     pub(super) op: Op,
     pub(super) value: Value,
