@@ -3,7 +3,6 @@
 
 use super::change::{Block, Plan};
 use super::inputs::{Inputs, Options};
-use super::make::make;
 use crate::ledger::entry::Ledger;
 
 /// The code of the blocker.
@@ -17,20 +16,16 @@ pub(super) fn may_be_lost(ledger: &Ledger, options: &Options) -> bool {
     options.destroy && !ledger.has_owned()
 }
 
-/// Returns the blocker of a plan that destroys everything, if the ledger seems to be lost.
-pub(super) fn check(inputs: &Inputs<'_>) -> Option<Block> {
-    if !may_be_lost(inputs.ledger, inputs.options) {
-        return None;
-    }
-    // What is limited to a part, or left out, says nothing about the ledger.
-    let options = Options {
+/// Returns the options of the plan that shows whether the ledger of a destroy is lost; `None` where it is not in doubt.
+pub(super) fn creating_options(inputs: &Inputs<'_>) -> Option<Options> {
+    // A plan of a part of the stack proves nothing about the ledger.
+    may_be_lost(inputs.ledger, inputs.options).then(|| Options {
         destroy: false,
         only_looks: true,
         targets: [].into(),
         excluded: [].into(),
         ..inputs.options.clone()
-    };
-    blocker(inputs.ledger, &make(&Inputs { options: &options, ..*inputs }))
+    })
 }
 
 /// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to

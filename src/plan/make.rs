@@ -15,9 +15,9 @@ use super::image::image;
 use super::inputs::Inputs;
 use super::leftovers::Leftovers;
 use super::lines::{Facts, line};
+use super::movers::resolve_moves;
 use super::order::{Ordered, critical_path, order};
 use super::project::Projects;
-use super::resolved_moves::Declared;
 use super::scope::Scope;
 use super::survey::Survey;
 use super::verdict::{Verdict, sealed_expression};
@@ -40,8 +40,10 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
 /// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
 fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
-    let lost = lost_ledger::check(inputs);
-    let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
+    let creating = lost_ledger::creating_options(inputs);
+    let creating = creating.map(|options| make(&Inputs { options: &options, ..*inputs }));
+    let lost = creating.and_then(|plan| lost_ledger::blocker(inputs.ledger, &plan));
+    let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let mut ledger = declared.ledger(inputs.ledger);
     if let Some((extended, added)) = byproducts::adopt(inputs, &declared, &ledger) {
         ledger = Cow::Owned(extended);

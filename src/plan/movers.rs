@@ -40,6 +40,15 @@ struct Way<'a> {
     module: Option<&'a Moved>,
 }
 
+/// Resolves the declarations of a stack against the entries of a ledger.
+pub(super) fn resolve_moves<'a>(registry: Registry, stack: &'a Stack, ledger: &Ledger) -> Declared<'a> {
+    let mut declared = Declared::new(stack);
+    if !stack.declarations.moved.is_empty() {
+        Movers::new(registry, stack, ledger).all(&mut declared);
+    }
+    declared
+}
+
 /// Addresses of modules that are taken, by the entries that lead there.
 type Taken<'a> = BTreeMap<&'a Address, (&'a Moved, Vec<(Address, Address)>)>;
 

@@ -1,11 +1,14 @@
 //! Steps and their order: what is made comes after what it needs; what goes comes after everything
 //! that held it has let go.
 
+mod nodes;
 mod parents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use self::nodes::{Deposed, Nodes};
+use self::parents::Parents;
 use super::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
 use super::diff::ignores;
 use super::leftovers::Leftovers;
@@ -28,25 +31,6 @@ const PATIENCE: u32 = 300;
 const AT_ONCE: u32 = 1;
 /// How many times its usual duration a step is given.
 const SLACK: u32 = 20;
-
-/// The steps of one subject, as nodes.
-#[derive(Default, Clone)]
-struct Nodes<'a> {
-    release: Option<NodeId>,
-    create: Option<NodeId>,
-    update: Option<NodeId>,
-    delete: Option<NodeId>,
-    deposed: Vec<Deposed<'a>>,
-}
-
-/// The deletion of an older object.
-#[derive(Clone, Copy)]
-struct Deposed<'a> {
-    id: &'a Name,
-    node: NodeId,
-    /// Nothing uses the object, and something new needs what it has: it waits for nobody.
-    early: bool,
-}
 
 /// Steps in order, and the numbers of each subject's own.
 pub(super) struct Ordered {
@@ -80,16 +64,16 @@ pub(super) fn order<'a>(
         work.add_steps(n);
     }
     for n in 0..survey.subjects.len() {
-        work.leave_with_parent(n);
+        work.nodes[n].delete = work.parents().deletion_of(&work.nodes, n);
     }
     work.make_room(leftovers);
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
         work.delete_after_holders(n);
-        work.leave_a_settled_parent(n);
+        work.follow_all(work.parents().deletions_after_update(&work.nodes, n));
     }
-    work.grow_before_shrinking();
+    work.follow_all(work.parents().growth_before_shrinking(&work.nodes));
     work.wait_for_the_end();
     for (old, new) in successors(survey, verdicts) {
         let (old, new) = (&work.nodes[old], &work.nodes[new]);
@@ -112,7 +96,7 @@ impl<'a> Work<'_, 'a> {
         if verdict.act != Act::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
                 let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
-                if !absent && self.goes_with(n, owned).is_none() {
+                if !absent && self.parents().goes_with(n, owned).is_none() {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete(owned, true));
                     self.follow(release, Some(node));
@@ -130,7 +114,7 @@ impl<'a> Work<'_, 'a> {
                 self.nodes[n].create = Some(self.add(n, create));
             }
             // The step of its parent stands for its own deletion.
-            Act::Replace { create_first } if self.goes_along(n) => {
+            Act::Replace { create_first } if self.parents().goes_along(n) => {
                 let create = self.create(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
             }
@@ -144,7 +128,7 @@ impl<'a> Work<'_, 'a> {
                 self.copy_first(n);
             }
             Act::Update => self.add_update(n),
-            Act::Delete if self.goes_along(n) => {}
+            Act::Delete if self.parents().goes_along(n) => {}
             Act::Delete => {
                 self.add_release(n);
                 self.nodes[n].delete =
@@ -330,6 +314,16 @@ impl<'a> Work<'_, 'a> {
         };
         self.drafts.push(Some(step));
         self.graph.add(n)
+    }
+
+    fn parents(&self) -> Parents<'_, 'a> {
+        Parents { survey: self.survey, verdicts: self.verdicts }
+    }
+
+    fn follow_all(&mut self, dependencies: Vec<(NodeId, NodeId)>) {
+        for (before, after) in dependencies {
+            self.follow(Some(before), Some(after));
+        }
     }
 
     fn follow(&mut self, before: Option<NodeId>, after: Option<NodeId>) {

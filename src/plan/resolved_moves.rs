@@ -1,16 +1,14 @@
 //! What the declarations of a stack (`moved`, `removed`, `import`) mean for the entries of a ledger, as data.
-//! `declared` and `movers` fill it; every later phase reads it.
+//! `movers::resolve_moves` makes it; every later phase reads it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use super::movers::Movers;
 use crate::config::declarations::{Removed, RemovedAction};
 use crate::config::stack::Stack;
 use crate::ledger::entry::{Entry, Ledger};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name, places};
-use crate::model::schema::Registry;
 use crate::model::source::Span;
 
 /// An entry that a plan adds, and why its object is deleted.
@@ -62,15 +60,11 @@ pub(super) struct Impossible {
 }
 
 impl<'a> Declared<'a> {
-    /// Holds a stack's declarations against a ledger.
-    pub fn new(registry: Registry, stack: &'a Stack, ledger: &Ledger) -> Self {
+    /// Starts with the `removed` entries of a stack, and no moves.
+    pub fn new(stack: &'a Stack) -> Self {
         let removed =
             stack.declarations.removed.iter().map(|removed| (removed.from.as_str(), removed)).collect();
-        let mut declared = Self { removed, ..Self::default() };
-        if !stack.declarations.moved.is_empty() {
-            Movers::new(registry, stack, ledger).all(&mut declared);
-        }
-        declared
+        Self { removed, ..Self::default() }
     }
 
     /// Returns the ledger as it is once everything has its new address.

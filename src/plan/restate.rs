@@ -12,8 +12,8 @@ use super::compare::{is_as_written, part_type, same, sealed};
 use super::declared::{self};
 use super::inputs::Inputs;
 use super::leftovers::Leftovers;
+use super::movers::resolve_moves;
 use super::project::Projects;
-use super::resolved_moves::Declared;
 use super::scope::Scope;
 use super::survey::Survey;
 use crate::model::address::Address;
@@ -59,7 +59,7 @@ impl fmt::Display for NotSame {
 /// # Errors
 /// When it is not proven that the value is the one that was applied.
 pub fn restate(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
-    let mut declared = Declared::new(inputs.registry, inputs.stack, inputs.ledger);
+    let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.ledger(inputs.ledger);
     let options = declared::options(inputs.stack, &ledger, inputs.options);
     let survey = Survey::new(Inputs { ledger: &ledger, options: &options, ..*inputs }, &declared);

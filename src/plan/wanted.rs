@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::declared::{self};
 use super::inputs::Options;
+use super::movers::resolve_moves;
 use super::reach::PROJECT;
-use super::resolved_moves::Declared;
 use super::{generated, lost_ledger};
 use crate::config::stack::{Resource, Stack};
 use crate::ledger::entry::{Entry, Ledger, Owned};
@@ -25,7 +25,7 @@ pub fn wanted<'a>(
     ledger: &Ledger,
     options: &Options,
 ) -> (Wanted, BTreeSet<&'a str>) {
-    let ledger = &*Declared::new(registry, stack, ledger).ledger(ledger);
+    let ledger = &*resolve_moves(registry, stack, ledger).ledger(ledger);
     let options = &*declared::options(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
     let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };

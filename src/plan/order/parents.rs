@@ -1,11 +1,13 @@
 //! Children and the objects that they are in: what the service removes with its parent has no deletion of its own,
 //! and sums that must hold are kept within one parent object.
 
+use crate::plan::survey::Survey;
 use std::collections::BTreeMap;
 
-use super::{NodeId, Work};
+use super::nodes::Nodes;
 use crate::ledger::entry::Owned;
 use crate::model::address::Name;
+use crate::model::graph::NodeId;
 use crate::model::schema::{Check, Kind};
 use crate::plan::revive;
 use crate::plan::survey::is_adopted;
@@ -19,7 +21,13 @@ struct Siblings {
     shrinks: Vec<(NodeId, Option<NodeId>)>,
 }
 
-impl<'a> Work<'_, 'a> {
+/// Parents of children, over the decisions of a plan.
+pub(super) struct Parents<'s, 'a> {
+    pub survey: &'s Survey<'a>,
+    pub verdicts: &'s [Verdict<'a>],
+}
+
+impl<'a> Parents<'_, 'a> {
     /// Returns the subject in whose block a child stands, or whose object its object is in.
     fn parent(&self, n: usize) -> Option<usize> {
         let subject = &self.survey.subjects[n];
@@ -71,24 +79,26 @@ impl<'a> Work<'_, 'a> {
         goes && current || verdict.act != Act::Frozen && deposed.any(|owned| is_it(&owned))
     }
 
-    /// Lets the deletion of its parent's object stand for a child's own.
-    pub(super) fn leave_with_parent(&mut self, n: usize) {
+    /// Returns the step that deletes a subject's object: its own, or that of the parent which the service deletes it with.
+    pub(super) fn deletion_of(&self, nodes: &[Nodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
         let owned = self.survey.subjects[n].owned().filter(|_| going);
-        let Some((parent, id)) = owned.and_then(|owned| self.goes_with(n, owned)) else { return };
-        let of_parent = &self.nodes[parent];
+        let Some((parent, id)) = owned.and_then(|owned| self.goes_with(n, owned)) else {
+            return nodes[n].delete;
+        };
+        let of_parent = &nodes[parent];
         let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
         let deposed = of_parent.deposed.iter().find(|deposed| deposed.id == id).map(|deposed| deposed.node);
-        self.nodes[n].delete = if current { of_parent.delete } else { deposed };
+        if current { of_parent.delete } else { deposed }
     }
 
-    /// Where a number must not fall below a sum over the children in one object, whatever adds to it comes first.
-    pub(super) fn grow_before_shrinking(&mut self) {
+    /// Where a number must not fall below a sum over the children in one object, steps that add to it come first.
+    pub(super) fn growth_before_shrinking(&self, nodes: &[Nodes<'_>]) -> Vec<(NodeId, NodeId)> {
         let mut groups: BTreeMap<&'a Name, Siblings> = BTreeMap::new();
         for n in 0..self.survey.subjects.len() {
             let subject = &self.survey.subjects[n];
             let Some((attribute, least)) = summed(subject.kind) else { continue };
-            let own = &self.nodes[n];
+            let own = &nodes[n];
             // A new parent object has children only of its own, which come with it or after it.
             let home = self.parent(n).filter(|parent| !self.verdicts[*parent].is_new());
             if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned()) {
@@ -109,13 +119,14 @@ impl<'a> Work<'_, 'a> {
                 None => {}
             }
         }
+        let mut dependencies = Vec::new();
         for Siblings { grows, shrinks } in groups.into_values() {
             for (shrink, exempt) in shrinks {
-                for grow in grows.iter().filter(|grow| Some(**grow) != exempt) {
-                    self.follow(Some(*grow), Some(shrink));
-                }
+                let others = grows.iter().filter(|grow| Some(**grow) != exempt);
+                dependencies.extend(others.map(|grow| (*grow, shrink)));
             }
         }
+        dependencies
     }
 
     /// Returns what the other children in an object have of a number while nothing has grown yet.
@@ -135,13 +146,14 @@ impl<'a> Work<'_, 'a> {
         stays.filter_map(number).sum()
     }
 
-    /// A parent that is changing lets go of no child: the service refuses.
-    pub(super) fn leave_a_settled_parent(&mut self, n: usize) {
-        let Some(changed) = self.parent(n).and_then(|parent| self.nodes[parent].update) else { return };
-        let own = self.nodes[n].clone();
-        for going in own.delete.into_iter().chain(own.deposed.iter().map(|deposed| deposed.node)) {
-            self.follow(Some(changed), Some(going));
-        }
+    /// The service refuses to delete a child of a parent that is changing: the parent's update comes first.
+    pub(super) fn deletions_after_update(&self, nodes: &[Nodes<'_>], n: usize) -> Vec<(NodeId, NodeId)> {
+        let Some(update) = self.parent(n).and_then(|parent| nodes[parent].update) else {
+            return Vec::new();
+        };
+        let deletions =
+            nodes[n].delete.into_iter().chain(nodes[n].deposed.iter().map(|deposed| deposed.node));
+        deletions.map(|deletion| (update, deletion)).collect()
     }
 }
 
