@@ -53,7 +53,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
     let survey = Survey::new(inputs, &declared);
     let mut blocks = Blocks::new(&survey);
-    declared::block(&survey, &mut blocks);
+    crate::plan::declaration_checks::block(&survey, &mut blocks);
     let scope = Scope::new(&survey);
     let projects = Projects::new(&survey, &mut blocks);
     let leftovers = Leftovers::of(&survey);
@@ -67,7 +67,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     rules::check(&survey, &verdicts, &mut blocks);
     let ordered = order(&survey, &verdicts, &leftovers);
     let rulings = policy::of_resources(&survey, &verdicts);
-    let mut notes = declared::notes(&survey);
+    let mut notes = crate::plan::declaration_checks::notes(&survey);
     notes.extend(renames::notes(&survey, &verdicts));
     notes.extend(generated::notes(&survey, &verdicts));
     notes.extend(classify::notes(&survey, &verdicts));

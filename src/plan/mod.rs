@@ -16,6 +16,7 @@ pub mod contest;
 pub mod cost;
 mod current_value;
 mod cycle;
+pub mod declaration_checks;
 pub mod declared;
 mod diff;
 mod drift;
